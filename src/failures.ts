@@ -1,5 +1,5 @@
 /**
- * Reports a failure that the product goes on without. Dropping a cause is allowed only after this call: `app/failures.ts`
+ * Reports a failure that the product goes on without. Dropping a cause is allowed only after this call: `app/context.ts`
  * logs all of them in one place. Never throws.
  *
  * @param reason - a short constant code (`store_busy`, `not_reported`)

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { decideOnceOf } from '../../src/app/decide-once.ts';
-import { rewriterOf } from '../../src/app/rewriter.ts';
+import { decideOnceOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';

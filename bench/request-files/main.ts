@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startHttp } from '../../src/app/http.ts';
+import { startHttp } from '../../src/app/serve.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { chatBody, oneResult, toolTurn } from '../../test/helpers/chat.ts';

@@ -6,7 +6,7 @@ import { KeyDesk } from '../keys/key-desk.ts';
 import { issuedKey, keyChange, keyInput, shownKey } from '../keys/key-input.ts';
 import { readSpend } from '../ledger/spend.ts';
 import { SPENT_BY } from '../ledger/spent-by.ts';
-import type { Services } from './services.ts';
+import type { Services } from './compose.ts';
 
 const MAX_PAGE = 1_000;
 const MAX_ISSUED = 1_000;

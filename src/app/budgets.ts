@@ -1,13 +1,13 @@
 import type { Budget } from '../core/ports/budgets.ts';
 import { Budgets } from '../ledger/budgets.ts';
-import type { Storage } from './storage.ts';
+import type { Context } from './context.ts';
 
 /** The run of events about budgets. They belong to no conversation. */
 const BUDGETS_RUN = 'budgets';
 
 /** Holds keys and projects to their dollars per month; what is nearly used up is logged and stands in the audit trail. */
 export async function openBudgets(
-  { store, events, clock, log, failures }: Storage,
+  { store, events, clock, log, failures }: Context,
   budgets: () => readonly Budget[],
 ): Promise<Budgets> {
   const open = new Budgets({

@@ -1,9 +1,13 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import picomatch from 'picomatch';
+import { settingsInWords } from '../config/show.ts';
+import { allowedCallers } from '../core/origin.ts';
 import type { LedgerReader } from '../core/ports/ledger.ts';
 import { errorTable } from '../errors.ts';
+import { extensions } from '../extensions/all.ts';
 import type { OpenExtension } from '../extensions/extension.ts';
+import { readContexts } from '../ledger/compactions.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { enabledFlags } from '../mcp/info.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
@@ -11,9 +15,13 @@ import { pruneRouter } from '../mcp/prune-route.ts';
 import { rpcRouter } from '../mcp/rpc-routes.ts';
 import { McpServer } from '../mcp/server.ts';
 import { ToolRegistry } from '../mcp/tool.ts';
+import type { HealthReport } from '../mcp/tools/health.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { PageAccess } from '../page/access.ts';
+import type { PageParts } from '../page/parts.ts';
+import type { FindingShown } from '../page/shapes.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
+import { onDemand } from '../proxy/loaded-later.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import type { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { contextOf } from '../proxy/request-context.ts';
@@ -22,8 +30,8 @@ import type { Destinations } from '../proxy/upstream/destinations.ts';
 import type { Hops } from '../proxy/upstream/hops.ts';
 import { passthrough } from '../proxy/upstream/passthrough.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
-import { onDemand } from './loaded-later.ts';
-import type { Services } from './services.ts';
+import type { Services } from './compose.ts';
+import { signInsOf } from './context.ts';
 import type { Toolset } from './tools.ts';
 
 export interface MountParts extends Services {
@@ -195,10 +203,7 @@ function mountPrune(
 /** Most processes are never looked at: what the page needs loads with the first request for it. */
 function mountPage(app: Express, parts: ViewParts): void {
   if (!parts.settings.page) return;
-  const page = onDemand(async () => {
-    const { openPageOf } = await import('./page.ts');
-    return openPageOf(parts);
-  }, parts.failures.of('loading'));
+  const page = onDemand(() => openPageOf(parts), parts.failures.of('loading'));
   app.get('/', (req, res) => page(req, res));
   app.use((req, res, next) => {
     if (req.path === '/page' || req.path.startsWith('/page/')) page(req, res);
@@ -228,4 +233,83 @@ function passthroughTo(upstream: Upstream, { destinations, settings, hops, log }
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
     onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
   });
+}
+
+/** Builds the page over the services. Its files load with the first request for it. */
+async function openPageOf(parts: ViewParts): Promise<RequestListener> {
+  const [{ PageAccess }, { openPage }] = await Promise.all([import('../page/access.ts'), import('../page/page.ts')]);
+  const { settings, store, events, recorder, clock, examine, loaded } = parts;
+  const { allowedHosts, host, authToken } = settings;
+  const { isNarrow = false } = parts;
+  const pageParts: PageParts = {
+    access:
+      parts.pageAccess ??
+      new PageAccess({
+        allowed: allowedCallers([...allowedHosts, host], []),
+        token: authToken,
+        clock,
+        onSignedIn: signInsOf(parts),
+      }),
+    ...{ version: parts.version, clock, store, pruner: parts.pruner, contextGc: parts.contextGc },
+    flush: async () => {
+      await Promise.all([recorder.flush(), events.flush()]);
+    },
+    onWritten: (listener) => events.onWritten(listener),
+    ledger: parts.pageLedger ?? parts.ledger,
+    savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
+    contexts: (query) => readContexts(store.compactions, query),
+    recall: parts.recall,
+    project: parts.viewerProject ?? 'default',
+    keepsTitles: settings.conversationTitles,
+    health: parts.health,
+    settings: () => settingsInWords(settings, loaded, isNarrow),
+    warnings: isNarrow ? [] : (loaded?.warnings ?? []),
+    limits: {
+      maxBytes: settings.storeMaxBytes,
+      ttlS: settings.pruneIdTtlS,
+      place: isNarrow
+        ? 'the store of this proxy'
+        : settings.databaseUrl === null
+          ? settings.dbPath
+          : 'a database server',
+    },
+    sent: {
+      mode: settings.enabled ? settings.mode : 'off',
+      includeMarkers: settings.includeMarkers,
+      annotateLines: settings.annotateLines,
+    },
+    reasonLanguage: settings.reasonLanguage,
+    doctor: isNarrow ? async () => viewerFindings(parts.health()) : (examine ?? null),
+    furtherReadings: {
+      ...Object.fromEntries(extensions.flatMap(({ readings }) => readings.map((path) => [path, null]))),
+      ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ readings }) => readings))),
+    },
+    furtherActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ actions }) => actions)),
+    stopping: parts.stopping,
+    onFailure: parts.failures.of('page'),
+  };
+  return openPage(pageParts, parts.pageFolder);
+}
+
+/**
+ * The checks for a viewer who sees some projects only: whether the proxy and its store work. What `mcp-pruner doctor` finds
+ * besides is about the whole server: counts, keys, agents, addresses.
+ */
+function viewerFindings({ version, store, mode }: HealthReport): FindingShown[] {
+  const away =
+    'Requests go through unpruned meanwhile, and originals cannot be read. The operator of this proxy can mend it.';
+  return [
+    { level: 'ok', what: `this proxy answers: mcp-pruner ${version}` },
+    store === 'ok'
+      ? { level: 'ok', what: 'originals can be stored and read' }
+      : { level: 'failure', what: `the store cannot be used now: ${String(store)}`, advice: away },
+    mode === 'prune'
+      ? { level: 'ok', what: 'requests are pruned' }
+      : { level: 'note', what: `requests are not pruned: the mode is ${String(mode)}` },
+    {
+      level: 'note',
+      what: 'everything else concerns the whole server',
+      advice: 'The operator of this proxy sees it with mcp-pruner doctor.',
+    },
+  ];
 }

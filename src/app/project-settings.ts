@@ -1,10 +1,10 @@
 import { projectSettingsIn } from '../config/project-settings.ts';
+import { isHeldOut } from '../core/held-out.ts';
 import type { Budget } from '../core/ports/budgets.ts';
 import type { ProjectSettings } from '../core/ports/project-settings.ts';
 import type { FindSettings } from '../core/request/find-texts.ts';
-import { isHeldOut } from './held-out.ts';
-import { findSettingsOf } from './rewriter.ts';
-import type { Storage } from './storage.ts';
+import type { Context } from './context.ts';
+import { findSettingsOf } from './pipeline.ts';
 
 /** Poll interval for changes, so that they hold within a second on every proxy. */
 const LOOK_MS = 400;
@@ -21,7 +21,7 @@ export interface Treated {
  * whatever they say now. While the store is away, the last ones hold.
  */
 export class ProjectBook {
-  readonly #storage: Storage;
+  readonly #context: Context;
   readonly #lookMs: number;
   #settings = new Map<string, ProjectSettings>();
   #find = new Map<string, FindSettings>();
@@ -30,8 +30,8 @@ export class ProjectBook {
   #looking: Promise<void> | null = null;
   #failing = false;
 
-  constructor(storage: Storage, lookMs = LOOK_MS) {
-    this.#storage = storage;
+  constructor(context: Context, lookMs = LOOK_MS) {
+    this.#context = context;
     this.#lookMs = lookMs;
   }
 
@@ -51,13 +51,13 @@ export class ProjectBook {
 
   /** The kill switch of the server stays above those of projects. */
   modeOf(project: string): Treated {
-    const { settings } = this.#storage;
+    const { settings } = this.#context;
     const { mode = settings.mode } = this.of(project);
     return { enabled: settings.enabled && mode !== 'off', shadow: mode === 'shadow' };
   }
 
   isHeldOut(conversationId: string, project: string): boolean {
-    const { holdout = this.#storage.settings.holdout } = this.of(project);
+    const { holdout = this.#context.settings.holdout } = this.of(project);
     return holdout > 0 && isHeldOut(conversationId, holdout);
   }
 
@@ -67,7 +67,7 @@ export class ProjectBook {
     if (own === undefined) return usual;
     const known = this.#find.get(project);
     if (known) return known;
-    const { settings } = this.#storage;
+    const { settings } = this.#context;
     const { neverPruneTools = [], neverPrunePaths = [], language = settings.reasonLanguage } = own;
     const merged = {
       ...settings,
@@ -95,7 +95,7 @@ export class ProjectBook {
   }
 
   async #look(): Promise<void> {
-    const { store, failures, log } = this.#storage;
+    const { store, failures, log } = this.#context;
     try {
       const newest = await store.projectSettings.newest();
       this.#failing = false;

@@ -9,16 +9,15 @@ import type { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
+import { type LoadedLater, loadSoon } from '../proxy/loaded-later.ts';
 import type { Routes } from '../proxy/server.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
-import { noteSettings } from './audit.ts';
-import { callersOf } from './callers.ts';
-import type { OpenKeys } from './keys.ts';
-import { loadSoon } from './loaded-later.ts';
+import { openServices, type Services } from './compose.ts';
+import type { Context } from './context.ts';
+import { callersOf, noteSettings } from './context.ts';
 import type { MountParts } from './mounts.ts';
-import { openServices, type Services } from './services.ts';
-import type { Storage } from './storage.ts';
 import { openTools, type ToolFace } from './tools.ts';
+import type { OpenKeys } from './viewer.ts';
 import { openWires } from './wires.ts';
 
 /** All that is served, and its end. */
@@ -43,36 +42,14 @@ export interface OpenRoutes extends Routes {
  *
  * @param port - the one listened on
  */
-export async function openRoutes(storage: Storage, port: number): Promise<OpenRoutes> {
-  const { settings, version, store, failures } = storage;
-  const metrics = createMetrics({
-    version,
-    labels: settings.metricsLabels,
-    maxValues: settings.metricsMaxValues,
-    storeSizes: async () => {
-      const problem = store.problem();
-      if (problem !== null) throw problem;
-      return store.stats();
-    },
-    gauges: [
-      {
-        name: 'requests_in_progress',
-        help: 'Requests to models that are not answered yet.',
-        read: () => wires.inProgress(),
-      },
-      {
-        name: 'ledger_queued_requests',
-        help: 'Answered requests that are not billed yet.',
-        read: () => services.ledger.queued,
-      },
-      {
-        name: 'saving_alarm',
-        help: 'Whether requests with large results save nothing.',
-        read: () => (wires.savings.alarm === null ? 0 : 1),
-      },
-    ],
+export async function openRoutes(context: Context, port: number): Promise<OpenRoutes> {
+  const { settings } = context;
+  const metrics = metricsFor(context, {
+    inProgress: () => wires.inProgress(),
+    queued: () => services.ledger.queued,
+    hasAlarm: () => wires.savings.alarm !== null,
   });
-  const services = openServices(storage, (result) => countPruned(metrics, result), {
+  const services = openServices(context, (result) => countPruned(metrics, result), {
     onBilled: (turn) => {
       metrics.billed(turn);
       budgets.add(turn);
@@ -81,7 +58,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     onCompaction: (kind) => metrics.compaction(kind),
   });
   const face = httpFace(settings, port);
-  const keys = settings.requireKey ? await (await import('./keys.ts')).openKeys(services) : null;
+  const keys = settings.requireKey ? await (await import('./viewer.ts')).openKeys(services) : null;
   const { projectBook } = services;
   await projectBook.start();
   const { openBudgets } = await import('./budgets.ts');
@@ -93,27 +70,13 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const { wireFor, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, savings, destinations, hops, close } =
     wires;
   const stopping = new AbortController();
-  const ofAll = {
+  const mountParts: MountParts = {
     ...services,
-    tools,
-    opened,
-    savings,
-    destinations,
-    hops,
-    onPathUnknown,
-    metrics,
+    ...{ tools, opened, savings, destinations, hops, onPathUnknown, metrics },
     maxBodyBytes: face.maxInputBytes,
+    stopping: stopping.signal,
   };
-  const mountParts: MountParts = { ...ofAll, stopping: stopping.signal };
-  const rest = loadSoon(async () => {
-    const [{ openMounts }, views] = await Promise.all([
-      import('./mounts.ts'),
-      keys && import('./key-views.ts'),
-      metrics.loaded(),
-    ]);
-    if (!keys || !views) return openMounts(mountParts);
-    return openMounts({ ...mountParts, openViews: (mount) => views.keyViews(mountParts, keys, face, mount) });
-  }, failures.of('loading'));
+  const rest = mountsSoon(mountParts, keys, face);
   const front = await frontFor(settings, { keys, budgets }, mountParts);
   return {
     wireFor,
@@ -122,7 +85,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     onUpgradeRefused,
     hops,
     app: rest.listener,
-    loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(storage)]).then(() => undefined),
+    loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => undefined),
     health: () => ({
       ...services.health(),
       routes: rest.state(),
@@ -141,6 +104,56 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
       await services.close();
     },
   };
+}
+
+/** Loads express and all behind it, with views for each viewer where keys are required. */
+function mountsSoon(parts: MountParts, keys: OpenKeys | null, face: ToolFace): LoadedLater {
+  return loadSoon(async () => {
+    const [{ openMounts }, views] = await Promise.all([
+      import('./mounts.ts'),
+      keys && import('./viewer.ts'),
+      parts.metrics.loaded(),
+    ]);
+    if (!keys || !views) return openMounts(parts);
+    return openMounts({ ...parts, openViews: (mount) => views.keyViews(parts, keys, face, mount) });
+  }, parts.failures.of('loading'));
+}
+
+/** What the gauges read, once it is there. */
+interface GaugeSources {
+  readonly inProgress: () => number;
+  readonly queued: () => number;
+  readonly hasAlarm: () => boolean;
+}
+
+function metricsFor({ settings, version, store }: Context, { inProgress, queued, hasAlarm }: GaugeSources): Metrics {
+  return createMetrics({
+    version,
+    labels: settings.metricsLabels,
+    maxValues: settings.metricsMaxValues,
+    storeSizes: async () => {
+      const problem = store.problem();
+      if (problem !== null) throw problem;
+      return store.stats();
+    },
+    gauges: [
+      {
+        name: 'requests_in_progress',
+        help: 'Requests to models that are not answered yet.',
+        read: inProgress,
+      },
+      {
+        name: 'ledger_queued_requests',
+        help: 'Answered requests that are not billed yet.',
+        read: queued,
+      },
+      {
+        name: 'saving_alarm',
+        help: 'Whether requests with large results save nothing.',
+        read: () => (hasAlarm() ? 1 : 0),
+      },
+    ],
+  });
 }
 
 /** Opens the extensions that are on. */
@@ -209,7 +222,7 @@ function inTurn([first, ...others]: readonly Gatekeeper[]): Gatekeeper | null {
 const MIN_RPC_BODY_BYTES = 32 * 1024 * 1024;
 const BODY_BYTES_PER_CHAR = 16;
 
-function httpFace({ host, maxInputChars }: Storage['settings'], port: number): ToolFace {
+function httpFace({ host, maxInputChars }: Context['settings'], port: number): ToolFace {
   const http = { enabled: true, host, path: '/rpc', enableJson: true, stateless: true, port };
   return {
     faces: ['rpc'],

@@ -13,9 +13,9 @@ import { type Face, type Tool, ToolRegistry } from '../mcp/tool.ts';
 import { bashTool } from '../mcp/tools/bash.ts';
 import { grepTool } from '../mcp/tools/grep.ts';
 import { readTool } from '../mcp/tools/read.ts';
-import type { RunningServer } from './http.ts';
-import type { Services } from './services.ts';
-import type { Base } from './storage.ts';
+import type { Services } from './compose.ts';
+import type { Base } from './context.ts';
+import type { RunningServer } from './serve.ts';
 
 /** Which tools are offered: `files` are `read`, `bash` and `grep`, `pruner` those of `POST /rpc`. */
 export type ToolSet = 'files' | 'pruner' | 'all';
@@ -114,7 +114,7 @@ function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pru
 async function openDoor(base: Base): Promise<RunningServer | null> {
   const { settings } = base;
   if (!settings.enableChildren || settings.dbPath === ':memory:') return null;
-  const [{ startHttp }, { ids }] = await Promise.all([import('./http.ts'), import('./request-ids.ts')]);
+  const [{ startHttp }, { ids }] = await Promise.all([import('./serve.ts'), import('./context.ts')]);
   return startHttp({ ...settings, host: '127.0.0.1', port: 0, authToken: settings.authToken ?? ids.secret() }, base);
 }
 
@@ -125,12 +125,12 @@ async function openProduct(
   { tools, ...base }: NonNullable<StdioParts['store']>,
   local: readonly Tool[],
 ): Promise<{ readonly services: Services; readonly face: McpServerOptions }> {
-  const [{ openServices }, { openStorage }, { openTools }] = await Promise.all([
-    import('./services.ts'),
-    import('./storage.ts'),
+  const [{ openServices }, { openContext }, { openTools }] = await Promise.all([
+    import('./compose.ts'),
+    import('./context.ts'),
     import('./tools.ts'),
   ]);
-  const services = openServices(await openStorage(base));
+  const services = openServices(await openContext(base));
   const faces = facesOf(tools);
   const door = await openDoor(base);
   const place = { url: door && (() => door.url), faces, mayStart: true };

@@ -20,7 +20,7 @@ import { recoverTextTool } from '../mcp/tools/recover-text.ts';
 import { resourcesListTool } from '../mcp/tools/resources-list.ts';
 import { resourcesReadTool } from '../mcp/tools/resources-read.ts';
 import { resourcesWatchTool } from '../mcp/tools/resources-watch.ts';
-import type { Services } from './services.ts';
+import type { Services } from './compose.ts';
 
 /** The tools, and what else the protocol offers over the same services. */
 export interface Toolset {

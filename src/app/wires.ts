@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
+import { recoverCommand } from '../config/recover-command.ts';
 import { pruningSettings } from '../config/settings/pruning.ts';
 import type { Settings } from '../config/settings.ts';
+import { keptAnswers } from '../core/kept-answers.ts';
 import { isForeign } from '../core/origin.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
@@ -34,12 +36,9 @@ import { readAway } from '../proxy/upstream/unread-upload.ts';
 import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
-import { callersOf } from './callers.ts';
-import { keptAnswers } from './kept-answers.ts';
-import { recoverCommand } from './recover-command.ts';
-import { requestIds } from './request-ids.ts';
-import { globs, rewriterOf } from './rewriter.ts';
-import type { Services } from './services.ts';
+import type { Services } from './compose.ts';
+import { callersOf, requestIds } from './context.ts';
+import { globs, rewriterOf } from './pipeline.ts';
 
 /** The routes whose requests are looked into on their way to a model. */
 export interface Wires {
@@ -73,7 +72,7 @@ const MAX_TOLD_CHARS = 200;
 
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
 export async function openWires(services: Services, metrics: Metrics, owners?: Ownership): Promise<Wires> {
-  const { settings, store, events, clock, log, failures } = services;
+  const { settings, store, events, clock, log, failures, ledger, toolWatch } = services;
   const nextId = requestIds();
   const hops = new Hops(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
@@ -83,26 +82,14 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     log.warn({ prefix: shown }, 'a longer path was taken: what stands before its last version is dropped');
   });
   const notUnderstood = new NotUnderstood();
-  const shadow = settings.mode === 'shadow';
-  const onFailure = failures.of('reports');
-  const { ledger, toolWatch } = services;
   const savings = savingWatch(services);
-  const told = { log, metrics, notUnderstood, savings, onFailure, ledger, toolWatch };
-  const reporter = new Reporter({ ...told, store, events, clock, shadow });
+  const reporter = new Reporter({
+    ...{ store, events, clock, log, metrics, notUnderstood, savings, ledger, toolWatch },
+    shadow: settings.mode === 'shadow',
+    onFailure: failures.of('reports'),
+  });
   const options = await handlerOptions(services, reporter, nextId, owners);
-  const counts = settings.verify > 0 ? exactCounts(services) : undefined;
-  const signing = awsSigning(services);
-  const handlerOf = ({ name }: Provider, dialect: Dialect): WireHandler =>
-    new WireHandler({
-      ...options,
-      dialect,
-      cloud: name,
-      signing: name === 'bedrock' ? signing : undefined,
-      counts: name === 'anthropic' ? counts : undefined,
-    });
-  const handlers = new Map(
-    providers.map((provider) => [provider, new Map(provider.dialects.map((one) => [one, handlerOf(provider, one)]))]),
-  );
+  const handlers = handlersOf(services, options);
   let inProgress = 0;
   return {
     inProgress: () => inProgress,
@@ -140,6 +127,26 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
       await upstreams.close();
     },
   };
+}
+
+/** A handler for each wire of each provider. */
+function handlersOf(
+  services: Services,
+  options: Omit<WireOptions, 'dialect' | 'cloud'>,
+): ReadonlyMap<Provider, ReadonlyMap<Dialect, WireHandler>> {
+  const counts = services.settings.verify > 0 ? exactCounts(services) : undefined;
+  const signing = awsSigning(services);
+  const handlerOf = ({ name }: Provider, dialect: Dialect): WireHandler =>
+    new WireHandler({
+      ...options,
+      dialect,
+      cloud: name,
+      signing: name === 'bedrock' ? signing : undefined,
+      counts: name === 'anthropic' ? counts : undefined,
+    });
+  return new Map(
+    providers.map((provider) => [provider, new Map(provider.dialects.map((one) => [one, handlerOf(provider, one)]))]),
+  );
 }
 
 function savingWatch({ settings, store, log, failures, alarmAfter }: Services): SavingWatch {

@@ -49,7 +49,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   const logFile = join(folder, 'proxy.log');
   const fd = openSync(logFile, 'a');
   const proxyLog = createLog({ level: 'info', fd });
-  const { startHttp } = await import('../app/http.ts');
+  const { startHttp } = await import('../app/serve.ts');
   const { settings } = loadSettings({
     ...io,
     env: {

@@ -1,6 +1,6 @@
-import { pricesOf } from '../app/ledger.ts';
 import type { Settings } from '../config/settings.ts';
 import type { LedgerSum } from '../core/ports/ledger.ts';
+import { pricesOf } from '../ledger/installed-prices.ts';
 import type { Io } from './command.ts';
 import type { Finding } from './finding.ts';
 

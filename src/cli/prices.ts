@@ -1,5 +1,5 @@
-import { pricesOf } from '../app/ledger.ts';
 import { table } from '../eval/table.ts';
+import { pricesOf } from '../ledger/installed-prices.ts';
 import { fittingName, type Price, ratesFor } from '../ledger/prices.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';

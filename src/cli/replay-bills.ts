@@ -1,9 +1,9 @@
-import { pricesOf } from '../app/ledger.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/ports.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { ReplayDollars } from '../eval/replay/report.ts';
+import { pricesOf } from '../ledger/installed-prices.ts';
 import { Ledger, readReport } from '../ledger/ledger.ts';
 import { unprunedFacts, usageFacts } from '../proxy/report/ledger-facts.ts';
 import { MemoryLedger } from './memory-ledger.ts';

@@ -36,8 +36,8 @@ export const replay: Command = {
   async run(call, io) {
     const { settings } = readSettings(call, io);
     const [{ rewriterOf }, { decideOnceOf }, { openStore }, { RefusedConversations }, { Bills }] = await Promise.all([
-      import('../app/rewriter.ts'),
-      import('../app/decide-once.ts'),
+      import('../app/pipeline.ts'),
+      import('../app/pipeline.ts'),
       import('../app/store.ts'),
       import('../core/request/refused-conversations.ts'),
       import('./replay-bills.ts'),

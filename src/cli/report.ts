@@ -119,7 +119,7 @@ export async function readLedger(
 ): Promise<LedgerReport & ContextReport & ShelfReport> {
   const [{ readReport }, { pricesOf }, { readContexts }] = await Promise.all([
     import('../ledger/ledger.ts'),
-    import('../app/ledger.ts'),
+    import('../ledger/installed-prices.ts'),
     import('../ledger/compactions.ts'),
   ]);
   const { settings } = readSettings(call, io);

@@ -106,7 +106,7 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
     return { url: running, about: 'which was running', sameStore: true, token, key: null, close: async () => {} };
   }
   const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
-  const [{ startHttp }, { createLog }] = await Promise.all([import('../app/http.ts'), import('../observe/log.ts')]);
+  const [{ startHttp }, { createLog }] = await Promise.all([import('../app/serve.ts'), import('../observe/log.ts')]);
   const log = createLog({ level: settings.logLevel, fd: logFile.fd });
   // no well-known token is needed: only this run uses this proxy
   const ownToken = settings.localToken === 'off' ? null : accessToken({ ...settings, authToken: null }, io, true);

@@ -88,7 +88,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
   };
 }
 
-export const serve = serveCommand(async () => (await import('../app/http.ts')).startHttp);
+export const serve = serveCommand(async () => (await import('../app/serve.ts')).startHttp);
 
 /** An address that an agent on this machine can use, because "every interface" is no destination. */
 function reachable(url: string): string {

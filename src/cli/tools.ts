@@ -22,7 +22,7 @@ export const tools: Command = {
   arguments: { least: 0, most: 0 },
 
   async run(call, io) {
-    const { globs } = await import('../app/rewriter.ts');
+    const { globs } = await import('../app/pipeline.ts');
     const { toolShelf, toolShelfNever } = readSettings(call, io).settings;
     const never = globs(toolShelfNever);
     const shortens = toolShelf === 'on' || toolShelf === 'always';

@@ -1,5 +1,7 @@
 import type { Loaded, Origin } from './load.ts';
-import { rows } from './settings.ts';
+import { pruningSettings } from './settings/pruning.ts';
+import { toolsSettings } from './settings/tools.ts';
+import { rows, type Settings } from './settings.ts';
 
 /** Displayed instead of a secret. */
 export const HIDDEN = '***';
@@ -24,3 +26,26 @@ export function shownSettings({ settings, origins }: Pick<Loaded, 'settings' | '
     };
   });
 }
+
+/** Settings that say what happens to requests; all others are about the server itself, such as addresses and paths. */
+const OF_REQUESTS: ReadonlySet<string> = new Set(Object.keys({ ...pruningSettings, ...toolsSettings }));
+
+/** Settings as they hold, with their origin in words; secrets never. @param isNarrow - leaves out those of the server */
+export function settingsInWords(settings: Settings, loaded: Pick<Loaded, 'origins'> | undefined, isNarrow: boolean) {
+  const shown = isNarrow ? rows.filter(({ key }) => OF_REQUESTS.has(key)) : rows;
+  return shown.map(({ key, setting }) => {
+    const value = settings[key];
+    const { from, name } = loaded?.origins[key] ?? { from: 'default', name: '' };
+    return {
+      key: setting.toml ?? setting.env[0],
+      env: setting.env[0],
+      value: setting.secret && value !== null ? HIDDEN : value,
+      isDefault: from === 'default',
+      from: from === 'default' ? 'default' : from === 'implied' ? `because of ${name}` : `${FROM[from]} ${name}`,
+      doc: setting.doc,
+      unit: setting.unit ?? '',
+    };
+  });
+}
+
+const FROM = { file: 'file', env: 'environment', flag: 'option' } as const;

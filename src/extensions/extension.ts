@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { Services } from '../app/services.ts';
+import type { Services } from '../app/compose.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
 import type { Answer } from '../page/answers.ts';

@@ -1,5 +1,5 @@
 import picomatch from 'picomatch';
-import type { TokenCounts } from '../core/ports/ledger.ts';
+import type { LedgerTurn, TokenCounts } from '../core/ports/ledger.ts';
 import { dayOf } from './days.ts';
 import { type PriceRow, readPriceFile } from './price-file.ts';
 
@@ -239,4 +239,13 @@ export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tok
   const millions =
     fresh * rates.input + write5m * rates.write5m + write1h * rates.write1h + read * rates.read + output * rates.output;
   return millions / MILLION;
+}
+
+/** Dollars for a token at the front of a request, where tools stand. The front of a request is read from the cache where anything is, and written to it where anything is. */
+export function frontRate(prices: Prices, turn: LedgerTurn): number | null {
+  const price = prices.of(turn.model, turn.atMs, turn.cloud);
+  if (price === null) return null;
+  const rates = ratesFor(price, inputOf(turn));
+  const kind = turn.read > 0 ? 'read' : turn.write1h > 0 ? 'write1h' : turn.write5m > 0 ? 'write5m' : 'input';
+  return rates[kind] / 1_000_000;
 }

@@ -14,7 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startHttp } from '../../src/app/http.ts';
+import { startHttp } from '../../src/app/serve.ts';
 import { checkNode } from '../../src/cli/doctor.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { createLog } from '../../src/observe/log.ts';

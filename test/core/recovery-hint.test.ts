@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { recoverCommand } from '../../src/app/recover-command.ts';
+import { recoverCommand } from '../../src/config/recover-command.ts';
 import type { Job } from '../../src/core/decide/decision.ts';
 import { addRecoveryHint } from '../../src/core/decide/decision.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';

@@ -1,7 +1,7 @@
 import { openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type RunningServer, startHttp } from '../../src/app/http.ts';
+import { type RunningServer, startHttp } from '../../src/app/serve.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Clock } from '../../src/core/ports.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../bench/fuzz/random.ts';
-import { type RunningServer, startHttp } from '../../src/app/http.ts';
+import { type RunningServer, startHttp } from '../../src/app/serve.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { ClaudeAgent } from '../helpers/claude-agent.ts';

@@ -1,5 +1,5 @@
 import { expect, it, describe as when } from 'vitest';
-import { loadSoon } from '../../src/app/loaded-later.ts';
+import { loadSoon } from '../../src/proxy/loaded-later.ts';
 import { type Listening, listen, type Routes } from '../../src/proxy/server.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';

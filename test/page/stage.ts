@@ -2,7 +2,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPage } from '../../build-page.mjs';
-import { startHttp } from '../../src/app/http.ts';
+import { startHttp } from '../../src/app/serve.ts';
 import type { Clock } from '../../src/core/ports.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { FindingShown } from '../../src/page/shapes.ts';

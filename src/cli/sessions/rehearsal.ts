@@ -1,5 +1,4 @@
-import { decideOnceOf } from '../../app/decide-once.ts';
-import { rewriterOf } from '../../app/rewriter.ts';
+import { decideOnceOf, rewriterOf } from '../../app/pipeline.ts';
 import { openStore } from '../../app/store.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { RequestFacts } from '../../core/ports/ledger.ts';

@@ -17,7 +17,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
   const sinceMs = io.clock.nowMs() - days * DAY_MS;
   const files = sessionFiles(io.homeDir, sinceMs);
   const { settings } = readSettings(call, io);
-  const [{ pricesOf }, { Past }] = await Promise.all([import('../../app/ledger.ts'), import('./past.ts')]);
+  const [{ pricesOf }, { Past }] = await Promise.all([import('../../ledger/installed-prices.ts'), import('./past.ts')]);
   const bar = new ProgressBar(io.errIsTerminal === true ? io.err : null, files.length);
   const store = await knowing(settings, io);
   try {

@@ -1,5 +1,7 @@
+import { estimateTokens } from '../../engine/text/tokens.ts';
 import { PrunerError } from '../../errors.ts';
 import { type EventLog, MCP_RUN } from '../event-log.ts';
+import type { LedgerSink } from '../ports/ledger.ts';
 import type { Clock, EventRecord } from '../ports.ts';
 import type { BulkPruner, Pruner, PruneTextInput, PruneTextResult, RecoverInput } from './api.ts';
 
@@ -103,4 +105,21 @@ function refusedEvent(pruneId: string, cause: unknown, runId: string, tsMs: numb
 function refusedId(inputs: readonly RecoverInput[], cause: unknown): string {
   const index = cause instanceof PrunerError && typeof cause.details.index === 'number' ? cause.details.index : 0;
   return inputs[index]?.pruneId ?? '';
+}
+
+/** A pruner that reports recoveries to the ledger: a recovered line was worth keeping. */
+export function prunerWithLedger(pruner: Pruner & BulkPruner, ledger: LedgerSink): Pruner & BulkPruner {
+  return {
+    ...pruner,
+    async recover(input) {
+      const text = await pruner.recover(input);
+      ledger.recovered(input.pruneId, estimateTokens(text));
+      return text;
+    },
+    async recoverAll(inputs) {
+      const texts = await pruner.recoverAll(inputs);
+      for (const [i, text] of texts.entries()) ledger.recovered(inputs[i]?.pruneId ?? '', estimateTokens(text));
+      return texts;
+    },
+  };
 }

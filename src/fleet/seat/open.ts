@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { launchOnce } from '../../agents/one-shot.ts';
-import type { Services } from '../../app/services.ts';
+import type { Services } from '../../app/compose.ts';
 import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { ExtensionPlace, OpenExtension } from '../../extensions/extension.ts';

@@ -1,5 +1,5 @@
-import type { KeptAnswers } from '../core/ports/answers.ts';
-import type { Records } from '../core/ports/records.ts';
+import type { KeptAnswers } from './ports/answers.ts';
+import type { Records } from './ports/records.ts';
 
 /** What they are kept under, beside the answers of tools. */
 const TOOL = 'model';

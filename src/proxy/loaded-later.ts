@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { FailureReporter } from '../failures.ts';
-import { sendError } from '../proxy/openai-error.ts';
+import { sendError } from './openai-error.ts';
 
 /** What is loaded behind the open port. */
 export interface LoadedLater {

@@ -1,7 +1,8 @@
 import picomatch from 'picomatch';
 import type { Settings } from '../config/settings.ts';
+import type { Decider } from '../core/decide/decider.ts';
 import { DecisionMaker } from '../core/decide/decision-maker.ts';
-import type { DecideOnce } from '../core/decide/once.ts';
+import { DecideOnce } from '../core/decide/once.ts';
 import type { Turns } from '../core/decide/turns.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { KeptAnswers } from '../core/ports/answers.ts';
@@ -13,7 +14,20 @@ import { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
 import type { ToolShelf } from '../core/shelf/shelf.ts';
 import type { FailureReporter } from '../failures.ts';
-import { DECISIONS_SHARE } from './decide-once.ts';
+
+/** Of the memory for what was decided, for single texts; the rest is for whole bodies. The store has both. */
+const DECISIONS_SHARE = 1 / 32;
+
+/** The one memory of decisions, for requests and for calls. */
+export function decideOnceOf(settings: Settings, store: Store, clock: Clock, decider?: Decider): DecideOnce {
+  return new DecideOnce({
+    store,
+    clock,
+    ttlMs: settings.pruneIdTtlS * 1000,
+    memoBytes: settings.memoMaxBytes * DECISIONS_SHARE,
+    decider,
+  });
+}
 
 export interface RewriterParts {
   readonly store: Store;

@@ -1,9 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import { isForeign } from '../core/origin.ts';
 import { listen } from '../proxy/server.ts';
-import { callersOf } from './callers.ts';
-import { type Base, openStorage } from './storage.ts';
-import { withoutAddresses } from './viewer-health.ts';
+import { type Base, callersOf, openContext, withoutAddresses } from './context.ts';
 
 /** A server that runs. */
 export interface RunningServer {
@@ -23,8 +21,8 @@ export type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'c
  * then go through unpruned, the log says why, and pruning begins when the store is back.
  */
 export async function startHttp(settings: Settings, { clock, ...parts }: HttpParts): Promise<RunningServer> {
-  const storage = await openStorage({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });
-  let health = () => storage.health();
+  const context = await openContext({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });
+  let health = () => context.health();
   let ready = () => false;
   const callers = callersOf(settings);
   const server = await listen({
@@ -37,15 +35,15 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
     port: settings.port,
     drainTimeoutMs: settings.drainTimeoutMs,
   }).catch(async (cause: unknown) => {
-    await storage.store.close();
+    await context.store.close();
     throw cause;
   });
   const port = Number(new URL(server.url).port);
   const routes = await import('./routes.ts')
-    .then(({ openRoutes }) => openRoutes(storage, port))
+    .then(({ openRoutes }) => openRoutes(context, port))
     .catch(async (cause: unknown) => {
       await server.close();
-      await storage.store.close();
+      await context.store.close();
       throw cause;
     });
   health = () => routes.health();

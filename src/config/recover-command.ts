@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import { isLoopbackHost } from '../config/warnings.ts';
+import type { Settings } from './settings.ts';
+import { isLoopbackHost } from './warnings.ts';
 
 /** A path that a shell and a marker take as it is, short enough to leave a marker room for its reason. */
 const PLAIN_PATH = /^\/[\w./-]{1,60}\/cli\.js$/;

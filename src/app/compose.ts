@@ -1,0 +1,345 @@
+import { type OpenScorer, openScorer } from '../backends/open-scorer.ts';
+import type { BulkPruner, Pruner, PruneTextResult } from '../core/calls/api.ts';
+import { createPruner } from '../core/calls/prune-text.ts';
+import { prunerWithEvents, prunerWithLedger } from '../core/calls/pruner-events.ts';
+import { CompactionWatch } from '../core/compactions/watch.ts';
+import { DecideHere } from '../core/decide/decider.ts';
+import type { DecideOnce } from '../core/decide/once.ts';
+import { Turns } from '../core/decide/turns.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { Clock } from '../core/ports.ts';
+import { ResultKeeper } from '../core/recall/keeper.ts';
+import { Recall } from '../core/recall/recall.ts';
+import { immutableHistoryProject } from '../core/segments/immutable-history-project.ts';
+import { stashId } from '../core/segments/text-segments.ts';
+import { ToolWatch } from '../core/shelf/watch.ts';
+import { ContextGc } from '../gc/context-gc.ts';
+import { DirectiveBook } from '../gc/directive-book.ts';
+import { Recorder } from '../gc/recorder.ts';
+import { AvoidedCompactions } from '../ledger/compactions.ts';
+import { pricesOf } from '../ledger/installed-prices.ts';
+import { Learner } from '../ledger/learning.ts';
+import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
+import { frontRate, type Prices } from '../ledger/prices.ts';
+import { Idempotency } from '../mcp/idempotency.ts';
+import type { HealthReport } from '../mcp/tools/health.ts';
+import { Resources } from '../resources/registry.ts';
+import { Upkeep } from '../store/upkeep.ts';
+import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
+import type { Base, Context } from './context.ts';
+import { decideOnceOf, findSettingsOf, globs } from './pipeline.ts';
+import { ProjectBook } from './project-settings.ts';
+
+/** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
+export interface Services extends Context {
+  /** `null` when the engine ranks alone. */
+  readonly scorer: OpenScorer | null;
+  /** Decides about texts, each once; large ones on threads of their own. */
+  readonly once: DecideOnce;
+  readonly pruner: Pruner & BulkPruner;
+  /** Called for each text that a call pruned. */
+  readonly onPruned: ((result: PruneTextResult) => void) | undefined;
+  /** As `pruner`, but never asking another swe-pruner: two servers that point at each other would go round in circles. */
+  readonly ownPruner: Pruner;
+  /** At long work on the thread of the requests. */
+  readonly turns: Turns;
+  /** Takes down what proxied requests show. */
+  readonly recorder: Recorder;
+  readonly contextGc: ContextGc;
+  /** What requests cost, and what pruning changed. */
+  readonly ledger: Ledger;
+  /** As `OpenLedger.ledgerStarted`. */
+  readonly ledgerStarted: Promise<void>;
+  /** Says how boldly texts are cut; `null` where nothing is learnt. */
+  readonly learner: Learner | null;
+  readonly prices: Prices;
+  readonly resources: Resources;
+  readonly idempotency: Idempotency;
+  /** Keeps the results of tools that requests show. */
+  readonly keeper: ResultKeeper;
+  /** Notices where clients compact their histories. */
+  readonly compactionWatch: CompactionWatch;
+  /** Notes which tools are declared and called; absent where the shelf is off. */
+  readonly toolWatch: ToolWatch | undefined;
+  /** Settings that projects have of their own. */
+  readonly projectBook: ProjectBook;
+  /** Searches what was kept. */
+  readonly recall: Recall;
+  /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
+  onRequest(): void;
+  health(): HealthReport;
+  /** Writes what waits, ends the store's upkeep and closes it. */
+  close(): Promise<void>;
+}
+
+/** Builds the services over what is kept. A new one is a field of `Services`, a line here, and its end in `close`. */
+export function openServices(
+  context: Context,
+  onPruned?: (result: PruneTextResult) => void,
+  counters?: LedgerCounters,
+): Services {
+  const { settings, store, events, failures, clock } = context;
+  const scorer = openBackend(context);
+  const turns = new Turns();
+  const decider = new DecideElsewhere({
+    here: new DecideHere(turns),
+    onFailure: failures.of('pruning'),
+  });
+  const once = decideOnceOf(settings, store, clock, decider);
+  const watches = openWatches(context, turns, counters);
+  const { recorder, keeper, compactionWatch, toolWatch } = watches;
+  const contextGc = openContextGc(context, async () => {
+    await Promise.all([recorder.flush(), keeper.flush()]);
+  });
+  const { ledger, learner, ledgerStarted, prices } = openLedger(context, {
+    ...counters,
+    onRated: (turn, rate, saved) => toolWatch?.billed({ ...turn, rate, saved }),
+  });
+  const kept = {
+    sweep: async () => (await store.sweep()) || (await store.recall.index()),
+    pressed: () => store.pressed(),
+  };
+  const projectBook = new ProjectBook(context);
+  const upkeep = new Upkeep(kept, failures.of('upkeep'));
+  return {
+    ...context,
+    scorer,
+    once,
+    turns,
+    onPruned,
+    ...openPruners({ ...context, once, scorer, ledger, onPruned }),
+    ...watches,
+    contextGc,
+    ledger,
+    ledgerStarted,
+    learner,
+    prices,
+    resources: openResources(context),
+    idempotency: openIdempotency(context),
+    projectBook,
+    recall: openRecall(context, keeper),
+    onRequest: () => upkeep.request(),
+    health: () => context.health(scorer?.state),
+    async close() {
+      upkeep.close();
+      projectBook.close();
+      await decider.close();
+      await scorer?.close();
+      await recorder.flush();
+      await keeper.flush();
+      await compactionWatch.flush();
+      await ledger.close();
+      await toolWatch?.flush();
+      await events.flush();
+      await store.close();
+    },
+  };
+}
+
+/** What takes note of the requests that pass. */
+function openWatches(
+  context: Context,
+  turns: Turns,
+  counters: LedgerCounters | undefined,
+): Pick<Services, 'recorder' | 'keeper' | 'compactionWatch' | 'toolWatch'> {
+  const { settings, store, failures, clock } = context;
+  const recorder = new Recorder({
+    ...{ store: store.segments, clock, stashId, onFailure: failures.of('segments') },
+    keepsOpenings: settings.conversationTitles,
+  });
+  const keeper = openKeeper(context, turns);
+  const compactionWatch = new CompactionWatch({
+    store: store.compactions,
+    clock,
+    onSeen: () => counters?.onCompaction?.('seen'),
+    onFailure: failures.of('compactions'),
+  });
+  const toolWatch = openToolWatch(context);
+  return { recorder, keeper, compactionWatch, toolWatch };
+}
+
+/** @param own - makes originals those of whoever calls, where they belong to projects */
+export function openPruners(
+  parts: Context & Pick<Services, 'once' | 'scorer' | 'ledger' | 'onPruned'>,
+  own?: (pruneIds: readonly string[]) => Promise<void>,
+): Pick<Services, 'pruner' | 'ownPruner'> {
+  const { settings, failures, clock, store, events, once, scorer, ledger, onPruned } = parts;
+  const open = (asked: OpenScorer | null): Services['pruner'] => {
+    const untold = createPruner({
+      store,
+      maxInputChars: settings.maxInputChars,
+      reasonLanguage: settings.reasonLanguage,
+      onFailure: failures.of('pruning'),
+      decisions: once,
+      scorer: asked ?? undefined,
+      own,
+    });
+    const told = prunerWithEvents(untold, events, clock, onPruned);
+    return prunerWithLedger(told, ledger);
+  };
+  const pruner = open(scorer);
+  return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };
+}
+
+/** @param flush - writes what requests showed and is not written yet */
+export function openContextGc({ store, failures, clock }: Context, flush: () => Promise<void>): ContextGc {
+  const onFailure = failures.of('segments');
+  return new ContextGc({
+    store: store.segments,
+    events: store,
+    clock,
+    flush,
+    stashId,
+    immutableHistoryProject,
+    onFailure,
+  });
+}
+
+function openToolWatch({ settings, store, failures }: Context): ToolWatch | undefined {
+  if (settings.toolShelf === 'off') return undefined;
+  const never = globs(settings.toolShelfNever);
+  return new ToolWatch({ store: store.shelf, never, onFailure: failures.of('shelf') });
+}
+
+function openKeeper({ settings, store, failures, clock }: Context, turns: Turns): ResultKeeper {
+  return new ResultKeeper({
+    store,
+    clock,
+    turns,
+    find: findSettingsOf(settings),
+    directives: new DirectiveBook(store.segments),
+    keepsAll: settings.recall === 'on',
+    ttlMs: settings.pruneIdTtlS * 1000,
+    onFailure: failures.of('recall'),
+  });
+}
+
+export function openRecall({ store }: Context, keeper: Pick<ResultKeeper, 'flush'>): Recall {
+  return new Recall({ store: store.recall, flush: () => keeper.flush(), indexes: true });
+}
+
+export function openResources({ store, events }: Context): Resources {
+  return new Resources({
+    store,
+    records: store.records,
+    flush: () => events.flush(),
+    onWritten: (listener) => events.onWritten(listener),
+  });
+}
+
+export function openIdempotency({ settings, store, events, failures, clock, log }: Context): Idempotency {
+  return new Idempotency({
+    records: store.records,
+    store,
+    clock,
+    ttlMs: settings.idempotencyTtlS * 1000,
+    events,
+    onReplayed: (tool) => log.info({ tool }, `${tool}_replayed`),
+    onFailure: failures.of('answers'),
+  });
+}
+
+/** The backend that the settings ask for; `null` when the engine ranks alone. */
+function openBackend({ settings, log, clock }: Base): OpenScorer | null {
+  const { backend } = settings;
+  return openScorer({
+    backend,
+    deepinfra: {
+      endpointUrl: settings.deepinfraEndpointUrl,
+      apiKey: settings.deepinfraApiKey,
+      timeoutMs: settings.deepinfraTimeoutMs,
+      maxDocs: settings.deepinfraMaxDocs,
+    },
+    swePrunerUrl: settings.swePrunerUrl,
+    proxies: settings,
+    clock,
+    cacheTtlMs: settings.cacheTtlS * 1000,
+    cacheMaxItems: settings.cacheMaxItems,
+    onFailure: (failure) => log.warn(failure, 'backend failed, ranked without it'),
+    onBreaker: (openedBy) => {
+      if (openedBy === null) log.info({ backend }, 'backend works again');
+      else log.warn({ backend, openedBy }, 'backend left alone for a while');
+    },
+  });
+}
+
+/** Keeps account over a store. A broken file of prices stops nothing: its models then have tokens and no dollars. */
+function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger {
+  const { settings, store, events, failures, clock, log } = context;
+  const onFailure = failures.of('ledger');
+  const learner = settings.learn ? learnerOver(context) : null;
+  const prices = loggedPrices(context);
+  const avoided = new AvoidedCompactions(store.compactions, onFailure);
+  const ledger = new Ledger({
+    store: store.ledger,
+    prices,
+    clock,
+    processId: context.ids.uuid(),
+    onFailure,
+    findPrune: (pruneId) => store.findPrune(pruneId),
+    conversationOf: (pruneId) => events.runOf(pruneId),
+    learner: learner ?? undefined,
+    ...counters,
+    onBilled: (turn, removedHead) => {
+      counters.onBilled?.(turn, removedHead);
+      counters.onRated?.(turn, frontRate(prices, turn), removedHead);
+      if (avoided.billed(turn)) counters.onCompaction?.('avoided');
+    },
+    onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
+      log.warn({ figures }, 'the day has too many figures: those of further projects are added to (others)'),
+    ),
+  });
+  const ledgerStarted = store.ready().then(
+    () => ledger.start(),
+    (cause: unknown) => onFailure('calibration_not_read', cause),
+  );
+  return { ledger, learner, ledgerStarted, prices };
+}
+
+/** What is counted of bills, for metrics. */
+interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
+  /** A client compacted a conversation, or was spared it. */
+  readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
+  /** A request was billed; `rate` is in dollars for a token at its front, where tools stand, and `null` without a price. */
+  readonly onRated?: (turn: LedgerTurn, rate: number | null, removedHead: number) => void;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Counts each call, and logs one of them an hour. */
+function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (figures: number) => void) {
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  return (figures: number): void => {
+    count?.(figures);
+    if (clock.nowMs() - loggedMs < HOUR_MS) return;
+    loggedMs = clock.nowMs();
+    log(figures);
+  };
+}
+
+/** What the ledger is, and who learns from it; `null` where nobody does. */
+interface OpenLedger {
+  readonly ledger: Ledger;
+  readonly learner: Learner | null;
+  readonly prices: Prices;
+  /** Once other processes on the store know of this one. Never rejects. */
+  readonly ledgerStarted: Promise<void>;
+}
+
+function learnerOver({ store, clock, log, failures }: Context): Learner {
+  return new Learner({
+    store: store.ledger,
+    clock,
+    onFailure: failures.of('ledger'),
+    onStep: (step, before) =>
+      log.info({ ...step, before }, step.step < before ? 'cuts become milder' : 'cuts become bolder'),
+  });
+}
+
+/** The prices, with a line in the log for what is broken in their files. */
+function loggedPrices({ settings, log }: Pick<Context, 'settings' | 'log'>): Prices {
+  const prices = pricesOf(settings);
+  for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);
+  for (const warning of prices.warnings) log.warn({ reason: 'price_key_unknown' }, warning);
+  return prices;
+}

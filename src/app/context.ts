@@ -1,0 +1,264 @@
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { monotonicFactory } from 'ulid';
+import type { Loaded } from '../config/load.ts';
+import { rows, type Settings } from '../config/settings.ts';
+import { HIDDEN } from '../config/show.ts';
+import { isLoopbackHost } from '../config/warnings.ts';
+import { EventLog, STORE_RUN } from '../core/event-log.ts';
+import { textHash } from '../core/hash.ts';
+import { type Allowed, allowedCallers } from '../core/origin.ts';
+import type { Clock, EventRecord } from '../core/ports.ts';
+import type { FailureReporter } from '../failures.ts';
+import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
+import type { Log } from '../observe/log.ts';
+import type { FindingShown } from '../page/shapes.ts';
+import { providerFacts } from '../providers/facts.ts';
+import type { StoreHandle } from '../store/handle.ts';
+import { openStore } from './store.ts';
+
+/** Makes the ids of requests: ulids that ascend within the process. */
+export function requestIds(): () => string {
+  const next = monotonicFactory(pooledRandom());
+  return () => next();
+}
+
+/** Random numbers in [0, 1) from a pool of bytes: `ulid` would ask the system sixteen times for each id. */
+function pooledRandom(): () => number {
+  const pool = new Uint8Array(4096);
+  let next = pool.length;
+  return () => {
+    if (next === pool.length) {
+      randomFillSync(pool);
+      next = 0;
+    }
+    return (pool[next++] ?? 0) / 256;
+  };
+}
+
+export interface Ids {
+  /** An id that nothing else has. */
+  readonly uuid: () => string;
+  /** 128 random bits in hex, for what nobody may guess. */
+  readonly secret: () => string;
+}
+
+export const ids: Ids = { uuid: () => randomUUID(), secret: () => randomBytes(16).toString('hex') };
+
+/** Runs of audit events that belong to no conversation. */
+const SERVER_RUN = 'server';
+const HASH_CHARS = 8;
+const MAX_NAMES = 100;
+
+/** Notes who signed in to the page. */
+export function signInsOf({ events, clock }: Pick<Context, 'events' | 'clock'>): (keyId: string) => void {
+  return (keyId) => {
+    events.add([auditEvent(clock.nowMs(), 'signed_in', { key_id: keyId === '' ? null : keyId })]);
+  };
+}
+
+/**
+ * Adds an event where the server starts with other settings than the last time on this store: their names, no values. Never
+ * rejects.
+ */
+export async function noteSettings({ settings, store, events, clock, failures }: Context): Promise<void> {
+  try {
+    await store.ready();
+    const values = hashesOf(settings);
+    const before = await store.exchange('settings', JSON.stringify(values));
+    if (before === null) return;
+    const known = JSON.parse(before) as Readonly<Record<string, string>>;
+    const changed = Object.keys(values).filter((name) => values[name] !== known[name]);
+    if (changed.length === 0) return;
+    events.add([auditEvent(clock.nowMs(), 'settings_changed', { settings: changed.slice(0, MAX_NAMES).join(', ') })]);
+  } catch (cause) {
+    failures.of('events')('settings_not_noted', cause);
+  }
+}
+
+/** Of each setting, what stands for its value; of a secret only whether it is set. */
+function hashesOf(settings: Settings): Record<string, string> {
+  return Object.fromEntries(
+    rows.map(({ key, setting }) => {
+      const value = settings[key];
+      const shown = setting.secret && value !== null ? HIDDEN : value;
+      return [setting.env[0], textHash(JSON.stringify(shown)).slice(0, HASH_CHARS)];
+    }),
+  );
+}
+
+function auditEvent(tsMs: number, kind: string, payload: EventRecord['payload']): EventRecord {
+  return { tsMs, kind, level: 'info', runId: SERVER_RUN, opId: null, payload, audit: true };
+}
+
+/** Who may call, as the settings have it. */
+export function callersOf({ allowedHosts, allowedOrigins, host }: Settings): Allowed {
+  return allowedCallers([...allowedHosts, host], allowedOrigins, !isLoopbackHost(host));
+}
+
+/** The consequence of each failure, and how it is reported. */
+const parts = {
+  keys: { level: 'warn', message: 'keys' },
+  pruning: { level: 'warn', message: 'pruning fell back' },
+  forwarding: { level: 'warn', message: 'forwarded as it came' },
+  segments: { level: 'warn', message: 'context not kept' },
+  recall: { level: 'warn', message: 'results could not be kept for recall' },
+  compactions: { level: 'warn', message: 'a compaction could not be noted' },
+  shelf: { level: 'warn', message: 'tools could not be noted' },
+  answers: { level: 'warn', message: 'an answer could not be kept' },
+  events: { level: 'warn', message: 'events could not be written' },
+  ledger: { level: 'error', message: 'the ledger' },
+  counts: { level: 'debug', message: 'the provider did not count' },
+  reports: { level: 'warn', message: 'a request could not be reported' },
+  subscriptions: { level: 'debug', message: 'a resource could not be looked at' },
+  upkeep: { level: 'debug', message: 'upkeep of the store failed' },
+  rpc: { level: 'error', message: 'rpc failed' },
+  prune: { level: 'error', message: 'prune failed' },
+  child: { level: 'error', message: 'request of a child failed' },
+  admin: { level: 'error', message: 'the admin API could not answer' },
+  page: { level: 'error', message: 'the page could not answer' },
+  loading: { level: 'error', message: 'a part of the program could not be loaded: restart it' },
+} as const;
+
+/** The only place that reports failures of background work. */
+export class Failures {
+  readonly #log: Pick<Logger, 'debug' | 'warn' | 'error'>;
+
+  constructor(log: Pick<Logger, 'debug' | 'warn' | 'error'>) {
+    this.#log = log;
+  }
+
+  /** The failure reporter of a part, or of an extension by its name. */
+  of(part: keyof typeof parts | { readonly extension: string }): FailureReporter {
+    const { level, message } =
+      typeof part === 'string' ? parts[part] : ({ level: 'warn', message: part.extension } as const);
+    return (reason, err, about) => {
+      try {
+        this.#log[level]({ ...about, reason, err }, message);
+      } catch {
+        // the log itself failed, and its caller must not fail
+      }
+    };
+  }
+}
+
+/** What whoever starts the product gives: everything is built over it. */
+export interface Base {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly version: string;
+  readonly clock: Clock;
+  /** The environment and the folder of this process, for the programs that it starts. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** Where the settings came from, and what there is to say of them. */
+  readonly loaded?: Pick<Loaded, 'origins' | 'warnings'>;
+  /** Where the built files of the page are, if not where the build puts them. */
+  readonly pageFolder?: string;
+  /** Requests in a row without a saving that raise the alarm; for tests. Default: 50. */
+  readonly alarmAfter?: number;
+  /** Runs the checks of `mcp-pruner doctor` on this installation. */
+  readonly examine?: () => Promise<readonly FindingShown[]>;
+}
+
+/** The log of events as whoever adds to it or follows it knows it. */
+export type Events = Pick<EventLog, 'add' | 'runOf' | 'flush' | 'onWritten'>;
+
+/** What is kept, and whether it can be: all that a server needs to say how it is. */
+export interface Context extends Base {
+  readonly store: StoreHandle;
+  /** Reports failures that did not stop a request. */
+  readonly failures: Failures;
+  /** Makes ids that nothing else has, and words that nobody can guess. */
+  readonly ids: Ids;
+  /** The log of events. */
+  readonly events: Events;
+  /** @param backendState - of the backend, once there is one */
+  health(backendState?: string): HealthReport;
+}
+
+/** Opens the store and the log of events over it. */
+export async function openContext(base: Base): Promise<Context> {
+  const { settings, log, version, clock } = base;
+  const failures = new Failures(log);
+  const store = await openStore(settings, {
+    clock,
+    log,
+    onSwept: (did) => {
+      const about = { tsMs: clock.nowMs(), level: 'info', runId: STORE_RUN, opId: null } as const;
+      events.add([{ ...about, kind: 'swept', payload: { ...did } }]);
+    },
+    onDamaged: (pruneIds) => {
+      const about = { tsMs: clock.nowMs(), level: 'error', kind: 'corrupt', opId: null } as const;
+      events.add(pruneIds.map((id) => ({ ...about, runId: events.runOf(id), payload: { prune_id: id } })));
+    },
+  });
+  const events = new EventLog({
+    store,
+    maxEvents: settings.maxEvents,
+    onFailure: failures.of('events'),
+  });
+  const idOf = idOnceKnown(store);
+  const mode = settings.enabled ? settings.mode : 'off';
+  return {
+    ...base,
+    ids,
+    failures,
+    store,
+    events,
+    health: (backendState) => {
+      const ofStore = storeHealth(store);
+      const storeId = idOf();
+      const details = {
+        ...ofStore,
+        store_id: storeId ?? undefined,
+        mode,
+        backend: settings.backend,
+        // no more than the origin: an address may hold a key
+        ...upstreamOrigins(settings),
+        backend_state: backendState,
+      };
+      return healthReport(version, clock, details, ofStore.store === 'ok' ? 'healthy' : 'degraded');
+    },
+  };
+}
+
+/** Returns the store's id from memory, `null` until the store has answered; each call asks again while it has not. */
+function idOnceKnown(store: StoreHandle): () => string | null {
+  let id: string | null = null;
+  let asking = false;
+  const ask = async (): Promise<void> => {
+    asking = true;
+    id = await store.id().catch(() => null); // the state of the store is reported beside it
+    asking = false;
+  };
+  void ask();
+  return () => {
+    if (id === null && !asking) void ask();
+    return id;
+  };
+}
+
+/** How the store is; `ok` only while it can be written as well. */
+function storeHealth(store: StoreHandle): { readonly store: string; readonly store_failing_since?: string } {
+  const reason = store.problem()?.reason ?? 'ok';
+  const sinceMs = store.failingSinceMs();
+  return { store: reason, store_failing_since: sinceMs === null ? undefined : new Date(sinceMs).toISOString() };
+}
+
+function upstreamOrigins(settings: Settings): Record<string, string> {
+  const origins: Record<string, string> = {};
+  for (const { field, key } of providerFacts) {
+    const url = settings[key];
+    if (url !== null) origins[field] = new URL(url).origin;
+  }
+  return origins;
+}
+
+const ADDRESSES = new Set<string>(providerFacts.map(({ field }) => field));
+
+/** A report for a caller who must not learn where requests are forwarded to. */
+export function withoutAddresses(report: HealthReport): HealthReport {
+  const shown = Object.entries(report).filter(([field]) => !ADDRESSES.has(field));
+  return Object.fromEntries(shown) as HealthReport;
+}
