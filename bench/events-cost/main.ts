@@ -11,7 +11,7 @@ import type { Settings } from '../../src/config/settings.ts';
 import { EventLog } from '../../src/core/event-log.ts';
 import type { StoredEvent } from '../../src/core/ports.ts';
 import { createLog } from '../../src/observe/log.ts';
-import { eventsOf } from '../../src/proxy/report/report-events.ts';
+import { eventsOf } from '../../src/proxy/report/report.ts';
 import type { RequestReport } from '../../src/proxy/report/request-report.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { chatBody } from '../../test/helpers/chat.ts';

@@ -46,6 +46,33 @@ function lines({ level, what, advice }: Finding, io: Io): string {
   return advice === undefined ? said : said + wrapped(advice, indent, io);
 }
 
+/** What the checks know of this installation. */
+interface Examined {
+  readonly loaded: Loaded;
+  readonly settings: Settings;
+  readonly io: Io;
+  readonly port: Awaited<ReturnType<typeof checkPort>>;
+  readonly running: Awaited<ReturnType<typeof checkPort>>['health'];
+  readonly agents: Awaited<ReturnType<typeof checkAgents>>;
+}
+
+/** The checks, in the order in which their findings are printed. They run at the same time. */
+const checks: readonly ((examined: Examined) => Promise<readonly Finding[]> | readonly Finding[])[] = [
+  () => [checkNode(process.versions.node)],
+  ({ loaded }) => checkConfiguration(loaded),
+  ({ settings }) => [checkToken(settings)],
+  ({ settings, io }) => checkKeys(settings, io),
+  ({ port }) => [port.finding],
+  ({ running }) => checkUnread(running),
+  ({ running }) => checkSaving(running),
+  ({ loaded, running, agents }) => checkUpstreams(loaded, running, agents.wires),
+  async ({ settings, io, running }) => [await checkStore(settings, io, running)],
+  ({ settings, io }) => checkPrices(settings, io),
+  ({ agents }) => agents.findings,
+  ({ io }) => checkTeamKeys(io),
+  ({ settings, io, agents }) => checkAddresses(settings, io, agents.own),
+];
+
 /** @param read - reads the configuration, or throws `SettingsError` */
 export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
   let loaded: Loaded;
@@ -57,31 +84,9 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
   }
   const { settings } = loaded;
   const port = await checkPort(settings);
-  const running = port.health;
-  const agents = await checkAgents(settings, io, running);
-  const [upstreams, store, prices, addresses, keys, teamKeys] = await Promise.all([
-    checkUpstreams(loaded, running, agents.wires),
-    checkStore(settings, io, running),
-    checkPrices(settings, io),
-    checkAddresses(settings, io, agents.own),
-    checkKeys(settings, io),
-    checkTeamKeys(io),
-  ]);
-  return [
-    checkNode(process.versions.node),
-    ...checkConfiguration(loaded),
-    checkToken(settings),
-    ...keys,
-    port.finding,
-    ...checkUnread(running),
-    ...checkSaving(running),
-    ...upstreams,
-    store,
-    ...prices,
-    ...agents.findings,
-    ...teamKeys,
-    ...addresses,
-  ];
+  const agents = await checkAgents(settings, io, port.health);
+  const examined = { loaded, settings, io, port, running: port.health, agents };
+  return (await Promise.all(checks.map((check) => check(examined)))).flat();
 }
 
 export function checkNode(version: string): Finding {

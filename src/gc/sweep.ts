@@ -62,6 +62,28 @@ const TYPE_WEIGHT: Readonly<Record<SegmentType, number>> = {
 };
 /** Number of survived requests from which a segment is of the old generation. */
 const OLD_AFTER = 3;
+/** What each fact adds to the estimate that a segment is no longer needed. */
+const ADDS = {
+  always: 0.15,
+  /** At most, for a segment that nothing has referred to for many times `idleMessages`. */
+  idle: 0.5,
+  /** Without a reference; half of it with one, a third with two. */
+  unreferenced: 0.2,
+  /** From `fullHours` on; in proportion before. */
+  hours: 0.1,
+  old: 0.05,
+} as const;
+const IDLE_MESSAGES = 20;
+const FULL_HOURS = 24;
+/** Factor for a segment of the young generation. */
+const YOUNG = 0.7;
+/** Share that is taken off for a segment that the roots reach directly. */
+const REACHED = 0.6;
+/** Least estimates for what a later message replaces or contradicts; a tenth of the other facts is added. */
+const SUPERSEDED = 0.85;
+const STALE = 0.9;
+/** Factor for the remaining doubt about a segment of another task. */
+const OTHER_TASK = 0.6;
 /** A marker with a reason of typical length. */
 const MARKER = { pruneId: 'prn_000000000000', startLine: 1, reason: 'mis de côté' };
 const MARKER_TOKENS = [1, 10, 100, 1_000, 10_000, 100_000].map((endLine) =>
@@ -201,10 +223,10 @@ function candidateOf(segment: SweptSegment, standing: Standing): Candidate {
 function worthless(segment: SweptSegment, standing: Standing): number {
   const { references, idle, reach, stale, superseded, otherTask, age } = standing;
   const old = age.survived >= OLD_AFTER;
-  let sure = 0.15 + 0.5 * (1 - Math.exp(-idle / 20)) + 0.2 / (1 + references);
-  sure += 0.1 * Math.min(1, age.hours / 24) + (old ? 0.05 : 0);
-  sure *= TYPE_WEIGHT[segment.type] * (1 - 0.6 * reach) * (old ? 1 : 0.7);
-  if (superseded) sure = Math.max(sure, 0.85 + sure / 10);
-  if (stale) sure = Math.max(sure, 0.9 + sure / 10);
-  return otherTask ? 1 - (1 - sure) * 0.6 : sure;
+  let sure = ADDS.always + ADDS.idle * (1 - Math.exp(-idle / IDLE_MESSAGES)) + ADDS.unreferenced / (1 + references);
+  sure += ADDS.hours * Math.min(1, age.hours / FULL_HOURS) + (old ? ADDS.old : 0);
+  sure *= TYPE_WEIGHT[segment.type] * (1 - REACHED * reach) * (old ? 1 : YOUNG);
+  if (superseded) sure = Math.max(sure, SUPERSEDED + sure / 10);
+  if (stale) sure = Math.max(sure, STALE + sure / 10);
+  return otherTask ? 1 - (1 - sure) * OTHER_TASK : sure;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withOpinions } from '../../src/engine/choose/opinions.ts';
+import { withOpinions } from '../../src/engine/choose/choice.ts';
 import type { Choice } from '../../src/engine/choose/runs.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { sampleLines } from '../../src/engine/sample-lines.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasDotSegments } from '../../src/proxy/upstream/dot-segments.ts';
+import { hasDotSegments } from '../../src/proxy/upstream/destinations.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { until } from '../helpers/until.ts';

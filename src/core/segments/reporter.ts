@@ -1,12 +1,26 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FailureReporter } from '../../failures.ts';
+import { ownWords } from '../../transcript/file-blocks.ts';
 import type { Turns } from '../decide/turns.ts';
 import type { DirectivesView, RequestScope, SeenRequest, SeenSegment, SegmentPorts } from '../ports/segments.ts';
 import type { FindSettings } from '../request/find-texts.ts';
 import type { HeldSteps } from './apply-directives.ts';
-import { openingOf } from './opening.ts';
 import { ReportedBodies } from './reported-bodies.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';
+
+const MAX_CHARS = 60;
+/** An injected part before the user's words may be long; what stands behind this is not looked at. */
+const MAX_READ_CHARS = 20_000;
+
+/** The first words of the user among segments, on one line; `''` where only files and injected parts stand there. */
+export function openingOf(segments: readonly SeenSegment[]): string {
+  for (const { role, effect, text } of segments) {
+    if (role !== 'user' || effect !== 'asked') continue;
+    const words = ownWords(text.slice(0, MAX_READ_CHARS), []).replace(/\s+/g, ' ').trim();
+    if (words !== '') return Array.from(words).slice(0, MAX_CHARS).join('');
+  }
+  return '';
+}
 
 /** A request that was decided about. */
 export interface ReportedRequest extends Omit<ReadMessages, 'directed'> {

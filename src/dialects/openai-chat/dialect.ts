@@ -1,8 +1,8 @@
-import type { Dialect } from '../dialect.ts';
+import { count, field } from '../../json/value.ts';
+import type { Dialect, ProviderUsage } from '../dialect.ts';
 import { meaningOf } from '../meaning.ts';
 import { TailUsage } from '../tail-usage.ts';
 import { scanChatBody } from './scan.ts';
-import { USAGE, usageOf } from './usage.ts';
 
 /** `POST …/chat/completions` as OpenAI defined it and most providers offer it. Nobody checks what was sent before. */
 export const openaiChat: Dialect = {
@@ -20,3 +20,20 @@ export const openaiChat: Dialect = {
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } })),
 };
+
+/** The key of a chat completion's usage. */
+const USAGE = Buffer.from('"usage"');
+
+function usageOf(value: unknown): ProviderUsage | null {
+  if (value === null || typeof value !== 'object') return null;
+  const details = field(value, 'prompt_tokens_details');
+  const written = count(field(details, 'cache_write_tokens'));
+  const reasoning = count(field(field(value, 'completion_tokens_details'), 'reasoning_tokens'));
+  return {
+    promptTokens: count(field(value, 'prompt_tokens')),
+    completionTokens: count(field(value, 'completion_tokens')),
+    cacheWriteTokens: written ?? undefined,
+    reasoningTokens: reasoning ?? undefined,
+    cachedTokens: count(field(details, 'cached_tokens')) ?? count(field(value, 'prompt_cache_hit_tokens')),
+  };
+}
