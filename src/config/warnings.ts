@@ -37,7 +37,7 @@ export function servingProblem(settings: Settings): string | null {
       'addresses in MCP_PRUNER_TRUSTED_PROXIES, and leave MCP_PRUNER_REQUIRE_KEY on for everybody else'
     );
   }
-  const wrong = groupProjects.find((pair) => !/[^=\s][^=]*=\s*[^=\s]/.test(pair));
+  const wrong = groupProjects.find((pair) => !isGroupAndProject(pair));
   if (wrong !== undefined) {
     return `MCP_PRUNER_GROUP_PROJECTS has ${JSON.stringify(wrong)}: write group=project, with commas between pairs`;
   }
@@ -89,4 +89,9 @@ export function settingsWarnings(settings: Settings): string[] {
     warnings.push('the backend swe-pruner has no MCP_PRUNER_SWE_PRUNER_URL: every text is ranked by heuristic instead');
   }
   return warnings;
+}
+
+function isGroupAndProject(pair: string): boolean {
+  const [group = '', project = ''] = pair.split('=');
+  return group.trim() !== '' && project.trim() !== '';
 }

@@ -16,7 +16,7 @@ export function isEdit(call: ToolCall): boolean {
 
 /** What editing tools answer where they do not find the text to replace, or find it more than once. */
 const NOT_FOUND =
-  /not found in|no match|(?:failed|unable) to (?:find|match|locate)|could(?: not|n't) (?:find|locate|apply)|(?:did|does)(?: not|n't) (?:match|appear)|no replacement was|0 occurrences|multiple (?:matches|occurrences)|\d+ matches of the string|verification failed|patch failed|has not been read yet|modified since (?:it was )?(?:last )?read/i;
+  /not found in|no match|(?:failed|unable) to (?:find|match|locate)|could(?: not|n't) (?:find|locate|apply)|(?:did|does)(?: not|n't) (?:match|appear)|no replacement was|0 occurrences|multiple (?:matches|occurrences)|\d matches of the string|verification failed|patch failed|has not been read yet|modified since (?:it was )?(?:last )?read/i;
 /** The answer to an edit that was applied begins like this; lines of the file may follow. */
 const APPLIED = /^\W*(?:the file \S+ has been (?:updated|edited)|success|done\b|edit applied|edited\b|updated\b)/i;
 const ANSWER_CHARS = 600;
@@ -74,8 +74,8 @@ function isBeforeProgram(word: string, next = ''): boolean {
 
 /** The command that `bash -lc "…"` runs. */
 function unwrapped(command: string): string {
-  const [, inner] = /^\s*(?:\/bin\/|\/usr\/bin\/)?(?:ba|z)?sh\s+-l?c\s+(.*)$/s.exec(command) ?? [];
-  return inner?.replace(/^(["'])(.*)\1$/s, '$2') ?? command;
+  const [, inner] = /^\s*(?:\/bin\/|\/usr\/bin\/)?(?:ba|z)?sh\s+-l?c\s(.*)$/s.exec(command) ?? [];
+  return inner?.trimStart().replace(/^(["'])(.*)\1$/s, '$2') ?? command;
 }
 
 const FAILED =
