@@ -276,6 +276,7 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     sent: {
       mode: settings.enabled ? settings.mode : 'off',
       includeMarkers: settings.includeMarkers,
+      shortMarkers: settings.markerStyle === 'short',
       annotateLines: settings.annotateLines,
     },
     reasonLanguage: settings.reasonLanguage,

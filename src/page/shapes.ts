@@ -258,6 +258,8 @@ export interface SentAs {
   /** `prune`, `shadow` (decided, but sent whole) or `off`. */
   readonly mode: string;
   readonly includeMarkers: boolean;
+  /** Only the first marker of a text is full. */
+  readonly shortMarkers: boolean;
   /** Each kept line bears its number. */
   readonly annotateLines: boolean;
 }

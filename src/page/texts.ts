@@ -2,6 +2,7 @@ import { explainDecision } from '../core/calls/why.ts';
 import { boldnessWords, caveat, inWords } from '../core/calls/why-words.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
+import { formatShortMarker } from '../engine/text/marker.ts';
 import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
@@ -47,7 +48,9 @@ export async function textPart(
   return {
     ...{ pruneId, tool, kind, sourceType, goal: goal.slice(0, LINE_CHARS), lines: lines.count, keptLines },
     ...{ tokensBefore, tokensAfter, createdMs: createdAtMs, expiresMs: expiresAtMs, part, sent },
-    cuts: annotate(decision.cuts, pruneId).slice(0, MOST_CUTS),
+    cuts: annotate(decision.cuts, pruneId)
+      .slice(0, MOST_CUTS)
+      .map((cut, k) => (k > 0 && sent.shortMarkers ? { ...cut, marker: formatShortMarker(cut) } : cut)),
     next: n <= lines.count ? n : null,
   };
 }
