@@ -5,9 +5,8 @@ import type { MovedRow } from '../store/move/tables.ts';
 export interface ExtensionTables {
   /** Definitions in Common SQL. */
   readonly common: string;
-  /** What SQLite needs besides, such as triggers. */
+  /** What SQLite needs besides, such as triggers; for PostgreSQL that is in `postgres-tables.ts`. */
   readonly sqlite: string;
-  readonly postgres: string;
   /** As `movedTables`, for `store move`. */
   readonly moved: readonly MovedRow[];
   /** Tables that number their rows, with the numbered column. */

@@ -146,34 +146,6 @@ const SQLITE_COUNTING = `
   END;
 `;
 
-const POSTGRES_COUNTING = `
-  CREATE FUNCTION mcp_pruner.count_board() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    IF TG_OP = 'INSERT' THEN
-      UPDATE mcp_pruner.fleet_counter SET value = value + 1 WHERE name = 'board_entries';
-      UPDATE mcp_pruner.fleet_counter SET value = value + NEW.bytes WHERE name = 'board_bytes';
-    ELSE
-      UPDATE mcp_pruner.fleet_counter SET value = value - 1 WHERE name = 'board_entries';
-      UPDATE mcp_pruner.fleet_counter SET value = value - OLD.bytes WHERE name = 'board_bytes';
-    END IF;
-    RETURN NULL;
-  END $$;
-  CREATE TRIGGER fleet_board_counted AFTER INSERT OR DELETE ON mcp_pruner.fleet_board
-    FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_board();
-  CREATE FUNCTION mcp_pruner.count_board_event() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    IF TG_OP = 'INSERT' THEN
-      UPDATE mcp_pruner.fleet_counter SET value = value + NEW.bytes WHERE name = 'board_event_bytes';
-    ELSE
-      UPDATE mcp_pruner.fleet_counter SET value = value - OLD.bytes WHERE name = 'board_event_bytes';
-      UPDATE mcp_pruner.fleet_counter SET value = greatest(value, OLD.version) WHERE name = 'board_dropped';
-    END IF;
-    RETURN NULL;
-  END $$;
-  CREATE TRIGGER fleet_board_event_counted AFTER INSERT OR DELETE ON mcp_pruner.fleet_board_event
-    FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_board_event();
-`;
-
 /**
  * Blackboard counters that no trigger maintains: its last version, and the last version whose change was deleted. The
  * statements are Common SQL.
@@ -191,7 +163,6 @@ const BOARD_GOES_ON = [
 export const fleetTables: ExtensionTables = {
   common: TABLES,
   sqlite: SQLITE_COUNTING,
-  postgres: POSTGRES_COUNTING,
   moved: [
     ['fleet_graph', 'graph_id', 'graph_id version committed_ms', 'graph_id'],
     ['fleet_graph_version', 'id', 'id graph_id version committed_ms bytes packed data', 'graph_id', 20],

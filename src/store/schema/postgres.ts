@@ -1,3 +1,4 @@
+import { extensionPostgres } from '../../extensions/postgres-tables.ts';
 import { extensionTables } from '../../extensions/tables.ts';
 import { postgresDefinitions } from '../sql/common-sql.ts';
 import { COMMIT_FUNCTIONS } from './postgres-commit.ts';
@@ -6,7 +7,7 @@ import { TABLES } from './tables.ts';
 /** The schema of a PostgreSQL database, in the schema `mcp_pruner` that the runner creates. */
 export function postgresSchema(): string {
   const tables = postgresDefinitions(TABLES + extensionTables.common);
-  return [TEXTS, tables, INDEX, COUNTING, extensionTables.postgres, COMMIT_FUNCTIONS].join('');
+  return [TEXTS, tables, INDEX, COUNTING, extensionPostgres, COMMIT_FUNCTIONS].join('');
 }
 
 /**
