@@ -3,7 +3,7 @@ import { type Known, shared } from './known.ts';
 import { MESSAGES, THOUGHTS, type TokenModel } from './token-model.ts';
 
 /** How far counts of new texts are from what their features say: a share of them, and some tokens. */
-const [NOISE_SHARE, NOISE_TOKENS] = [0.012, 5];
+const [NOISE_SHARE, NOISE_TOKENS] = [0.008, 5];
 /** The same for what a provider counts of removed tokens: it is of the very texts that are asked for. */
 const [COUNTED_SHARE, COUNTED_TOKENS] = [0.002, 2];
 /** How far tools and instructions are from what their features say: some tokens, and a share of them. */
