@@ -65,7 +65,7 @@ const layers: Readonly<Record<string, Layer>> = {
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
   resources: { from: [...ENGINE, EXTENSIONS], types: ['core/ports', 'store'] },
   keys: { ...SERVICE, types: ['core/ports', 'store'] },
-  store: { ...SERVICE, from: [...ENGINE, `${EXTENSIONS}/tables`] },
+  store: { ...SERVICE, from: [...ENGINE, `${EXTENSIONS}/tables`, `${EXTENSIONS}/postgres-tables`] },
   ...Object.fromEntries(FACES.map((part) => [part, FACE])),
   app: { from: [...INSIDE, ...FACES, EXTENSIONS] },
   cli: { from: [...INSIDE, ...FACES, EXTENSIONS, 'app'] },
