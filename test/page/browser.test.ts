@@ -80,7 +80,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
   const openView = async (page: Page, view: string): Promise<void> => {
     await page.getByRole('link', { name: view, exact: true }).click();
     await expect.poll(() => heading(page).textContent()).toBe(view);
-    await page.locator('.loading').waitFor({ state: 'detached' });
+    await expect.poll(() => page.locator('.loading').count()).toBe(0);
     if (view === 'Live') await page.locator('.requests > li').first().waitFor();
     if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
     if (view === 'Overview') await page.locator('.plot canvas').first().waitFor();
