@@ -158,7 +158,7 @@ function openWatches(
   return { recorder, keeper, compactionWatch, toolWatch };
 }
 
-/** @param own - makes originals those of whoever calls, where they belong to projects */
+/** @param own - assigns originals to the projects of the caller */
 export function openPruners(
   parts: Context & Pick<Services, 'once' | 'scorer' | 'ledger' | 'onPruned'>,
   own?: (pruneIds: readonly string[]) => Promise<void>,

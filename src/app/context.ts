@@ -142,7 +142,7 @@ export class Failures {
   }
 }
 
-/** What whoever starts the product gives: everything is built over it. */
+/** The inputs of a start: everything is built over them. */
 export interface Base {
   readonly settings: Settings;
   readonly log: Log;
@@ -161,7 +161,7 @@ export interface Base {
   readonly examine?: () => Promise<readonly FindingShown[]>;
 }
 
-/** The log of events as whoever adds to it or follows it knows it. */
+/** The log of events, for parts that add to it or follow it. */
 export type Events = Pick<EventLog, 'add' | 'runOf' | 'flush' | 'onWritten'>;
 
 /** What is kept, and whether it can be: all that a server needs to say how it is. */

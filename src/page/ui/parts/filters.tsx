@@ -79,7 +79,33 @@ export function spanOf(days: string | undefined): number {
   return SPANS.find((span) => String(span) === days) ?? DEFAULT_SPAN;
 }
 
-export function Span({ days, onChoose }: { days: number; onChoose: (days: string) => void }) {
+interface ProjectAndSpanProps {
+  readonly projects: readonly string[];
+  /** `''`: all projects. */
+  readonly project: string;
+  readonly days: number;
+  onChange(change: { readonly project?: string; readonly days?: string }): void;
+}
+
+/** The choice of a project, where there are several, and of the days. */
+export function ProjectAndSpan({ projects, project, days, onChange }: ProjectAndSpanProps) {
+  return (
+    <>
+      {(projects.length > 1 || project !== '') && (
+        <Choose
+          label="Project"
+          any="all projects"
+          values={projects}
+          value={project}
+          onChoose={(value) => onChange({ project: value })}
+        />
+      )}
+      <Span days={days} onChoose={(value) => onChange({ days: value })} />
+    </>
+  );
+}
+
+function Span({ days, onChoose }: { days: number; onChoose: (days: string) => void }) {
   const values = SPANS.map((span) => [String(span), `${span} days`] as const);
   return <Choose label="Time" values={values} value={String(days)} onChoose={onChoose} />;
 }

@@ -24,8 +24,8 @@ const HEIGHT = 230;
 const LABELS_APART = 64;
 
 /**
- * Days in a row, their parts stacked. The figures of the day under the pointer stand below. It is drawn on a canvas, which
- * nobody can read aloud: whoever uses it puts the same figures into a table beside it.
+ * Days in a row, their parts stacked. The figures of the day under the pointer stand below. A screen reader cannot read
+ * the canvas, so each caller puts the same figures into a table beside it.
  */
 export function DayPlot(props: PlotProps) {
   const { days, series, kind } = props;

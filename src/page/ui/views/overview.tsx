@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../core/ports/ledger.ts';
 import type { ContextReport } from '../../../ledger/compactions.ts';
 import { compact, dollars, number, plural, share } from '../format.tsx';
-import { Choose, Span, spanOf } from '../parts/filters.tsx';
+import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
 import { useNews } from '../parts/live-reload.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
 import { Empty, Figure, Head } from '../parts/pieces.tsx';
@@ -36,16 +36,7 @@ export function OverviewView() {
   return (
     <>
       <Head title="Overview" about={`The last ${days} days${project === '' ? '' : ` of ${project}`}.`}>
-        {(projects.length > 1 || project !== '') && (
-          <Choose
-            label="Project"
-            any="all projects"
-            values={projects}
-            value={project}
-            onChoose={(value) => change({ project: value })}
-          />
-        )}
-        <Span days={days} onChoose={(value) => change({ days: value })} />
+        <ProjectAndSpan projects={projects} project={project} days={days} onChange={change} />
         <button type="button" data-refresh onClick={report.reload}>
           Refresh
         </button>

@@ -1,7 +1,7 @@
 import type { BoldnessStep, LedgerReport, LedgerTool } from '../../../core/ports/ledger.ts';
 import type { FacetsShown, LinesShown, ShelfShown } from '../../shapes.ts';
 import { ago, compact, dayName, dollars, iso, number, share } from '../format.tsx';
-import { Choose, Span, spanOf } from '../parts/filters.tsx';
+import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
 import { Badge, Bar, Card, Empty, Head, Scroll, Table, Time } from '../parts/pieces.tsx';
 import { Spark } from '../parts/plot.tsx';
@@ -25,16 +25,7 @@ export function ToolsView() {
         title="Tools and kinds"
         about={`The last ${days} days, each text counted once. Regret is what was cut and needed later: recovered, asked for again, or quoted in an edit.`}
       >
-        {(projects.length > 1 || project !== '') && (
-          <Choose
-            label="Project"
-            any="all projects"
-            values={projects}
-            value={project}
-            onChoose={(value) => change({ project: value })}
-          />
-        )}
-        <Span days={days} onChoose={(value) => change({ days: value })} />
+        <ProjectAndSpan projects={projects} project={project} days={days} onChange={change} />
         <button type="button" data-refresh onClick={report.reload}>
           Refresh
         </button>
