@@ -7,7 +7,7 @@ import type { LedgerReader } from '../core/ports/ledger.ts';
 import { errorTable } from '../errors.ts';
 import { extensions } from '../extensions/all.ts';
 import type { OpenExtension } from '../extensions/extension.ts';
-import { readContexts } from '../ledger/compactions.ts';
+import { readContexts, readThreshold } from '../ledger/compactions.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { enabledFlags } from '../mcp/info.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
@@ -258,6 +258,7 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     ledger: parts.pageLedger ?? parts.ledger,
     savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
+    threshold: (of) => readThreshold(store.compactions, of),
     recall: parts.recall,
     project: parts.viewerProject ?? 'default',
     keepsTitles: settings.conversationTitles,

@@ -220,6 +220,7 @@ function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
     wire: facts.wire,
     cloud: facts.cloud,
     keyId: facts.keyId,
+    client: facts.client,
     model: facts.model,
     arm: facts.arm,
     estimated: bill.estimated,

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ColdFigures, CompactionStore, ContextPeak, StoredCompaction } from '../core/ports/compactions.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
+import { groupBy } from '../engine/group-by.ts';
 import type { FailureReporter } from '../failures.ts';
 
 /** Tokens at which a client is taken to compact while too few of its compactions were seen. */
@@ -16,6 +17,8 @@ export interface ContextShown {
   readonly continues: string | null;
   readonly project: string;
   readonly model: string;
+  /** Product name of its user agent; `''` where it is not known. */
+  readonly client: string;
   /** The client that compacted it; `null` where none did. */
   readonly compacted_by: string | null;
   /** Its whole texts would have passed the threshold, and what was sent never did. */
@@ -63,15 +66,16 @@ export function compactionsOf(
   const compacted = new Map(seen.map((one) => [keyOf(one.project, one.continues), one]));
   const continued = new Map(seen.map((one) => [keyOf(one.project, one.conversation), one]));
   const known = new Map(peaks.map((peak) => [keyOf(peak.project, peak.conversationId), peak]));
-  const shownOf = (of: Pick<ContextPeak, 'project' | 'conversationId' | 'model' | 'sent' | 'whole'>): ContextShown => {
+  const shownOf = (of: Omit<ContextPeak, 'turns' | 'lastMs'>): ContextShown => {
     const key = keyOf(of.project, of.conversationId);
-    const threshold = thresholds(of.project, of.model);
+    const { tokens: threshold } = thresholds(of);
     const before = continued.get(key);
     return {
       id: of.conversationId,
       continues: before && before.continues !== of.conversationId ? before.continues : null,
       project: of.project,
       model: of.model,
+      client: of.product,
       compacted_by: compacted.get(key)?.client ?? null,
       avoided: of.whole > threshold && of.sent <= threshold,
       peak_sent: Number(of.sent),
@@ -81,10 +85,10 @@ export function compactionsOf(
   };
   const shown = peaks.map(shownOf);
   // conversations of a compaction of which nothing was billed
-  const unbilled = seen.flatMap(({ project, model, continues, conversation }): ContextShown[] =>
+  const unbilled = seen.flatMap(({ project, product, model, continues, conversation }): ContextShown[] =>
     [continues, conversation]
       .filter((id) => id !== '' && !known.has(keyOf(project, id)))
-      .map((conversationId) => shownOf({ project, model, conversationId, sent: 0, whole: 0 })),
+      .map((conversationId) => shownOf({ project, product, model, conversationId, sent: 0, whole: 0 })),
   );
   const told = [...shown, ...unbilled].filter(
     (one) => one.avoided || one.continues !== null || one.compacted_by !== null,
@@ -96,21 +100,40 @@ export function compactionsOf(
   };
 }
 
-/** The length at which a client compacts with a model in a project: the median of what was seen there. */
-function thresholdsOf(all: readonly StoredCompaction[]): (project: string, model: string) => number {
-  const groups = new Map<string, number[]>();
-  for (const { project, client, model, tokens } of all) {
-    const key = keyOf(project, model, client);
-    groups.set(key, [...(groups.get(key) ?? []), tokens]);
-  }
+/** Whose requests have a threshold of their own: two clients on one model compact at different lengths. */
+type Compacting = Pick<StoredCompaction, 'project' | 'product' | 'model'>;
+
+/** The length in tokens at which a client compacts its history. */
+export interface Threshold {
+  readonly tokens: number;
+  /** Taken from the client's own compactions; otherwise the default. */
+  readonly learned: boolean;
+}
+
+type Thresholds = (of: Compacting) => Threshold;
+
+/** The length at which a client compacts with a model in a project: the median of its compactions there. */
+function thresholdsOf(all: readonly StoredCompaction[]): Thresholds {
+  const groups = groupBy(all, nameOf);
   const medians = new Map<string, number>();
-  for (const [key, lengths] of groups) {
-    if (lengths.length < ENOUGH_COMPACTIONS) continue;
-    const sorted = lengths.toSorted((a, b) => a - b);
-    const [project = '', model = ''] = key.split('\n');
-    medians.set(keyOf(project, model), sorted[sorted.length >> 1] ?? DEFAULT_THRESHOLD);
+  for (const [name, some] of groups) {
+    const sorted = some.map(({ tokens }) => tokens).sort((a, b) => a - b);
+    const median = sorted[sorted.length >> 1];
+    if (median !== undefined && sorted.length >= ENOUGH_COMPACTIONS) medians.set(name, median);
   }
-  return (project, model) => medians.get(keyOf(project, model)) ?? DEFAULT_THRESHOLD;
+  return (of) => {
+    const median = medians.get(nameOf(of));
+    return { tokens: median ?? DEFAULT_THRESHOLD, learned: median !== undefined };
+  };
+}
+
+function nameOf({ project, product, model }: Compacting): string {
+  return keyOf(project, model, product);
+}
+
+/** The threshold of a client with a model in a project. @throws StoreUnavailable */
+export async function readThreshold(store: Pick<CompactionStore, 'since'>, of: Compacting): Promise<Threshold> {
+  return thresholdsOf(await store.since({ sinceMs: 0, project: of.project }))(of);
 }
 
 function keyOf(...parts: readonly string[]): string {
@@ -136,11 +159,11 @@ export class AvoidedCompactions {
   }
 
   /** Whether this request is the one with which its conversation would have been compacted and was not. */
-  billed({ project, conversationId, model, fresh, write5m, write1h, read, removed }: LedgerTurn): boolean {
+  billed({ project, conversationId, client, model, fresh, write5m, write1h, read, removed }: LedgerTurn): boolean {
     if (conversationId === '') return false;
     this.#learn();
     const key = keyOf(project, conversationId);
-    const threshold = this.#thresholds(project, model);
+    const { tokens: threshold } = this.#thresholds({ project, product: client ?? '', model });
     const sent = fresh + write5m + write1h + read;
     if (sent + Math.max(0, removed) <= threshold) {
       this.#beyond.delete(key);

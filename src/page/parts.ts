@@ -10,7 +10,7 @@ import type { SavingAlarm } from '../core/saving-alarm.ts';
 import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import type { FailureReporter } from '../failures.ts';
 import type { ContextGc } from '../gc/context-gc.ts';
-import type { ContextReport } from '../ledger/compactions.ts';
+import type { ContextReport, readThreshold, Threshold } from '../ledger/compactions.ts';
 import type { PageAccess } from './access.ts';
 import type { Answer } from './answers.ts';
 import type { FindingShown, SentAs, SettingShown } from './shapes.ts';
@@ -37,6 +37,8 @@ export interface PageParts {
   readonly savingAlarm: () => SavingAlarm | null;
   /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
   readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
+  /** The length at which a client compacts. May reject with `StoreUnavailable`. */
+  readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold>;
   readonly recall: Pick<Recall, 'search'>;
   /** The project that is searched where none is named. */
   readonly project: string;

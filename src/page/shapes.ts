@@ -174,6 +174,8 @@ export interface TurnShown {
 }
 
 export interface TimelineShown {
+  /** The length in tokens at which its client compacts; `null` without requests. */
+  readonly threshold: { readonly tokens: number; readonly learned: boolean } | null;
   /** In their order. */
   readonly turns: readonly TurnShown[];
   /** Requests before those that are shown. */

@@ -10,7 +10,7 @@ const MOST_EVENTS = 10_000;
 
 /** The requests of a conversation with what happened between them. @throws StoreUnavailable */
 export async function timelineOf(
-  { store, ledger, flush }: Pick<PageParts, 'store' | 'ledger' | 'flush'>,
+  { store, ledger, threshold, flush }: Pick<PageParts, 'store' | 'ledger' | 'threshold' | 'flush'>,
   name: string,
   project: string | undefined,
 ): Promise<TimelineShown> {
@@ -20,7 +20,9 @@ export async function timelineOf(
     store.browse.compactions([name], project === undefined ? undefined : [project]),
     store.events({ runId: name, fromSeq: 1, limit: MOST_EVENTS }),
   ]);
+  const last = turns.at(-1);
   return {
+    threshold: last ? await threshold({ project: last.project, product: last.client ?? '', model: last.model }) : null,
     turns: turns.slice(-MOST_TURNS).map(turnOf),
     earlier: turns.length > MOST_TURNS,
     compactions: compactions.map(({ atMs, tokens, client, continues, conversation }) => {

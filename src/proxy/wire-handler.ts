@@ -256,12 +256,12 @@ class WireExchange {
     if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#to.operation.purpose !== 'generate')
       return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
-    const { caller, keyId, scope } = this.#context;
+    const { caller, keyId, client, scope } = this.#context;
     const { project } = scope;
     const { dialect, countsCorrections } = this.#options;
     const shadow = this.#isShadow;
     const { model } = this.#to.operation;
-    const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId };
+    const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };
     const about = { requestId: this.#requestId, forwardedOriginal, countsCorrections, ...of };
     try {
       return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);

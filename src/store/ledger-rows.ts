@@ -30,6 +30,7 @@ const COLUMN_OF = {
   wire: 'wire',
   cloud: 'cloud',
   keyId: 'key_id',
+  client: 'client',
   model: 'model',
   arm: 'arm',
   estimated: 'estimated',
@@ -92,6 +93,7 @@ export function turnRow({ work, ...turn }: LedgerTurn): TurnRow {
     conversationId: named(turn.conversationId),
     cloud: named(turn.cloud ?? ''),
     keyId: turn.keyId ?? '',
+    client: turn.client ?? '',
     model: named(turn.model),
     estimated: turn.estimated ? 1 : 0,
     fresh: Math.round(turn.fresh),
@@ -106,7 +108,7 @@ export function turnRow({ work, ...turn }: LedgerTurn): TurnRow {
   };
 }
 
-export function turnOf({ cloud, keyId, ...row }: TurnRow): LedgerTurn {
+export function turnOf({ cloud, keyId, client, ...row }: TurnRow): LedgerTurn {
   const {
     userMessages,
     corrections,
@@ -125,6 +127,7 @@ export function turnOf({ cloud, keyId, ...row }: TurnRow): LedgerTurn {
     ...turn,
     cloud: cloud || undefined,
     keyId: keyId || undefined,
+    client: client || undefined,
     estimated: row.estimated !== 0,
     work: hasWork ? work : undefined,
   };

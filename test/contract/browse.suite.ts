@@ -101,7 +101,7 @@ export function browseContract(name: string, open: Open): void {
 
     it('knows what was compacted, which conversations showed a text, and what a request cost', async () => {
       const store = await filled();
-      const about = { project: 'shop', client: 'codex', model: 'gpt', session: '', tokens: 900, atMs: 5 };
+      const about = { project: 'shop', client: 'codex', product: '', model: 'gpt', session: '', tokens: 900, atMs: 5 };
       await store.compactions.add({ ...about, continues: 'c1' });
       await store.compactions.follow({ project: 'shop', session: '', conversation: 'c2', atMs: 6 });
       const [compaction] = await store.browse.compactions(['c2'], ['shop']);

@@ -161,7 +161,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
         ...{ userMessages: 1, corrections: 2, calls: 3, callsAgain: 4, recoveries: 5 },
         ...{ edits: 6, failedEdits: 7, redTests: 8, turnedGreen: 9 },
       };
-      const summary = { client: 'codex', model: 'm', session: '', tokens: 9, atMs: 4_000 };
+      const summary = { client: 'codex', product: '', model: 'm', session: '', tokens: 9, atMs: 4_000 };
       await compactions.add({ project: 'q', continues: 'c2', ...summary });
       await compactions.add({ project: 'other', continues: 'c2', ...summary });
       const late = { conversationId: 'c2', project: 'q', atMs: 5_000, arm: 'control' as const, work };

@@ -203,7 +203,16 @@ export function recallContract(name: string, open: Open): void {
 
     it('notes compactions once with their retries, and links what goes on from them within the project', async () => {
       const { compactions } = await open({});
-      const one = { project: 'p', continues: 'a', client: 'codex', model: 'm', session: 's', tokens: 9, atMs: 1_000 };
+      const one = {
+        project: 'p',
+        continues: 'a',
+        client: 'codex',
+        product: 'codex_exec',
+        model: 'm',
+        session: 's',
+        tokens: 9,
+        atMs: 1_000,
+      };
       expect([await compactions.add(one), await compactions.add({ ...one, atMs: 2_000 })]).toEqual([true, false]);
       const by = { project: 'p', session: 's', conversation: 'b', atMs: 3_000 };
       expect(await compactions.follow({ ...by, project: 'q' })).toBeNull();
@@ -212,9 +221,9 @@ export function recallContract(name: string, open: Open): void {
       expect(await compactions.add({ ...one, atMs: 4_000 })).toBe(true);
       expect(await compactions.follow({ ...by, session: '', conversation: 'c', atMs: 5_000 })).toBe('a');
       const listed = await compactions.since({ sinceMs: 0, project: 'p' });
-      expect(listed.map(({ continues, conversation, tokens }) => [continues, conversation, tokens])).toEqual([
-        ['a', 'b', 9],
-        ['a', 'c', 9],
+      expect(listed).toEqual([
+        { ...one, conversation: 'b' },
+        { ...one, atMs: 4_000, conversation: 'c' },
       ]);
       expect(await compactions.since({ sinceMs: 0, project: 'q' })).toEqual([]);
       expect(await compactions.peaks({ sinceMs: 0, limit: 10 })).toEqual([]);
@@ -228,7 +237,7 @@ export function recallContract(name: string, open: Open): void {
     it('says how long conversations were, and what their pauses cost', async () => {
       const store = await open({});
       const turn = (requestId: string, atMs: number, read: number, over: Partial<LedgerTurn> = {}): LedgerTurn => ({
-        ...aTurn(requestId, { atMs, project: 'p', conversationId: 'c', model: 'm' }),
+        ...aTurn(requestId, { atMs, project: 'p', conversationId: 'c', model: 'm', client: 'codex_exec' }),
         ...{ fresh: 10, write5m: 100, write1h: 0, read, output: 5, removed: 40, dollars: 1 },
         ...over,
       });
@@ -239,7 +248,7 @@ export function recallContract(name: string, open: Open): void {
         [],
       );
       const [peak] = await store.compactions.peaks({ sinceMs: 0, limit: 5 });
-      expect(peak).toMatchObject({ conversationId: 'c', turns: 3, sent: 1_010, whole: 1_050 });
+      expect(peak).toMatchObject({ conversationId: 'c', product: 'codex_exec', turns: 3, sent: 1_010, whole: 1_050 });
       const { requests, usd, hour_cache } = await store.compactions.cold({ sinceMs: 0, project: 'p' });
       expect([requests, usd, hour_cache.saved]).toEqual([2, 1, 0.5]);
       expect(hour_cache.cost).toBeGreaterThan(0.5);

@@ -52,7 +52,15 @@ export async function addHistory(stage: Stage): Promise<string> {
     maxBytes: 1e9,
     maxEvents: 1e6,
   });
-  const about = { project: 'default', client: 'codex', model: 'gpt-test', session: '', tokens: 90_000, atMs: nowMs };
+  const about = {
+    project: 'default',
+    client: 'codex',
+    product: 'codex',
+    model: 'gpt-test',
+    session: '',
+    tokens: 90_000,
+    atMs: nowMs,
+  };
   await store.compactions.add({ ...about, continues: name });
   const tool = { name: 'big_tool', hash: 'h', kind: 'plain', tokens: 900, saves: 600 } as const;
   const seen = { project: 'checkout', client: 'codex', conversation: 'c', isFirst: true, declarations: [tool] };

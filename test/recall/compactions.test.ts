@@ -3,8 +3,9 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { bringsSummary, compactingClient } from '../../src/core/compactions/prompts.ts';
 import type { ContextPeak, StoredCompaction } from '../../src/core/ports/compactions.ts';
-import { compactionsOf } from '../../src/ledger/compactions.ts';
+import { AvoidedCompactions, compactionsOf, readThreshold } from '../../src/ledger/compactions.ts';
 import { run } from '../cli/fake-io.ts';
+import { aTurn } from '../contract/ledger-store.suite.ts';
 import { aResult } from '../contract/recall.suite.ts';
 import { chatBody, type Message, oneResult } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
@@ -51,10 +52,11 @@ describe('a prompt for a compaction', () => {
 
 describe('the compactions of a report', () => {
   const peak = (id: string, sent: number, whole: number): ContextPeak => ({
-    ...{ project: 'p', conversationId: id, model: 'm', turns: 3, sent, whole, lastMs: 1 },
+    ...{ project: 'p', conversationId: id, model: 'm', product: 'claude-cli', turns: 3, sent, whole, lastMs: 1 },
   });
   const compaction = (continues: string, conversation: string, tokens: number): StoredCompaction => ({
-    ...{ project: 'p', continues, conversation, client: 'claude-code', model: 'm', session: 's', tokens, atMs: 1 },
+    ...{ project: 'p', continues, conversation, client: 'claude-code', product: 'claude-cli', model: 'm' },
+    ...{ session: 's', tokens, atMs: 1 },
   });
 
   it('counts as avoided what passes the threshold only with what was cut', () => {
@@ -81,6 +83,30 @@ describe('the compactions of a report', () => {
     expect(conversations.find(({ id }) => id === 'b')).toMatchObject({ continues: 'a', compacted_by: 'claude-code' });
     expect(conversations.find(({ id }) => id === 'c')).toMatchObject({ continues: 'b', compacted_by: 'claude-code' });
   });
+
+  it('has a threshold for each client, also where two of them use one model in one project', async () => {
+    const early = [90_000, 100_000, 110_000].map((tokens, i) => compaction(`a${i}`, '', tokens));
+    const late = [290_000, 300_000, 310_000].map((tokens, i) => ({
+      ...compaction(`b${i}`, '', tokens),
+      ...{ client: 'opencode', product: 'opencode' },
+    }));
+    const all = [...early, ...late];
+    const peaks = [peak('c', 95_000, 250_000), { ...peak('o', 95_000, 250_000), product: 'opencode' }];
+    const { avoided, conversations } = compactionsOf([], all, peaks);
+    expect([avoided, conversations.map(({ id, threshold }) => [id, threshold])]).toEqual([1, [['c', 100_000]]]);
+    const store = { since: async () => all };
+    const of = { project: 'p', model: 'm' };
+    expect(await readThreshold(store, { ...of, product: 'opencode' })).toEqual({ tokens: 300_000, learned: true });
+    expect(await readThreshold(store, { ...of, product: 'codex' })).toEqual({ tokens: 160_000, learned: false });
+    const watch = new AvoidedCompactions(store, () => expect.unreachable());
+    const turn = { ...aTurn('1', { project: 'p', model: 'm' }), fresh: 0, write5m: 0, write1h: 0 };
+    const billed = (client: string, read: number) =>
+      watch.billed({ ...turn, client, conversationId: client, read, removed: 50_000 });
+    expect(billed('claude-cli', 10_000)).toBe(false);
+    await Promise.resolve(); // the thresholds are read with the first bill
+    const counted = ['claude-cli', 'claude-cli', 'opencode'].map((client) => billed(client, 90_000));
+    expect(counted).toEqual([true, false, false]);
+  });
 });
 
 const PROMPT = 'Your task is to create a detailed summary of the conversation so far, paying close attention to it.';
@@ -92,9 +118,11 @@ async function sends(proxy: TestProxy, messages: readonly Message[], headers: Re
   await answer.text();
 }
 
-async function reported(
-  proxy: TestProxy,
-): Promise<{ seen: number; avoided: number; conversations: { id: string; continues: string | null }[] }> {
+async function reported(proxy: TestProxy): Promise<{
+  seen: number;
+  avoided: number;
+  conversations: { id: string; continues: string | null; client: string }[];
+}> {
   const given = { env: { MCP_PRUNER_DB_PATH: proxy.dbPath }, clock: { nowMs: () => Date.now() } };
   const [report, stats] = await Promise.all([run(['report', '--json'], given), run(['stats', '--json'], given)]);
   const { compactions, cold } = JSON.parse(report.out);
@@ -106,7 +134,7 @@ async function reported(
 describe('a compaction of a client', () => {
   it('is counted once with its retries, and the conversation behind it is linked and searched with it', async () => {
     const proxy = await startProxy(await startUpstream());
-    const session = { 'x-claude-code-session-id': 's1', 'x-mcp-pruner-task': 'fish' };
+    const session = { 'x-claude-code-session-id': 's1', 'x-mcp-pruner-task': 'fish', 'user-agent': 'claude-cli/2.1' };
     const before = oneResult(aResult('needle'), { tool: 'read_file', args: { path: 'src/a.ts' } });
     await sends(proxy, before, session);
     const asked = [...before, { role: 'assistant', content: 'ok' }, { role: 'user', content: PROMPT }];
@@ -124,7 +152,9 @@ describe('a compaction of a client', () => {
     expect(seen).toBe(1);
     const linked = conversations.filter(({ continues }) => continues !== null);
     expect(linked).toHaveLength(1);
-    expect(conversations.map(({ id }) => id)).toContain(linked[0]?.continues);
+    expect(conversations.find(({ id }) => id === linked[0]?.continues)).toMatchObject({
+      ...{ client: 'claude-cli', compacted_by: 'claude-code' },
+    });
   });
 
   it('is none when a user asks for a summary', async () => {

@@ -64,10 +64,11 @@ export class CompactionWatch {
     return this.#last;
   }
 
-  async #look({ session: named, purpose, scope: { project }, read }: WatchedRequest): Promise<void> {
+  async #look({ session: named, purpose, scope, read }: WatchedRequest): Promise<void> {
     await nextTurn();
     const { store, clock, onSeen } = this.#options;
     const { messages, received, conversationId } = read;
+    const { project, client: product = '' } = scope;
     const session = named || sessionIn(received);
     const client = purpose === 'compact' ? 'codex' : clientCompacting(messages, received);
     const sessionKey = `${project}\n${session}`;
@@ -77,8 +78,8 @@ export class CompactionWatch {
       // some clients put the history into one text: then the request is no part of the conversation
       const continues = isOwn ? conversationId : (this.#current.get(sessionKey) ?? conversationId);
       const tokens = Math.round(received.length / BYTES_PER_TOKEN);
-      const compaction = { project, continues, client, model: read.model.slice(0, 200), session, tokens, atMs };
-      if (await store.add(compaction)) onSeen();
+      const model = read.model.slice(0, 200);
+      if (await store.add({ project, continues, client, product, model, session, tokens, atMs })) onSeen();
       this.#linked.delete(`${project}\n${conversationId}`);
       return;
     }

@@ -3,7 +3,10 @@ export interface Compaction {
   readonly project: string;
   /** The conversation that was summarised. */
   readonly continues: string;
+  /** By its prompt: `claude-code`, `codex`, `opencode`, `gemini-cli` or `cline`. */
   readonly client: string;
+  /** Product name of the user agent, as in the ledger; `''` where it is not known. */
+  readonly product: string;
   readonly model: string;
   /** The client's own id of its session, or `''`. */
   readonly session: string;
@@ -22,6 +25,8 @@ export interface ContextPeak {
   readonly project: string;
   readonly conversationId: string;
   readonly model: string;
+  /** Product name of the user agent, or `''`. */
+  readonly product: string;
   readonly turns: number;
   readonly sent: number;
   readonly whole: number;

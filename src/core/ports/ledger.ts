@@ -40,6 +40,8 @@ interface NamedRequest {
   readonly cloud?: string | undefined;
   /** Id of the access key that it came with; absent without keys. */
   readonly keyId?: string | undefined;
+  /** Product name of the user agent; absent where it is not known. */
+  readonly client?: string | undefined;
   readonly model: string;
   readonly arm: Arm;
 }

@@ -30,6 +30,8 @@ export interface Circumstances {
   /** Hash of the request's provider key; absent if unknown. */
   /** Id of the access key; absent without keys. */
   readonly keyId?: string | undefined;
+  /** Product name of the user agent. */
+  readonly client?: string | undefined;
   readonly caller?: string;
   /** Count the user's words of correction. */
   readonly countsCorrections?: boolean | undefined;
@@ -62,6 +64,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     wire: about.wire,
     cloud: about.cloud,
     keyId: about.keyId,
+    client: about.client,
     conversationId: rewritten.conversationId,
     model: (about.model ?? rewritten.model).slice(0, MAX_MODEL_CHARS),
     arm,
@@ -122,6 +125,7 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     wire: open.wire,
     cloud: open.cloud,
     keyId: open.keyId,
+    client: open.client,
     model: open.model,
     arm: open.arm,
     usage: usageFacts(usage),

@@ -44,7 +44,7 @@ export class StoredCompactions implements CompactionStore {
 
   since({ sinceMs, project }: Query): Promise<readonly StoredCompaction[]> {
     return this.#rows.all(
-      `SELECT project, continues, conversation, client, model, session, tokens, at_ms AS "atMs" FROM main.compaction
+      `SELECT project, continues, conversation, client, product, model, session, tokens, at_ms AS "atMs" FROM main.compaction
        WHERE at_ms >= ? AND project = coalesce(?, project) ORDER BY id LIMIT ${MAX_LISTED}`,
       [Math.trunc(sinceMs), project ?? null],
     );
@@ -52,7 +52,7 @@ export class StoredCompactions implements CompactionStore {
 
   peaks({ sinceMs, project, limit }: Query & { readonly limit: number }): Promise<readonly ContextPeak[]> {
     return this.#rows.all(
-      `SELECT project, conversation AS "conversationId", max(model) AS model, count(*) AS turns, max(${SENT}) AS sent,
+      `SELECT project, conversation AS "conversationId", max(model) AS model, max(client) AS product, count(*) AS turns, max(${SENT}) AS sent,
          max(${SENT} + CASE WHEN removed > 0 THEN removed ELSE 0 END) AS whole, max(at_ms) AS "lastMs"
        FROM main.ledger_turn WHERE at_ms >= ? AND project = coalesce(?, project) AND conversation <> ''
        GROUP BY project, conversation ORDER BY whole DESC LIMIT ?`,
@@ -76,7 +76,7 @@ export class StoredCompactions implements CompactionStore {
   }
 }
 
-function* add({ project, continues, client, model, session, tokens, atMs }: Compaction): Steps<boolean> {
+function* add({ project, continues, client, product, model, session, tokens, atMs }: Compaction): Steps<boolean> {
   const open = yield* one(
     "SELECT 1 AS found FROM main.compaction WHERE project = ? AND continues = ? AND conversation = '' AND at_ms > ?",
     [project, continues, atMs - RETRY_MS],
@@ -87,9 +87,9 @@ function* add({ project, continues, client, model, session, tokens, atMs }: Comp
     [project, continues],
   );
   yield* change(
-    `INSERT INTO main.compaction (project, continues, conversation, client, model, session, summary, tokens, at_ms)
-     VALUES (?, ?, '', ?, ?, ?, '', ?, ?)`,
-    [project, continues, client, model, session, Math.round(counted?.tokens ?? tokens), atMs],
+    `INSERT INTO main.compaction (project, continues, conversation, client, product, model, session, summary, tokens, at_ms)
+     VALUES (?, ?, '', ?, ?, ?, ?, '', ?, ?)`,
+    [project, continues, client, product, model, session, Math.round(counted?.tokens ?? tokens), atMs],
   );
   return true;
 }

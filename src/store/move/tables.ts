@@ -47,8 +47,8 @@ export const movedTables: readonly MovedTable[] = [
   table(
     'compaction',
     'id',
-    'id project continues conversation client model session summary tokens at_ms',
-    'project continues conversation client model session',
+    'id project continues conversation client model session summary tokens at_ms product',
+    'project continues conversation client model session product',
   ),
   table(
     'tool_declaration',

@@ -80,4 +80,13 @@ export const additions: readonly Addition[] = [
       CREATE INDEX project_setting_project ON main.project_setting (project, id);
     `,
   },
+  {
+    // the user agent of requests and compactions: each client has a length of its own at which it compacts
+    version: 104,
+    worksWith: 100,
+    common: `
+      ALTER TABLE main.ledger_turn ADD COLUMN client TEXT NOT NULL DEFAULT '';
+      ALTER TABLE main.compaction ADD COLUMN product TEXT NOT NULL DEFAULT '';
+    `,
+  },
 ];

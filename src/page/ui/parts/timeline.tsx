@@ -10,6 +10,8 @@ const TOP = 22;
 const LEFT = 46;
 const MIN_COLUMN = 4;
 const MAX_COLUMN = 96;
+/** The threshold is drawn while it is less than this multiple of the longest request. */
+const NEAR = 2;
 
 /** What a column is made of, from below. Colours are custom properties of the style sheet. */
 const PARTS = [
@@ -41,7 +43,7 @@ interface Column {
 
 /** The size of each request of a conversation, by where its tokens came from, with the cut part hatched. */
 export function Timeline({
-  timeline: { turns, earlier, compactions, recoveries },
+  timeline: { turns, earlier, compactions, recoveries, threshold },
   selected,
   onSelect,
   children,
@@ -62,7 +64,6 @@ export function Timeline({
   }, []);
   const turn = turns[selected];
   if (!turn) return null;
-  const regrets = turns.filter(({ regretTokens }) => regretTokens > 0).length;
   return (
     <Card
       title="Context by request"
@@ -88,6 +89,7 @@ export function Timeline({
             turns={turns}
             compactions={compactions}
             recoveries={recoveries}
+            threshold={threshold}
             width={width}
             selected={selected}
             onSelect={onSelect}
@@ -108,7 +110,7 @@ export function Timeline({
       <Detail turn={turn} index={selected} of={turns.length}>
         {children}
       </Detail>
-      <Happened compactions={compactions} recoveries={recoveries} regrets={regrets} />
+      <Happened turns={turns} compactions={compactions} recoveries={recoveries} threshold={threshold} />
       <AsTable turns={turns} />
     </Card>
   );
@@ -138,17 +140,20 @@ function Columns({
   turns,
   compactions,
   recoveries,
+  threshold,
   width,
   selected,
   onSelect,
-}: Pick<TimelineShown, 'turns' | 'compactions' | 'recoveries'> & {
+}: Pick<TimelineShown, 'turns' | 'compactions' | 'recoveries' | 'threshold'> & {
   width: number;
   selected: number;
   onSelect: (index: number) => void;
 }) {
   const columns = columnsOf(turns, width);
   const step = Math.min(MAX_COLUMN, (width - LEFT) / columns.length);
-  const top = Math.max(1, ...turns.map(wholeOf));
+  const longest = Math.max(1, ...turns.map(wholeOf));
+  const isNear = threshold !== null && threshold.tokens < longest * NEAR;
+  const top = isNear ? Math.max(longest, threshold.tokens) : longest;
   const y = (tokens: number): number => HEIGHT - (tokens / top) * (HEIGHT - TOP);
   const columnAt = (atMs: number): number => {
     const index = turns.findIndex((turn) => turn.atMs >= atMs);
@@ -199,6 +204,7 @@ function Columns({
           </g>
         );
       })}
+      {isNear && <line x1={LEFT} x2={width} y1={y(threshold.tokens)} y2={y(threshold.tokens)} class="threshold" />}
       {recoveries.map(({ atMs, pruneId }) => {
         const x = LEFT + (columnAt(atMs) + 0.5) * step;
         return <path key={`${atMs}${pruneId}`} d={`M${x - 4} ${HEIGHT + 10}h8l-4-7z`} class="recovery" />;
@@ -264,15 +270,25 @@ function missWords(miss: string, missTokens: number, missAt: number): string {
   return missTokens > 0 ? `cache missed ${compact(missTokens)}: ${name}${where}` : `${name}${where}`;
 }
 
-/** Compactions, recoveries and regrets in words, with the way to the other conversation. */
+/** The threshold, compactions, recoveries and regrets in words, with the way to the other conversation. */
 function Happened({
+  turns,
   compactions,
   recoveries,
-  regrets,
-}: Pick<TimelineShown, 'compactions' | 'recoveries'> & { regrets: number }) {
-  if (compactions.length + recoveries.length + regrets === 0) return null;
+  threshold,
+}: Pick<TimelineShown, 'turns' | 'compactions' | 'recoveries' | 'threshold'>) {
+  const regrets = turns.filter(({ regretTokens }) => regretTokens > 0).length;
   return (
     <ul class="happened small">
+      {threshold && (
+        <li>
+          <i class="mark threshold" aria-hidden="true" />
+          {threshold.learned
+            ? `Its client compacts at ${compact(threshold.tokens)} tokens, the median of its compactions`
+            : `Its client is assumed to compact at ${compact(threshold.tokens)} tokens: fewer than three compactions were seen`}
+          {isAvoided(turns, threshold.tokens) && '. Cuts kept this conversation below that'}
+        </li>
+      )}
       {compactions.map(({ atMs, tokens, client, ends, other }) => (
         <li key={`${atMs}${other}`}>
           <i class="mark compaction" aria-hidden="true" />
@@ -305,6 +321,11 @@ function Happened({
       )}
     </ul>
   );
+}
+
+/** Whether the whole texts would have passed the threshold, and what was sent never did. */
+function isAvoided(turns: readonly TurnShown[], threshold: number): boolean {
+  return turns.some((turn) => wholeOf(turn) > threshold) && turns.every((turn) => inputOf(turn) <= threshold);
 }
 
 const HEADS = [
