@@ -2,7 +2,7 @@ import type { ErrorRow } from './error-rows/error-row.ts';
 import { errorsOfCalls } from './error-rows/of-calls.ts';
 import { type FallbackCode, fallbackTable } from './error-rows/of-fallbacks.ts';
 import { errorsOfRequests } from './error-rows/of-requests.ts';
-import { extensionErrors } from './extensions/errors.ts';
+import { errorsForAgents, extensionErrors } from './extensions/errors.ts';
 
 /** Every failure that a client can see, once: `docs/errors.md` is printed from here. Public: add rows, never renumber. */
 export const errorTable = { ...errorsOfCalls, ...extensionErrors, ...errorsOfRequests };
@@ -33,10 +33,10 @@ export class PrunerError extends Error {
     return errorRow(this.code).rpc ?? errorTable.internal_error.rpc;
   }
 
-  /** Message of the JSON-RPC error: the code, and for tools of extensions the hint as well. */
+  /** Message of the JSON-RPC error: the code, and for tools of agents the hint as well. */
   get rpcMessage(): string {
     const { code, data } = this;
-    return code in extensionErrors ? `${code}: ${String(data.hint)}` : code;
+    return code in errorsForAgents ? `${code}: ${String(data.hint)}` : code;
   }
 
   /** Further fields of a client's error besides number and code: the details and the remedy. */

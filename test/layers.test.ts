@@ -61,7 +61,11 @@ const layers: Readonly<Record<string, Layer>> = {
   workers: { from: [...ENGINE, 'core'] },
   fleet: { from: [...ENGINE, 'core/ports', 'store/sql', 'store/text-codec', 'store/logs'], types: [EXTENSIONS] },
   'fleet/seat': { from: ['error-rows', ...INSIDE, ...FACES], types: ['app', EXTENSIONS] },
-  [EXTENSIONS]: { from: ['fleet/seat', 'fleet/tables'], types: ['app', 'config', 'store', ...FACES] },
+  'keys/seat': { from: ['error-rows', ...INSIDE, ...FACES, 'cli', 'app/store'], types: ['app', EXTENSIONS] },
+  [EXTENSIONS]: {
+    from: ['fleet/seat', 'fleet/tables', 'keys/seat'],
+    types: ['app', 'cli', 'config', 'core', 'store', ...FACES],
+  },
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
   resources: { from: [...ENGINE, EXTENSIONS], types: ['core/ports', 'store'] },
   keys: { ...SERVICE, types: ['core/ports', 'store'] },
@@ -127,9 +131,14 @@ function allowed({ file, target, typeOnly }: Import): boolean {
   return within(layer.from) || (typeOnly && within(layer.types ?? []));
 }
 
-/** Files that may name a part that can be left out. */
+/** Files that may name a part that can be left out: for the fleet the word itself, for keys their modules and classes. */
 const seats: readonly { readonly part: string; readonly word: RegExp; readonly allowed: RegExp }[] = [
   { part: 'the fleet', word: /fleet/i, allowed: /^(?:fleet|extensions)\// },
+  {
+    part: 'keys',
+    word: /'[./]+(?:src\/)?keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|NarrowedStore|errorsOfKeys|keysSettings|openKeys)\b/,
+    allowed: /^(?:keys|extensions)\//,
+  },
 ];
 
 describe('the layers of the house', () => {
@@ -179,7 +188,7 @@ describe('the layers of the house', () => {
   });
 
   it('let a server that asks for no keys load nothing of them', () => {
-    const ofKeys = /^(?:keys\/|app\/(?:viewer|admin)|store\/(?:\w+\/(?:keys|projects)|key-rows)$)/;
+    const ofKeys = /^(?:keys\/(?!seat\/(?:extension|settings|errors)$)|store\/(?:keys|projects)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
     const eager = files
       .filter((file) => !inside(file))

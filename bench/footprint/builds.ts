@@ -4,7 +4,7 @@ import { type Plugin, rolldown } from 'rolldown';
 
 /** Files that are there for a team alone, below `src/`. What asks for them does so only with a database or with keys. */
 const OF_TEAM =
-  /^(store\/postgres(\.ts$|\/)|store\/move\/|keys\/|app\/(keys|key-views)\.ts$|proxy\/key-door\.ts$|cli\/(keys|store)\.ts$)/;
+  /^(store\/postgres(\.ts$|\/)|store\/move\/|keys\/(?!seat\/(?:extension|settings|errors)\.ts$)|cli\/store\.ts$)/;
 
 /** In the place of each file of the team one with the same names and nothing behind them. */
 function withoutTeam(root: string): Plugin {

@@ -1,4 +1,5 @@
 import { type OpenScorer, openScorer } from '../backends/open-scorer.ts';
+import { ProjectBook } from '../config/project-book.ts';
 import type { BulkPruner, Pruner, PruneTextResult } from '../core/calls/api.ts';
 import { createPruner } from '../core/calls/prune-text.ts';
 import { prunerWithEvents, prunerWithLedger } from '../core/calls/pruner-events.ts';
@@ -28,7 +29,6 @@ import { Upkeep } from '../store/upkeep.ts';
 import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import type { Base, Context } from './context.ts';
 import { decideOnceOf, findSettingsOf, globs } from './pipeline.ts';
-import { ProjectBook } from './project-settings.ts';
 
 /** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
 export interface Services extends Context {
@@ -99,7 +99,13 @@ export function openServices(
     sweep: async () => (await store.sweep()) || (await store.recall.index()),
     pressed: () => store.pressed(),
   };
-  const projectBook = new ProjectBook(context);
+  const projectBook = new ProjectBook({
+    settings,
+    store: store.projectSettings,
+    onUnreadable: (project) =>
+      context.log.warn({ project }, 'the settings of a project are not understood: a newer program wrote them'),
+    onFailure: failures.of('projects'),
+  });
   const upkeep = new Upkeep(kept, failures.of('upkeep'));
   return {
     ...context,

@@ -98,7 +98,7 @@ export function callersOf({ allowedHosts, allowedOrigins, host }: Settings): All
 
 /** The consequence of each failure, and how it is reported. */
 const parts = {
-  keys: { level: 'warn', message: 'keys' },
+  projects: { level: 'warn', message: 'settings of projects' },
   pruning: { level: 'warn', message: 'pruning fell back' },
   forwarding: { level: 'warn', message: 'forwarded as it came' },
   segments: { level: 'warn', message: 'context not kept' },

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import picomatch from 'picomatch';
 import { settingsInWords } from '../config/show.ts';
-import { allowedCallers } from '../core/origin.ts';
+import { type Allowed, allowedCallers } from '../core/origin.ts';
 import type { LedgerReader } from '../core/ports/ledger.ts';
 import { errorTable } from '../errors.ts';
 import { extensions } from '../extensions/all.ts';
@@ -30,9 +30,10 @@ import type { Destinations } from '../proxy/upstream/destinations.ts';
 import type { Hops } from '../proxy/upstream/hops.ts';
 import { passthrough } from '../proxy/upstream/passthrough.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
-import type { Services } from './compose.ts';
-import { signInsOf } from './context.ts';
-import type { Toolset } from './tools.ts';
+import type { StoreHandle } from '../store/handle.ts';
+import { openContextGc, openIdempotency, openPruners, openRecall, openResources, type Services } from './compose.ts';
+import { callersOf, type Events, signInsOf, withoutAddresses } from './context.ts';
+import { openTools, type ToolFace, type Toolset } from './tools.ts';
 
 export interface MountParts extends Services {
   readonly tools: Toolset;
@@ -46,23 +47,45 @@ export interface MountParts extends Services {
   readonly savings: Pick<SavingWatch, 'alarm'>;
   /** Fires when the server stops: what would never end by itself must not hold that up. */
   readonly stopping: AbortSignal;
-  /** Largest body of `/rpc`, in bytes; `/prune` takes half of it. */
-  readonly maxBodyBytes: number;
-  /** Where keys are asked for: who is answered by which routes. @param mount - makes those of one viewer */
-  readonly openViews?: (mount: (parts: ViewParts) => View) => View;
+  /** Whom the tools of `/rpc` are for. Its largest message is that of `/rpc`; `/prune` takes half of it. */
+  readonly face: ToolFace;
 }
 
 /** Answers what it has a route for, and leaves the rest to others. */
 export type View = RequestHandler;
 
-/** What the routes of one viewer are made from; where no keys are asked for, there is one viewer. */
-export interface ViewParts extends MountParts {
+/** A viewer whose requests are answered from a view of their own. */
+export interface Viewing {
+  /** The project that the viewer works in. */
+  readonly project: string;
+  /** Marks what is added as the viewer's. */
+  readonly events: Events;
+  /** Assigns originals to the project of the viewer. */
+  readonly own: (pruneIds: readonly string[]) => Promise<void>;
+  /** What the viewer may see; `null`: all of the store. */
+  readonly store: StoreHandle | null;
+  readonly pageAccess: PageAccess;
+  readonly chargeTexts: NonNullable<ViewParts['chargeTexts']>;
+}
+
+/** What an extension needs to choose views. */
+export interface OpenView {
+  readonly parts: MountParts;
+  /** Origins and hosts that may call. */
+  readonly allowed: Allowed;
+  /** Records a sign-in on the page. */
+  readonly onSignedIn: (keyId: string) => void;
+  readonly openView: (viewing: Viewing) => View;
+}
+
+/** What the routes of one viewer are made from. Without an extension that chooses views, there is one viewer. */
+interface ViewParts extends MountParts {
   readonly pageAccess?: PageAccess;
   /** Who reads the ledger for the page, where that is not the ledger itself. */
   readonly pageLedger?: LedgerReader;
   /** Counts texts to be pruned against the limits of the key that a request came with. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
-  /** The project that the viewer works in, where there are keys. */
+  /** The project that a narrow viewer works in. */
   readonly viewerProject?: string;
   /** The viewer sees some projects only: neither extensions nor what concerns the whole server. */
   readonly isNarrow?: boolean;
@@ -79,21 +102,18 @@ const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOption
 ];
 
 /** Answers `/rpc` of one child: a few of the tools, for as long as it lives. */
-export function childRpc(
-  { tools, settings, version, failures, maxBodyBytes }: MountParts,
-  childId: string,
-): RequestListener {
+export function childRpc({ tools, settings, version, failures, face }: MountParts, childId: string): RequestListener {
   const isGiven = picomatch([...settings.childTools]);
   const offered = tools.registry.list(['rpc']).filter(({ name }) => isGiven(name));
   const registry = new ToolRegistry(offered, enabledFlags(settings));
   const server = new McpServer({ registry, faces: ['rpc'], version, caller: { childId } });
   return express()
     .disable('x-powered-by')
-    .use('/', rpcRouter({ server, maxBodyBytes, onFailure: failures.of('rpc') }));
+    .use('/', rpcRouter({ server, maxBodyBytes: face.maxInputBytes, onFailure: failures.of('rpc') }));
 }
 
 /** Builds what answers everything but the wires and `/health`. */
-export function openMounts(parts: MountParts): RequestListener {
+export async function openMounts(parts: MountParts): Promise<RequestListener> {
   const { allowedHosts, allowedOrigins, host, authToken } = parts.settings;
   const app = express().disable('x-powered-by');
   const open: LocalGuardOptions = { allowedHosts: [...allowedHosts, host], allowedOrigins };
@@ -105,8 +125,18 @@ export function openMounts(parts: MountParts): RequestListener {
   };
   mountMetrics(app, parts, access);
   mountAdmin(app, parts, open);
-  // whoever comes to a view of theirs has shown a key
-  app.use(parts.openViews?.((of) => viewOf(of, { ...open, anyHost: true })) ?? viewOf(parts, access));
+  const choose = choiceOfViews(parts);
+  app.use(
+    choose === undefined
+      ? viewOf(parts, access)
+      : await choose({
+          parts,
+          allowed: callersOf(parts.settings),
+          onSignedIn: signInsOf(parts),
+          // callers who come to a view of their own were admitted by the extension
+          openView: (viewing) => viewOf(viewPartsOf(parts, viewing), { ...open, anyHost: true }),
+        }),
+  );
   mountPassthrough(app, parts);
   app.use((req, res) => {
     const path = req.path.startsWith('/k/') ? '/k/…' : req.path; // keys are neither required nor logged here
@@ -114,6 +144,43 @@ export function openMounts(parts: MountParts): RequestListener {
   });
   app.use(onThrown(parts));
   return app;
+}
+
+/** The extension that chooses views, if one is on. */
+function choiceOfViews({ opened }: MountParts): OpenExtension['views'] {
+  return opened.find(({ views }) => views !== undefined)?.views;
+}
+
+/** The services over what a viewer may see. */
+function viewPartsOf(parts: MountParts, { project, events, own, store, pageAccess, chargeTexts }: Viewing): ViewParts {
+  const further = { pageAccess, chargeTexts };
+  if (store === null) return { ...parts, ...openPruners({ ...parts, events }, own), ...further };
+  const context = { ...parts, store, events };
+  const narrowed = {
+    ...context,
+    ...openPruners(context, own),
+    contextGc: openContextGc(context, async () => {
+      await Promise.all([parts.recorder.flush(), parts.keeper.flush()]);
+    }),
+    recall: openRecall(context, parts.keeper),
+    resources: openResources(context),
+    idempotency: openIdempotency(context),
+    isNarrow: true,
+    viewerProject: project,
+    health: () => withoutAddresses(parts.health()),
+  };
+  const { ledger } = parts;
+  const pageLedger: LedgerReader = {
+    async report(query) {
+      await ledger.flush();
+      return ledger.reportOf(store.ledger, query);
+    },
+    async turns(query) {
+      await ledger.flush();
+      return store.ledger.turns(query);
+    },
+  };
+  return { ...narrowed, tools: openTools(narrowed, parts.face), pageLedger, ...further };
 }
 
 /** Errors that reached express: answered as JSON, like all others, and without a stack. */
@@ -129,16 +196,17 @@ function onThrown({ log }: MountParts): ErrorRequestHandler {
   };
 }
 
-function mountMetrics(app: Express, { metrics, openViews }: MountParts, access: LocalGuardOptions): void {
+function mountMetrics(app: Express, parts: MountParts, access: LocalGuardOptions): void {
   const guard = localGuard(access);
+  const viewersDiffer = choiceOfViews(parts) !== undefined;
   const admit: RequestHandler = (req, res, next) => {
-    // they are of all projects: with keys, for the token or a key of all
-    if (openViews && viewerOf(req)?.projects === 'all') next();
-    else if (openViews && access.bearerToken === undefined) sendError(res, 'key_missing');
+    // metrics cover all projects: they need the token, or a viewer of all projects
+    if (viewersDiffer && viewerOf(req)?.projects === 'all') next();
+    else if (viewersDiffer && access.bearerToken === undefined) sendError(res, 'key_missing');
     else guard(req, res, next);
   };
   app.get('/metrics', admit, async (_req, res) => {
-    const { contentType, text } = await metrics.page();
+    const { contentType, text } = await parts.metrics.page();
     res.setHeader('content-type', contentType);
     res.end(text);
   });
@@ -148,13 +216,18 @@ function mountMetrics(app: Express, { metrics, openViews }: MountParts, access: 
 function mountAdmin(app: Express, parts: ViewParts, open: LocalGuardOptions): void {
   const { adminToken } = parts.settings;
   if (adminToken === null) return;
-  const admin = onDemand(async () => (await import('./admin.ts')).openAdmin(parts), parts.failures.of('loading'));
+  const openAdmin = async (): Promise<RequestListener> => {
+    const { adminRouter } = await import('../admin/router.ts');
+    const routes = await Promise.all(extensions.map(({ adminRoutes }) => adminRoutes?.(parts) ?? []));
+    return adminRouter(routes.flat(), parts.version, parts.failures.of('admin'));
+  };
+  const admin = onDemand(openAdmin, parts.failures.of('loading'));
   app.use('/admin/v1', localGuard({ ...open, bearerToken: adminToken }), admin);
 }
 
 function mountRpc(
   app: Express,
-  { tools, version, log, failures, maxBodyBytes, chargeTexts }: ViewParts,
+  { tools, version, log, failures, face, chargeTexts }: ViewParts,
   access: LocalGuardOptions,
 ): void {
   const server = new McpServer({
@@ -170,7 +243,7 @@ function mountRpc(
   const guard = localGuard({ ...access, tokenInUrl: true });
   const router = rpcRouter({
     server,
-    maxBodyBytes,
+    maxBodyBytes: face.maxInputBytes,
     onFailure: failures.of('rpc'),
     scopeOf: (req) => contextOf(req, '').scope,
     chargeTexts,
@@ -180,7 +253,7 @@ function mountRpc(
 
 function mountPrune(
   app: Express,
-  { settings, ownPruner, log, failures, maxBodyBytes, chargeTexts }: ViewParts,
+  { settings, ownPruner, log, failures, face, chargeTexts }: ViewParts,
   access: LocalGuardOptions,
 ): void {
   const router = pruneRouter({
@@ -192,7 +265,7 @@ function mountPrune(
       annotateLines: settings.annotateLines,
       includeMarkers: settings.includeMarkers,
     },
-    maxBodyBytes: Math.ceil(maxBodyBytes / 2), // one text, where a body of /rpc has room for two
+    maxBodyBytes: Math.ceil(face.maxInputBytes / 2), // one text, where a body of /rpc has room for two
     onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
     onFailure: failures.of('prune'),
     chargeTexts,

@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import type { ProjectBook } from '../config/project-book.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Decider } from '../core/decide/decider.ts';
 import { DecisionMaker } from '../core/decide/decision-maker.ts';
@@ -91,6 +92,18 @@ export function findSettingsOf(settings: Settings): FindSettings {
     reasonLanguage: settings.reasonLanguage,
     neverPruneTool: globs([...ALWAYS_WHOLE, ...settings.neverPruneTools]),
     neverPrunePath: globs(settings.neverPrunePaths),
+  };
+}
+
+/** The same for each project; `usual` for a project without globs or a language of its own. */
+export function findSettingsBy(book: ProjectBook, settings: Settings): NonNullable<RewriterParts['findOf']> {
+  const known = new WeakMap<Settings, FindSettings>();
+  return (project, usual) => {
+    const own = book.settingsOf(project);
+    if (own === settings) return usual;
+    const found = known.get(own) ?? { ...findSettingsOf(own), recoverCommand: usual.recoverCommand };
+    known.set(own, found);
+    return found;
   };
 }
 

@@ -1,15 +1,14 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
 import { isForeign } from '../core/origin.ts';
-import type { Budget } from '../core/ports/budgets.ts';
 import { extensionsOn } from '../extensions/all.ts';
 import type { ExtensionPlace, OpenExtension } from '../extensions/extension.ts';
-import type { Budgets } from '../ledger/budgets.ts';
+import { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
-import { type LoadedLater, loadSoon } from '../proxy/loaded-later.ts';
+import { type LoadedLater, loadSoon, onDemand } from '../proxy/loaded-later.ts';
 import type { Routes } from '../proxy/server.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
 import { openServices, type Services } from './compose.ts';
@@ -17,8 +16,10 @@ import type { Context } from './context.ts';
 import { callersOf, noteSettings } from './context.ts';
 import type { MountParts } from './mounts.ts';
 import { openTools, type ToolFace } from './tools.ts';
-import type { OpenKeys } from './viewer.ts';
 import { openWires } from './wires.ts';
+
+/** The run of events about budgets. They belong to no conversation. */
+const BUDGETS_RUN = 'budgets';
 
 /** All that is served, and its end. */
 export interface OpenRoutes extends Routes {
@@ -58,29 +59,24 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     onCompaction: (kind) => metrics.compaction(kind),
   });
   const face = httpFace(settings, port);
-  const keys = settings.requireKey ? await (await import('./viewer.ts')).openKeys(services) : null;
-  const { projectBook } = services;
-  await projectBook.start();
-  const { openBudgets } = await import('./budgets.ts');
-  const limits = (): readonly Budget[] => [...(keys?.budgets() ?? []), ...projectBook.budgets()];
-  const budgets = await openBudgets(services, limits);
+  await services.projectBook.start();
   const opened = await openExtensions(services, port);
+  const budgets = await openBudgets(services, opened);
   const tools = openTools(services, face, [], opened);
-  const wires = await openWires(services, metrics, keys?.owners);
+  const wires = await openWires(services, metrics, opened.find((one) => one.owners)?.owners);
   const { wireFor, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, savings, destinations, hops, close } =
     wires;
   const stopping = new AbortController();
   const mountParts: MountParts = {
     ...services,
-    ...{ tools, opened, savings, destinations, hops, onPathUnknown, metrics },
-    maxBodyBytes: face.maxInputBytes,
+    ...{ tools, face, opened, savings, destinations, hops, onPathUnknown, metrics },
     stopping: stopping.signal,
   };
-  const rest = mountsSoon(mountParts, keys, face);
-  const front = await frontFor(settings, { keys, budgets }, mountParts);
+  const rest = mountsSoon(mountParts);
+  const front = await frontFor(mountParts, budgets);
   return {
     wireFor,
-    front: front ?? undefined,
+    front,
     sockets,
     onUpgradeRefused,
     hops,
@@ -95,27 +91,22 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),
     stopChildren: async () => {
-      await Promise.all(opened.map((one) => one.close()));
+      await Promise.all(opened.map((one) => one.stop?.()));
     },
     async close() {
       budgets.close();
-      await keys?.close();
+      await Promise.all(opened.map((one) => one.close?.()));
       await close();
       await services.close();
     },
   };
 }
 
-/** Loads express and all behind it, with views for each viewer where keys are required. */
-function mountsSoon(parts: MountParts, keys: OpenKeys | null, face: ToolFace): LoadedLater {
+/** Loads express and all behind it. */
+function mountsSoon(parts: MountParts): LoadedLater {
   return loadSoon(async () => {
-    const [{ openMounts }, views] = await Promise.all([
-      import('./mounts.ts'),
-      keys && import('./viewer.ts'),
-      parts.metrics.loaded(),
-    ]);
-    if (!keys || !views) return openMounts(parts);
-    return openMounts({ ...parts, openViews: (mount) => views.keyViews(parts, keys, face, mount) });
+    const [{ openMounts }] = await Promise.all([import('./mounts.ts'), parts.metrics.loaded()]);
+    return openMounts(parts);
   }, parts.failures.of('loading'));
 }
 
@@ -162,37 +153,46 @@ async function openExtensions(services: Services, port: number): Promise<OpenExt
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
   const place: ExtensionPlace = { url: () => url, faces: ['rpc'], mayStart: authToken !== null };
-  return Promise.all(extensionsOn(services.settings).map((one) => one.open(services, place)));
+  return Promise.all(extensionsOn(services.settings, 'http').map((one) => one.open(services, place)));
 }
 
-/** Who comes first to requests: the doors of extensions, that of keys, and who lends the provider's key to those without. */
-async function frontFor(
-  settings: Settings,
-  { keys, budgets }: { readonly keys: OpenKeys | null; readonly budgets: Budgets },
-  parts: MountParts,
-): Promise<Gatekeeper | null> {
-  const { upstreamApiKey, anthropicApiKey } = settings;
-  const outer = await doorsOf(parts);
-  const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
-  const { destinations } = parts;
-  const door = keys?.door(destinations);
-  const ofBudgets = await budgetDoorOf(budgets, keys, destinations);
-  const lend = hasProviderKey ? await lenderOf(settings, destinations) : () => {};
-  const enter: Gatekeeper = (coming) => {
-    const next = (): void => {
-      lend(coming.req);
-      coming.next();
-    };
-    const within = (): void => ofBudgets({ ...coming, next });
-    if (door) door.enter({ ...coming, next: within });
-    else within();
-  };
-  return inTurn([...outer, enter]);
+/** Holds keys and projects to their dollars per month. A budget that is nearly used up is logged, and recorded in the audit trail. */
+async function openBudgets(services: Services, opened: readonly OpenExtension[]): Promise<Budgets> {
+  const { store, events, clock, log, failures, projectBook } = services;
+  const budgets = new Budgets({
+    store: store.ledger,
+    clock,
+    budgets: () => [...opened.flatMap((one) => one.budgets?.() ?? []), ...projectBook.budgets()],
+    onWarn: ({ of, name, dollars: budget }, dollars) => {
+      const payload = { of, name, budget, spent: Math.round(dollars * 100) / 100 };
+      log.warn(payload, 'a budget of dollars is nearly used up');
+      const about = { tsMs: clock.nowMs(), level: 'warn', runId: BUDGETS_RUN, opId: null, audit: true } as const;
+      events.add([{ ...about, kind: 'budget_warned', payload }]);
+    },
+    onFailure: failures.of('ledger'),
+  });
+  await budgets.start();
+  return budgets;
 }
 
-async function budgetDoorOf(budgets: Budgets, keys: OpenKeys | null, destinations: Destinations): Promise<Gatekeeper> {
+/** The gatekeepers in their order: the doors of extensions, the budgets, and last the provider keys that this server lends. */
+async function frontFor(parts: MountParts, budgets: Budgets): Promise<Gatekeeper> {
+  const { opened, destinations, settings } = parts;
   const { budgetDoor } = await import('../proxy/doors/budget-door.ts');
-  return budgetDoor({ budgets, destinations, onRefused: (code, keyId) => keys?.gate.refused(code, keyId) });
+  const ofBudgets = budgetDoor({
+    budgets,
+    destinations,
+    onRefused: (code, keyId) => {
+      for (const one of opened) one.onOverBudget?.(code, keyId);
+    },
+  });
+  const lends = settings.upstreamApiKey !== null || settings.anthropicApiKey !== null;
+  const lend = lends ? await lenderOf(settings, destinations) : () => {};
+  const lending: Gatekeeper = ({ req, next }) => {
+    lend(req);
+    next();
+  };
+  return inTurn(await doorsOf(parts), inTurn([ofBudgets], lending));
 }
 
 async function lenderOf(settings: Settings, destinations: Destinations): Promise<(req: IncomingMessage) => void> {
@@ -203,19 +203,19 @@ async function lenderOf(settings: Settings, destinations: Destinations): Promise
   );
 }
 
-/** The doors of extensions, for requests that come with a token of theirs. */
+/** The doors of extensions, in the order of their list. */
 async function doorsOf(parts: MountParts): Promise<Gatekeeper[]> {
   const doors = parts.opened.flatMap(({ door }) => door ?? []);
   if (doors.length === 0) return [];
-  const { childRpc } = await import('./mounts.ts');
-  return Promise.all(doors.map((door) => door((childId) => childRpc(parts, childId))));
+  const onFailure = parts.failures.of('loading');
+  const rpc = (childId: string): RequestListener =>
+    onDemand(async () => (await import('./mounts.ts')).childRpc(parts, childId), onFailure);
+  return Promise.all(doors.map((door) => door({ rpc, destinations: parts.destinations })));
 }
 
-/** Several gatekeepers as one: each admits to the next. */
-function inTurn([first, ...others]: readonly Gatekeeper[]): Gatekeeper | null {
-  if (first === undefined) return null;
-  const rest = inTurn(others);
-  return rest === null ? first : (coming) => first({ ...coming, next: () => rest(coming) });
+/** Gatekeepers in front of another: each admits to the next. */
+function inTurn(first: readonly Gatekeeper[], last: Gatekeeper): Gatekeeper {
+  return first.reduceRight((inner, outer) => (coming) => outer({ ...coming, next: () => inner(coming) }), last);
 }
 
 /** Largest body of `/rpc` and `/prune`: two texts of the largest size that is pruned, at 6 bytes a character at most. */

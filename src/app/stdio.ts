@@ -134,7 +134,7 @@ async function openProduct(
   const faces = facesOf(tools);
   const door = await openDoor(base);
   const place = { url: door && (() => door.url), faces, mayStart: true };
-  const opened = await Promise.all(extensionsOn(services.settings).map((one) => one.open(services, place)));
+  const opened = await Promise.all(extensionsOn(services.settings, 'stdio').map((one) => one.open(services, place)));
   const toolset = openTools(
     services,
     {
@@ -149,8 +149,9 @@ async function openProduct(
   const ended: Services = {
     ...services,
     async close() {
-      await Promise.all(opened.map((one) => one.close()));
+      await Promise.all(opened.map((one) => one.stop?.()));
       await door?.close();
+      await Promise.all(opened.map((one) => one.close?.()));
       await services.close();
     },
   };

@@ -1,4 +1,4 @@
-import { extensions, toolProfiles } from '../extensions/all.ts';
+import { extensionTools, toolProfiles } from '../extensions/all.ts';
 import type { OpenExtension } from '../extensions/extension.ts';
 import { enabledFlags, infoOf } from '../mcp/info.ts';
 import type { JsonObject } from '../mcp/json-rpc.ts';
@@ -86,7 +86,7 @@ const KEYED: ReadonlySet<string> = new Set([
   'context_gc_unpin',
   'prune_batch',
   'recover_batch',
-  ...extensions.flatMap(({ keyedTools }) => keyedTools),
+  ...extensionTools.flatMap(({ keyed }) => keyed),
 ]);
 
 /**
@@ -103,7 +103,7 @@ export function openTools(
 ): Toolset {
   const { settings, idempotency, resources, health, failures } = services;
   const parts: Parts = { ...services, face, registry: () => registry };
-  const ofExtensions = opened.flatMap((one) => one.tools(parts.registry));
+  const ofExtensions = opened.flatMap((one) => one.tools?.(parts.registry) ?? []);
   const flags = enabledFlags(settings);
   const mayStart = face.stays || settings.authToken !== null;
   const absent = absentTools(ofExtensions, flags, mayStart);
@@ -129,13 +129,13 @@ const ELSEWHERE = 'mcp-pruner serve';
 /** Stand-ins for the tools of extensions that are off; their error names the missing flag. */
 function absentTools(offered: readonly Tool[], flags: ReadonlySet<string>, mayStart: boolean): Tool[] {
   const there = new Set(offered.map(({ name }) => name));
-  return extensions.flatMap((extension) =>
-    extension.toolNames
+  return extensionTools.flatMap(({ extension, names, missingFlag }) =>
+    names
       .filter((name) => !there.has(name))
       .map((name) => ({
         name,
-        flag: extension.missingFlag(name, flags, mayStart) ?? ELSEWHERE,
-        namespace: extension.name,
+        flag: missingFlag(name, flags, mayStart) ?? ELSEWHERE,
+        namespace: extension,
         summary: '',
         description: '',
         faces: ['rpc'],

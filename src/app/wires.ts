@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { recoverCommand } from '../config/recover-command.ts';
 import { pruningSettings } from '../config/settings/pruning.ts';
 import type { Settings } from '../config/settings.ts';
+import { isHeldOut } from '../core/held-out.ts';
 import { keptAnswers } from '../core/kept-answers.ts';
 import { isForeign } from '../core/origin.ts';
 import type { Ownership } from '../core/ownership.ts';
@@ -38,7 +39,7 @@ import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
 import type { Services } from './compose.ts';
 import { callersOf, requestIds } from './context.ts';
-import { globs, rewriterOf } from './pipeline.ts';
+import { findSettingsBy, globs, rewriterOf } from './pipeline.ts';
 
 /** The routes whose requests are looked into on their way to a model. */
 export interface Wires {
@@ -227,8 +228,8 @@ async function handlerOptions(
       recoverCommand: command,
       scorer: scorer ?? undefined,
       boldness: learner ?? undefined,
-      isHeldOut: (id, project) => projectBook.isHeldOut(id, project),
-      findOf: (project, usual) => projectBook.findOf(project, usual),
+      isHeldOut: (id, project) => isHeldOut(id, projectBook.holdoutOf(project)),
+      findOf: findSettingsBy(projectBook, settings),
       shelf: toolShelfOf(services, reporter, owners),
       segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),

@@ -59,6 +59,12 @@ export interface Command {
   run(call: Call, io: Io): Promise<number>;
 }
 
+/** A command that is loaded when it is called: the help must not wait for a database driver. */
+export interface LazyCommand {
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
 /** The command line is wrong; one line, exit code 2. */
 export class UsageError extends UserError {
   override readonly name = 'UsageError';

@@ -2,10 +2,10 @@ import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { servingProblem } from '../config/warnings.ts';
+import { extensionChecks } from '../extensions/commands.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { checkAddresses } from './doctor-addresses.ts';
 import { checkAgents } from './doctor-agents.ts';
-import { checkKeys } from './doctor-keys.ts';
 import { checkPrices } from './doctor-prices.ts';
 import { checkPort, checkUpstreams } from './doctor-proxy.ts';
 import { checkSaving } from './doctor-saving.ts';
@@ -61,7 +61,11 @@ const checks: readonly ((examined: Examined) => Promise<readonly Finding[]> | re
   () => [checkNode(process.versions.node)],
   ({ loaded }) => checkConfiguration(loaded),
   ({ settings }) => [checkToken(settings)],
-  ({ settings, io }) => checkKeys(settings, io),
+  ...extensionChecks.map(
+    (check) =>
+      ({ settings, io }: Examined) =>
+        check(settings, io),
+  ),
   ({ port }) => [port.finding],
   ({ running }) => checkUnread(running),
   ({ running }) => checkSaving(running),

@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { nearest } from '../config/nearest.ts';
 import { UserError } from '../errors.ts';
-import { type Call, type Command, type Io, UsageError } from './command.ts';
+import { extensionCommands } from '../extensions/commands.ts';
+import { type Call, type Command, type Io, type LazyCommand, UsageError } from './command.ts';
 import { commandHelp, programHelp } from './help.ts';
 
-/** All commands, loaded when called: the help must not wait for a database driver. */
-export const commands: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
+/** All commands. */
+export const commands: Readonly<Record<string, LazyCommand>> = {
   serve: { summary: 'run the proxy', load: async () => (await import('./serve.ts')).serve },
   demo: { summary: 'show the whole thing offline', load: async () => (await import('./demo.ts')).demo },
   stdio: {
@@ -64,10 +65,7 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'show and change the settings that projects have of their own',
     load: async () => (await import('./projects.ts')).projects,
   },
-  keys: {
-    summary: 'make, list, revoke and rotate keys of a shared proxy',
-    load: async () => (await import('./keys.ts')).keys,
-  },
+  ...extensionCommands,
   store: { summary: 'move everything into another store', load: async () => (await import('./store.ts')).store },
   eval: {
     summary: "measure the pruner on a repository's own history",

@@ -1,5 +1,5 @@
 import { rows, type SettingKey } from '../config/settings.ts';
-import { extensions } from '../extensions/all.ts';
+import { extensionTools } from '../extensions/all.ts';
 import { type Call, type Option, textOption, UsageError } from './command.ts';
 
 const flagRows = rows.flatMap(({ key, setting }) =>
@@ -21,7 +21,7 @@ export const toggleOptions = Object.fromEntries(
 /** The options of settings that `serve --help` shows; `--help --all` shows the others as well. */
 export const COMMON_OPTIONS = [
   ...['host', 'port', 'upstream-url', 'anthropic-url', 'gemini-url', 'db-path', 'mode', 'log-level', 'holdout'],
-  ...extensions.map(({ flag }) => flag.slice(2)),
+  ...extensionTools.map(({ flag }) => flag.slice(2)),
 ];
 
 /** Options of settings with a value. */

@@ -2,9 +2,9 @@ import { extensionSettings } from '../extensions/settings.ts';
 import { backendsSettings } from './settings/backends.ts';
 import { cloudSettings } from './settings/clouds.ts';
 import { keepingSettings } from './settings/keeping.ts';
-import { keysSettings } from './settings/keys.ts';
 import { ledgerSettings } from './settings/ledger.ts';
 import { operationSettings } from './settings/operation.ts';
+import { providerKeySettings } from './settings/provider-keys.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import { serverSettings } from './settings/server.ts';
 import { named, type Row, type Setting } from './settings/setting.ts';
@@ -14,7 +14,7 @@ import { toolsSettings } from './settings/tools.ts';
 export const table = {
   ...serverSettings,
   ...cloudSettings,
-  ...keysSettings,
+  ...providerKeySettings,
   ...pruningSettings,
   ...keepingSettings,
   ...backendsSettings,

@@ -1,22 +1,29 @@
 import type { Settings } from '../config/settings.ts';
 import { fleet } from '../fleet/seat/extension.ts';
-import type { Extension, Toggle } from './extension.ts';
+import { keys } from '../keys/seat/extension.ts';
+import type { Extension, Toggle, Transport } from './extension.ts';
 
-/** All extensions. A new one is a row here, and its rows of errors, settings and views in the files beside. */
-export const extensions: readonly Extension[] = [fleet];
+/**
+ * All extensions, in the order in which their doors admit requests. A new one is a row here, and its rows of errors, settings,
+ * commands and views in the files beside.
+ */
+export const extensions: readonly Extension[] = [fleet, keys];
+
+/** What is known of the tools of all extensions. */
+export const extensionTools = extensions.flatMap(({ name, tools }) => (tools ? { extension: name, ...tools } : []));
 
 /** The toggles of all extensions, each with its option. */
-export const toggles: readonly (readonly [Toggle, string])[] = extensions.flatMap(
+export const toggles: readonly (readonly [Toggle, string])[] = extensionTools.flatMap(
   (one) => Object.entries(one.toggles) as [Toggle, string][],
 );
 
 /** Sets of tools that a client can ask for by one name (`/rpc?tools=fleet-lead`). */
 export const toolProfiles: Readonly<Record<string, readonly string[]>> = Object.assign(
   {},
-  ...extensions.map(({ profiles }) => profiles),
+  ...extensionTools.map(({ profiles }) => profiles),
 );
 
-/** The extensions that have a toggle on and must be loaded. */
-export function extensionsOn(settings: Settings): readonly Extension[] {
-  return extensions.filter((one) => Object.keys(one.toggles).some((toggle) => settings[toggle as Toggle]));
+/** The extensions that a process opens. */
+export function extensionsOn(settings: Settings, transport: Transport): readonly Extension[] {
+  return extensions.filter((one) => one.isOn(settings, transport));
 }

@@ -1,2 +1,8 @@
-/** The errors of extensions. Their message is the code with the hint behind it, because their callers are agents. */
-export { errorsOfFleet as extensionErrors } from '../fleet/seat/errors.ts';
+import { errorsOfFleet } from '../fleet/seat/errors.ts';
+import { errorsOfKeys } from '../keys/seat/errors.ts';
+
+/** The errors of extensions. */
+export const extensionErrors = { ...errorsOfFleet, ...errorsOfKeys };
+
+/** Those of them whose callers are agents: their message is the code with the hint behind it. */
+export const errorsForAgents = errorsOfFleet;

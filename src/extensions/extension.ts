@@ -1,26 +1,47 @@
 import type { RequestListener } from 'node:http';
+import type { AdminRoute } from '../admin/routes.ts';
 import type { Services } from '../app/compose.ts';
+import type { OpenView, View } from '../app/mounts.ts';
 import type { Settings } from '../config/settings.ts';
+import type { Ownership } from '../core/ownership.ts';
+import type { Budget } from '../core/ports/budgets.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
 import type { Answer } from '../page/answers.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
+import type { Destinations } from '../proxy/upstream/destinations.ts';
 
 /** A setting that is on or off. */
 export type Toggle = { [K in keyof Settings]: Settings[K] extends boolean ? K : never }[keyof Settings];
 
 /**
  * A large part of the product that can be left out. The rest of the program finds everything that it owns here, and loads
- * it only where one of its toggles is on. Its errors and settings stand in the tables beside, because their types derive
- * from those tables.
+ * it only where it is on. Its errors, settings and commands stand in the tables beside: types derive from the first two,
+ * and the command line loads nothing else.
  */
 export interface Extension {
   readonly name: string;
+  /** Whether it is opened in a process that serves over this transport. */
+  isOn(settings: Settings, transport: Transport): boolean;
+  /** Absent: it has no tools. */
+  readonly tools?: ExtensionTools;
+  /** What the page can ask for below `/page/api/`. */
+  readonly readings: readonly string[];
+  /** Its part of the admin API, whether it is on or off; loaded with the first request for it. */
+  readonly adminRoutes?: (services: Services) => Promise<readonly AdminRoute[]>;
+  /** Opens it over the services. */
+  open(services: Services, place: ExtensionPlace): Promise<OpenExtension>;
+}
+
+export type Transport = 'http' | 'stdio';
+
+/** What is known of the tools of an extension without loading it. */
+export interface ExtensionTools {
   /** The option of `mcp-pruner serve` that switches on all of it. */
   readonly flag: string;
   /** Its toggles, each with the option that it belongs to. */
   readonly toggles: Readonly<Partial<Record<Toggle, string>>>;
   /** Its tools, whether they are on or off. */
-  readonly toolNames: readonly string[];
+  readonly names: readonly string[];
   /** Sets of tools, its own and others, that a client can ask for by one name. */
   readonly profiles: Readonly<Record<string, readonly string[]>>;
   /**
@@ -30,13 +51,9 @@ export interface Extension {
    */
   missingFlag(toolName: string, flags: ReadonlySet<string>, mayStart: boolean): string | null;
   /** Its tools that take an `idempotency_key`. */
-  readonly keyedTools: readonly string[];
-  /** What the page can ask for below `/page/api/`. */
-  readonly readings: readonly string[];
+  readonly keyed: readonly string[];
   /** Its limits, as `mcp_info` reports them. */
   info(settings: Settings): Readonly<Record<'timings' | 'safety', Readonly<Record<string, number>>>>;
-  /** Opens it over the services. */
-  open(services: Services, place: ExtensionPlace): Promise<OpenExtension>;
 }
 
 /** Where an extension runs. */
@@ -48,15 +65,33 @@ export interface ExtensionPlace {
   readonly mayStart: boolean;
 }
 
+/** What a door of an extension needs of the server. */
+export interface DoorParts {
+  /** Answers `/rpc` for one child agent. */
+  readonly rpc: (childId: string) => RequestListener;
+  readonly destinations: Destinations;
+}
+
 /** An extension at work. */
 export interface OpenExtension {
   /** @param registry - all tools, for those of its own that call others */
-  tools(registry: () => ToolRegistry): readonly Tool[];
-  /** Admits requests with tokens of its own before all other doors. @param rpc - the tools for one child agent */
-  readonly door?: (rpc: (childId: string) => RequestListener) => Promise<Gatekeeper>;
+  tools?(registry: () => ToolRegistry): readonly Tool[];
+  /** Admits requests before they are routed; the doors of extensions stand in the order of the list. */
+  readonly door?: (parts: DoorParts) => Promise<Gatekeeper>;
   /** Answers the `readings` of its row. */
-  readonly readings: Readonly<Record<string, Answer>>;
+  readonly readings?: Readonly<Record<string, Answer>>;
   /** What the page can do to it, by path below `/page/api/`. */
-  readonly actions: Readonly<Record<string, Answer>>;
-  close(): Promise<void>;
+  readonly actions?: Readonly<Record<string, Answer>>;
+  /** Chooses the view that a request is answered from, where viewers may not see the same. */
+  readonly views?: (open: OpenView) => Promise<View>;
+  /** Records which project owns what requests store. */
+  readonly owners?: Ownership;
+  /** Budgets that hold now, beside those of projects. */
+  readonly budgets?: () => readonly Budget[];
+  /** Records a request that exceeded one of its budgets. */
+  readonly onOverBudget?: (code: 'key_dollars_used_up' | 'project_dollars_used_up', keyId: string | null) => void;
+  /** Ends what it started, while requests can still be sent to models. */
+  readonly stop?: () => Promise<void>;
+  /** Writes what waits, after the last request. */
+  readonly close?: () => Promise<void>;
 }

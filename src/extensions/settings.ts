@@ -1,2 +1,5 @@
+import { fleetSettings } from '../fleet/seat/settings.ts';
+import { keysSettings } from '../keys/seat/settings.ts';
+
 /** The settings of extensions. */
-export { fleetSettings as extensionSettings } from '../fleet/seat/settings.ts';
+export const extensionSettings = { ...keysSettings, ...fleetSettings };

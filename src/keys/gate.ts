@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
+import type { OverBudget } from '../core/ports/budgets.ts';
 import type { AccessKey, KeyStore, Toll } from '../core/ports/keys.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
+import type { Admitted, Counted, KeyRefusal, OverLimit } from './admission.ts';
 import { FirstAnswers } from './first-answers.ts';
 import type { KeyRing } from './key-ring.ts';
 import { ALL_PROJECTS, hashOfKey, isKeyText } from './key-text.ts';
@@ -25,8 +26,8 @@ const SPAN_MS: Readonly<Record<'minute' | 'day', number>> = { minute: 60_000, da
 /** `Retry-After` of a request refused because the first one is unanswered, in seconds. */
 const FIRST_RETRY_S = 2;
 
-/** Admits requests by their key, within its projects and limits. */
-export class Gate implements KeyGate {
+/** Admits requests by their key, within its projects and limits. None of its promises rejects. */
+export class Gate {
   readonly #options: GateOptions;
   /** Typical size of a key's requests in tokens: the decaying maximum. */
   readonly #typical = new LRUCache<string, number>({ max: 10_000 });
@@ -37,6 +38,10 @@ export class Gate implements KeyGate {
     this.#first = new FirstAnswers(options);
   }
 
+  /**
+   * @param shown - the text of a key as a client sent it
+   * @param project - the project that the request names, or `''`
+   */
   admit(shown: string, project: string): Admitted | KeyRefusal | Promise<Admitted | KeyRefusal> {
     const { ring } = this.#options;
     const hash = hashOfKey(shown);
@@ -56,6 +61,7 @@ export class Gate implements KeyGate {
     return found;
   }
 
+  /** The holder of a key that was admitted before and is named by a cookie now; `null` once the key is void. */
   known(keyId: string): { readonly admitted: Admitted; readonly hash: string } | null {
     const key = this.#options.ring.byId(keyId);
     if (typeof key !== 'object') return null;
@@ -63,10 +69,16 @@ export class Gate implements KeyGate {
     return typeof made === 'object' ? { admitted: made, hash: key.hash } : null;
   }
 
+  /** Calls back whenever keys may have become void. */
   onVoid(listener: () => void): void {
     this.#options.ring.onLooked(listener);
   }
 
+  /**
+   * Counts one request before it is forwarded. If the counter is unavailable, the request proceeds.
+   *
+   * @param tokens - estimated; 0 for a request that asks no model
+   */
   async take(by: Admitted, tokens: number): Promise<OverLimit | Counted> {
     const { keyId, limited } = by;
     if (limited !== 'tokens' || tokens === 0) return this.#count(keyId, tokens);
@@ -98,7 +110,8 @@ export class Gate implements KeyGate {
     }
   }
 
-  async takeCalls({ keyId }: Admitted, calls: number): Promise<OverLimit | null> {
+  /** As `take` for calls that ask no model: they count as requests of the minute, and as no tokens. */
+  async takeCalls({ keyId }: Pick<Admitted, 'keyId'>, calls: number): Promise<OverLimit | null> {
     const { ring, keys, clock, onFailure } = this.#options;
     const key = ring.byId(keyId);
     if (typeof key !== 'object' || key.requestsPerMinute === null) return null;
@@ -113,6 +126,7 @@ export class Gate implements KeyGate {
     }
   }
 
+  /** Counts the actual tokens of a request in place of the estimate. */
   async settle({ keyId }: Admitted, counted: Counted, tokens: number): Promise<void> {
     const { keys, clock, onFailure } = this.#options;
     // a request without tokens says nothing about the size of others
@@ -127,7 +141,8 @@ export class Gate implements KeyGate {
     if (counted.isFirst) await this.#first.leave(keyId);
   }
 
-  refused(...[reason, keyId]: Parameters<KeyGate['refused']>): void {
+  /** Records a refused request. */
+  refused(reason: KeyRefusal | OverLimit['code'] | OverBudget['code'], keyId: string | null): void {
     this.#options.refusals.add(reason, keyId);
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIPv6 } from 'node:net';
-import type { Admitted, KeyRefusal, TrustedIdentities } from '../core/ports/key-gate.ts';
+import type { Admitted, KeyRefusal } from './admission.ts';
 import { viewerOf } from './gate.ts';
 
 export interface IdentityOptions {
@@ -17,7 +17,8 @@ export interface IdentityOptions {
 const MAX_USER_CHARS = 150;
 
 /** Users and groups as an authenticating proxy puts them into headers. Only requests from its addresses are believed. */
-export class Identities implements TrustedIdentities {
+export class Identities {
+  /** Headers, in lower case, that nobody else may send: they are removed from every request. */
   readonly headers: readonly string[];
   readonly #userHeader: string;
   readonly #groupsHeader: string;
@@ -40,6 +41,12 @@ export class Identities implements TrustedIdentities {
     });
   }
 
+  /**
+   * The user that a request names; `null` where it names none, or does not come from an authenticating proxy.
+   *
+   * @param address - the peer of the connection
+   * @param project - the project that the request names, or `''`
+   */
   of(address: string, headers: IncomingHttpHeaders, project: string): Admitted | KeyRefusal | null {
     const user = textOf(headers[this.#userHeader]).slice(0, MAX_USER_CHARS);
     if (user === '' || !this.#isTrusted(address)) return null;

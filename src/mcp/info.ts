@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts';
-import { extensions, toggles } from '../extensions/all.ts';
+import { extensionTools, toggles } from '../extensions/all.ts';
 import { IDEMPOTENCY_FLAG } from './idempotency.ts';
 import { PROTOCOL_VERSIONS } from './initialize.ts';
 import { EVENTS_FLAG } from './tools/events-watch.ts';
@@ -26,7 +26,7 @@ export function enabledFlags(settings: Settings): Set<string> {
 /** The answer of `mcp_info` for these settings. Contains no secret. */
 export function infoOf(settings: Settings, version: string, transports: Transports, maxInputBytes: number) {
   const further = (part: 'timings' | 'safety'): Readonly<Record<string, number>> =>
-    Object.assign({}, ...extensions.map((one) => one.info(settings)[part]));
+    Object.assign({}, ...extensionTools.map((one) => one.info(settings)[part]));
   return {
     server: { name: 'mcp-pruner', version, mcpVersion: PROTOCOL_VERSIONS[0] },
     transports,

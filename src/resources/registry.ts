@@ -2,7 +2,7 @@ import type { Records } from '../core/ports/records.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
 import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
-import { extensions } from '../extensions/all.ts';
+import { extensionTools } from '../extensions/all.ts';
 import { untilCalled } from '../write-behind.ts';
 import { childLogEntry, type ResourceChildLogEntry, type ResourceRunEvent, runEvent } from './events.ts';
 import { formatUri, idPrefix, type OfferedKind, parseUri, type ResourceKind, type ResourceName } from './uri.ts';
@@ -279,7 +279,7 @@ function find(uri: string): Found {
   throw wrongKind(
     uri,
     kind,
-    `This server has run_events, snapshot and child_logs only; ${extensions.map(({ flag }) => flag).join(', ')} gives the others.`,
+    `This server has run_events, snapshot and child_logs only; ${extensionTools.map(({ flag }) => flag).join(', ')} gives the others.`,
   );
 }
 

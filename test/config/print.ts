@@ -2,9 +2,9 @@ import { defaultWords } from '../../src/config/load.ts';
 import { backendsSettings } from '../../src/config/settings/backends.ts';
 import { cloudSettings } from '../../src/config/settings/clouds.ts';
 import { keepingSettings } from '../../src/config/settings/keeping.ts';
-import { keysSettings } from '../../src/config/settings/keys.ts';
 import { ledgerSettings } from '../../src/config/settings/ledger.ts';
 import { operationSettings } from '../../src/config/settings/operation.ts';
+import { providerKeySettings } from '../../src/config/settings/provider-keys.ts';
 import { pruningSettings } from '../../src/config/settings/pruning.ts';
 import { serverSettings } from '../../src/config/settings/server.ts';
 import type { Setting } from '../../src/config/settings/setting.ts';
@@ -12,6 +12,7 @@ import { toolsSettings } from '../../src/config/settings/tools.ts';
 import { rows } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
 import { fleetSettings } from '../../src/fleet/seat/settings.ts';
+import { keysSettings } from '../../src/keys/seat/settings.ts';
 
 /** `config/default.toml`: every key that a file may hold, documented, at its default. */
 export function defaultToml(): string {
@@ -44,11 +45,12 @@ function tomlValue(value: unknown): string {
 const sections: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
   ['Server and upstreams', serverSettings],
   ['Clouds', cloudSettings],
-  ['Keys', keysSettings],
+  ['Provider keys', providerKeySettings],
   ['Pruning', pruningSettings],
   ['Store', keepingSettings],
   ['Backends', backendsSettings],
   ['Tools', toolsSettings],
+  ['Access keys', keysSettings],
   ['Fleet', fleetSettings],
   ['Ledger', ledgerSettings],
   ['Operation', operationSettings],

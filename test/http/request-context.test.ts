@@ -20,7 +20,7 @@ describe('the context of a request', () => {
 
   it('has the project of the key that it was admitted with, and its headers stay as the client sent them', () => {
     const req = request({ 'x-mcp-pruner-project': 'theirs' });
-    admitted.set(req, { keyId: 'k', viewer: { projects: ['ours'], project: 'ours' }, limited: 'no' });
+    admitted.set(req, { keyId: 'k', viewer: { projects: ['ours'], project: 'ours' } });
     expect(contextOf(req, 'r').scope.project).toBe('ours');
     expect(req.headers['x-mcp-pruner-project']).toBe('theirs');
   });

@@ -71,10 +71,10 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Ex
   const gate = fleet.children?.gate;
   return {
     tools: (registry) => toolsOf(fleet, services, faces, registry, mayStart),
-    door: gate && (async (rpc) => doorOf(gate, rpc, failures.of('child'))),
+    door: gate && (async ({ rpc }) => doorOf(gate, rpc, failures.of('child'))),
     readings: fleetReadings(fleet, fleetStore, store.records),
     actions: fleetActions(fleet),
-    close: () => fleet.close(),
+    stop: () => fleet.close(),
   };
 }
 

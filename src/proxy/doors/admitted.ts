@@ -1,10 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import type { Admitted } from '../../core/ports/key-gate.ts';
 import type { Viewer } from '../../core/ports/projects.ts';
 import type { BridgeWatch } from '../websocket/bridge.ts';
 
-/** Requests admitted with a key, and their permissions. */
-export const admitted = new WeakMap<IncomingMessage, Admitted>();
+/** Whose request was admitted, and what they may see. */
+interface Admission {
+  readonly keyId: string;
+  readonly viewer: Viewer;
+}
+
+/** Requests admitted with a key, or for a signed-in user. */
+export const admitted = new WeakMap<IncomingMessage, Admission>();
 
 /** The viewer of a request that was admitted with a key; `null` otherwise. */
 export function viewerOf(req: IncomingMessage): Viewer | null {

@@ -1,10 +1,8 @@
-import { projectSettingsIn } from '../config/project-settings.ts';
-import { isHeldOut } from '../core/held-out.ts';
 import type { Budget } from '../core/ports/budgets.ts';
-import type { ProjectSettings } from '../core/ports/project-settings.ts';
-import type { FindSettings } from '../core/request/find-texts.ts';
-import type { Context } from './context.ts';
-import { findSettingsOf } from './pipeline.ts';
+import type { ProjectSettings, ProjectSettingsStore } from '../core/ports/project-settings.ts';
+import type { FailureReporter } from '../failures.ts';
+import { projectSettingsIn } from './project-settings.ts';
+import type { Settings } from './settings.ts';
 
 /** Poll interval for changes, so that they hold within a second on every proxy. */
 const LOOK_MS = 400;
@@ -16,28 +14,37 @@ export interface Treated {
   readonly shadow: boolean;
 }
 
+export interface ProjectBookOptions {
+  /** The settings of the server. */
+  readonly settings: Settings;
+  readonly store: Pick<ProjectSettingsStore, 'newest' | 'current'>;
+  /** Called for a project whose settings a newer program wrote. */
+  readonly onUnreadable: (project: string) => void;
+  readonly onFailure: FailureReporter;
+  /** Poll interval in milliseconds; default: 400. */
+  readonly lookMs?: number;
+}
+
 /**
  * The settings of projects, in memory. They decide about what is new: what was sent before is a record, which is replayed
  * whatever they say now. While the store is away, the last ones hold.
  */
 export class ProjectBook {
-  readonly #context: Context;
-  readonly #lookMs: number;
-  #settings = new Map<string, ProjectSettings>();
-  #find = new Map<string, FindSettings>();
+  readonly #options: ProjectBookOptions;
+  #own = new Map<string, ProjectSettings>();
+  #merged = new Map<string, Settings>();
   #newest = 0;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
   #failing = false;
 
-  constructor(context: Context, lookMs = LOOK_MS) {
-    this.#context = context;
-    this.#lookMs = lookMs;
+  constructor(options: ProjectBookOptions) {
+    this.#options = options;
   }
 
   /** Reads the settings now and after every change. Never rejects. */
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.look(), this.#lookMs).unref();
+    this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
     await this.look();
   }
 
@@ -45,43 +52,43 @@ export class ProjectBook {
     clearInterval(this.#timer);
   }
 
+  /** What a project sets for itself. */
   of(project: string): ProjectSettings {
-    return this.#settings.get(project) ?? NOTHING;
+    return this.#own.get(project) ?? NOTHING;
   }
 
   /** The kill switch of the server stays above those of projects. */
   modeOf(project: string): Treated {
-    const { settings } = this.#context;
+    const { settings } = this.#options;
     const { mode = settings.mode } = this.of(project);
     return { enabled: settings.enabled && mode !== 'off', shadow: mode === 'shadow' };
   }
 
-  isHeldOut(conversationId: string, project: string): boolean {
-    const { holdout = this.#context.settings.holdout } = this.of(project);
-    return holdout > 0 && isHeldOut(conversationId, holdout);
+  /** Share of a project's conversations that are left whole. */
+  holdoutOf(project: string): number {
+    return this.of(project).holdout ?? this.#options.settings.holdout;
   }
 
-  /** Which texts of a project are looked at; `usual` without settings of its own. */
-  findOf(project: string, usual: FindSettings): FindSettings {
-    const own = this.#settings.get(project);
-    if (own === undefined) return usual;
-    const known = this.#find.get(project);
+  /** The server's settings with the project's globs and language; the same object until they change. */
+  settingsOf(project: string): Settings {
+    const { settings } = this.#options;
+    const own = this.#own.get(project);
+    if (own === undefined) return settings;
+    const known = this.#merged.get(project);
     if (known) return known;
-    const { settings } = this.#context;
     const { neverPruneTools = [], neverPrunePaths = [], language = settings.reasonLanguage } = own;
-    const merged = {
+    const merged: Settings = {
       ...settings,
       neverPruneTools: [...settings.neverPruneTools, ...neverPruneTools],
       neverPrunePaths: [...settings.neverPrunePaths, ...neverPrunePaths],
       reasonLanguage: language,
     };
-    const found = { ...findSettingsOf(merged), recoverCommand: usual.recoverCommand };
-    this.#find.set(project, found);
-    return found;
+    this.#merged.set(project, merged);
+    return merged;
   }
 
   budgets(): Budget[] {
-    return [...this.#settings].flatMap(([name, { dollarsPerMonth: dollars }]) =>
+    return [...this.#own].flatMap(([name, { dollarsPerMonth: dollars }]) =>
       dollars === undefined ? [] : [{ of: 'project', name, dollars }],
     );
   }
@@ -95,24 +102,21 @@ export class ProjectBook {
   }
 
   async #look(): Promise<void> {
-    const { store, failures, log } = this.#context;
+    const { store, onUnreadable, onFailure } = this.#options;
     try {
-      const newest = await store.projectSettings.newest();
+      const newest = await store.newest();
       this.#failing = false;
       if (newest === this.#newest) return;
-      const rows = await store.projectSettings.current();
+      const rows = await store.current();
       const read = rows.map(({ project, settings }) => [project, projectSettingsIn(settings)] as const);
-      for (const [project, own] of read) {
-        if (own === null)
-          log.warn({ project }, 'the settings of a project are not understood: a newer program wrote them');
-      }
-      this.#settings = new Map(
+      for (const [project, own] of read) if (own === null) onUnreadable(project);
+      this.#own = new Map(
         read.flatMap(([project, own]) => (own && Object.keys(own).length > 0 ? [[project, own]] : [])),
       );
-      this.#find = new Map();
+      this.#merged = new Map();
       this.#newest = newest;
     } catch (cause) {
-      if (!this.#failing) failures.of('keys')('project_settings_not_read', cause);
+      if (!this.#failing) onFailure('project_settings_not_read', cause);
       this.#failing = true;
     }
   }

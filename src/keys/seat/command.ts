@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import type { AccessKey, KeyStore } from '../core/ports/keys.ts';
-import type { EventRecord } from '../core/ports.ts';
-import { StoreUnavailable, UserError } from '../errors.ts';
-import type { KeyDesk } from '../keys/key-desk.ts';
-import type { IssuedKey, KeyInput, keyInput as KeyInputSchema, ShownKey } from '../keys/key-input.ts';
-import type { StoreHandle } from '../store/handle.ts';
-import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
-import { readSettings } from './read-settings.ts';
-import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
-import { SAME_STORE_ADVICE, storeDiffers, storePlace } from './store-place.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from '../../cli/command.ts';
+import { readSettings } from '../../cli/read-settings.ts';
+import { type ProxyHealth, proxyHealth, proxyUrl } from '../../cli/run-proxy.ts';
+import { SAME_STORE_ADVICE, storeDiffers, storePlace } from '../../cli/store-place.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { AccessKey, KeyStore } from '../../core/ports/keys.ts';
+import type { EventRecord } from '../../core/ports.ts';
+import { StoreUnavailable, UserError } from '../../errors.ts';
+import type { StoreHandle } from '../../store/handle.ts';
+import type { KeyDesk } from '../key-desk.ts';
+import type { IssuedKey, KeyInput, keyInput as KeyInputSchema, ShownKey } from '../key-input.ts';
 
 const ACTIONS = ['create', 'list', 'set', 'revoke', 'rotate'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -78,7 +78,7 @@ interface KeysInStore {
 /** @throws UserError when the store cannot be used */
 async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: KeysInStore) => Promise<T>): Promise<T> {
   const { settings } = readSettings(call, io);
-  const { openStore, storeExists } = await import('../app/store.ts');
+  const { openStore, storeExists } = await import('../../app/store.ts');
   if (settings.dbPath === ':memory:' && settings.databaseUrl === null) {
     throw new UserError('the store is the memory of each process (MCP_PRUNER_DB_PATH): keys need one that stays');
   }
@@ -92,7 +92,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   try {
     await store.ready();
     if (store.problem() === null) refuseOtherStore(settings, running, await store.id());
-    const { KeyDesk } = await import('../keys/key-desk.ts');
+    const { KeyDesk } = await import('../key-desk.ts');
     const keys = await store.keys();
     const tell = async (events: readonly EventRecord[]): Promise<void> => {
       await store.addEvents(events);
@@ -115,7 +115,7 @@ function refuseOtherStore(settings: Settings, running: ProxyHealth | null, ownId
 
 /** @throws UsageError */
 async function askedFor(call: Call, io: Io): Promise<readonly KeyInput[]> {
-  const { keyInput } = await import('../keys/key-input.ts');
+  const { keyInput } = await import('../key-input.ts');
   const file = textOption(call, 'from');
   if (file !== undefined) return inputsIn(file, io, keyInput);
   const projects = [...new Set((textOption(call, 'project') ?? '').split(',').map((one) => one.trim()))];
@@ -165,7 +165,7 @@ function jsonOf(line: string): unknown {
 
 /** The limits that options name; `none` removes one. @throws UsageError */
 async function limitsIn(call: Call): Promise<Partial<KeyInput>> {
-  const { secondsOf } = await import('../keys/key-input.ts');
+  const { secondsOf } = await import('../key-input.ts');
   const given = <T>(option: string, read: (text: string) => T | null, needs: string): T | null | undefined => {
     const text = textOption(call, option)?.trim();
     if (text === undefined) return undefined;

@@ -1,12 +1,12 @@
-import type { Settings } from '../config/settings.ts';
-import type { Io } from './command.ts';
-import type { Finding } from './finding.ts';
+import type { Io } from '../../cli/command.ts';
+import type { Finding } from '../../cli/finding.ts';
+import type { Settings } from '../../config/settings.ts';
 
 /** Whether any key exists, if each request must name one. */
 export async function checkKeys(settings: Settings, io: Io): Promise<Finding[]> {
   if (!settings.requireKey) return [];
   const advice = 'mcp-pruner keys create --name <name> --project <project>';
-  const { openStore, storeExists } = await import('../app/store.ts');
+  const { openStore, storeExists } = await import('../../app/store.ts');
   if (!storeExists(settings, (path) => io.fileExists(path))) return [noKey(advice)];
   const store = await openStore(settings, { readonly: true, clock: io.clock });
   try {

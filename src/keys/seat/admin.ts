@@ -1,19 +1,17 @@
-import type { RequestListener } from 'node:http';
 import { z } from 'zod';
-import { adminRouter } from '../admin/router.ts';
-import type { AdminAnswer, AdminRoute } from '../admin/routes.ts';
-import { KeyDesk } from '../keys/key-desk.ts';
-import { issuedKey, keyChange, keyInput, shownKey } from '../keys/key-input.ts';
-import { readSpend } from '../ledger/spend.ts';
-import { SPENT_BY } from '../ledger/spent-by.ts';
-import type { Services } from './compose.ts';
+import type { AdminAnswer, AdminRoute } from '../../admin/routes.ts';
+import type { Services } from '../../app/compose.ts';
+import { readSpend } from '../../ledger/spend.ts';
+import { SPENT_BY } from '../../ledger/spent-by.ts';
+import { KeyDesk } from '../key-desk.ts';
+import { issuedKey, keyChange, keyInput, shownKey } from '../key-input.ts';
 
 const MAX_PAGE = 1_000;
 const MAX_ISSUED = 1_000;
 const DAY_MS = 86_400_000;
 
-/** The admin API over keys and the ledger. Loaded with the first request for it. */
-export function openAdmin({ store, events, clock, version, failures, ledger }: Services): RequestListener {
+/** The admin API over keys and the ledger. */
+export function adminRoutes({ store, events, clock, ledger }: Services): readonly AdminRoute[] {
   const keys = () => store.keys();
   const desk = new KeyDesk({ keys, clock, by: 'admin_api', tell: async (told) => events.add(told) });
   const spend = async (query: z.infer<typeof spendQuery>) => {
@@ -22,7 +20,7 @@ export function openAdmin({ store, events, clock, version, failures, ledger }: S
     const of = { by: query.by, sinceDay: since, project: query.project };
     return { since, rows: await readSpend(store.ledger, await keys(), of, clock.nowMs()) };
   };
-  return adminRouter(routesOf(desk, spend), version, failures.of('admin'));
+  return routesOf(desk, spend);
 }
 
 const pageQuery = z.strictObject({

@@ -1,21 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type {
-  Admitted,
-  Counted,
-  KeyGate,
-  KeyRefusal,
-  OverLimit,
-  TrustedIdentities,
-} from '../../core/ports/key-gate.ts';
 import type { FailureReporter } from '../../failures.ts';
-import { sendError } from '../openai-error.ts';
-import { projectNamed } from '../request-context.ts';
-import type { Destinations } from '../upstream/destinations.ts';
-import { readAway } from '../upstream/unread-upload.ts';
-import { admitted, ownAdmissions } from './admitted.ts';
-import { asksModel, UsageWatch } from './exchange-usage.ts';
-import { type IncomingContext, pathOf } from './gatekeeper.ts';
+import { admitted, ownAdmissions } from '../../proxy/doors/admitted.ts';
+import { asksModel, UsageWatch } from '../../proxy/doors/exchange-usage.ts';
+import { type IncomingContext, pathOf } from '../../proxy/doors/gatekeeper.ts';
+import { sendError } from '../../proxy/openai-error.ts';
+import { projectNamed } from '../../proxy/request-context.ts';
+import type { Destinations } from '../../proxy/upstream/destinations.ts';
+import { readAway } from '../../proxy/upstream/unread-upload.ts';
+import type { Admitted, Counted, KeyRefusal, OverLimit } from '../admission.ts';
+import type { Gate } from '../gate.ts';
+import type { Identities } from '../identity.ts';
 
 const HEADER = 'x-mcp-pruner-key';
 /** A complete key: a provider's own keys may begin with the same letters by chance. */
@@ -33,9 +28,9 @@ const USER = 'user:';
 const BYTES_PER_TOKEN = 4;
 
 export interface KeyDoorOptions {
-  readonly gate: KeyGate;
+  readonly gate: Gate;
   /** Absent: nobody vouches for users. */
-  readonly identities?: TrustedIdentities | undefined;
+  readonly identities?: Identities | undefined;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
   readonly onFailure: FailureReporter;
 }

@@ -1,0 +1,35 @@
+import type { Viewer } from '../core/ports/projects.ts';
+
+/** Why a request may not come in. */
+export type KeyRefusal =
+  | 'key_missing'
+  | 'key_unknown'
+  | 'key_expired'
+  | 'key_revoked'
+  | 'key_project'
+  | 'key_misplaced'
+  | 'user_without_project'
+  | 'keys_unavailable';
+
+/** A request that came in with a key. */
+export interface Admitted {
+  /** `user:` and a name, where an authenticating proxy vouches for the user. */
+  readonly keyId: string;
+  readonly viewer: Viewer;
+  /** Requests to a model count against a limit; `tokens`: what they come to as well. */
+  readonly limited: 'no' | 'requests' | 'tokens';
+}
+
+/** A request that goes beyond a limit of its key. */
+export interface OverLimit {
+  readonly code: 'key_requests_used_up' | 'key_tokens_used_up' | 'key_first_answer_awaited';
+  /** When there is room again, in seconds from now, at least 1. */
+  readonly retryAfterS: number;
+}
+
+/** A request that was counted, with estimated tokens until its usage is known. */
+export interface Counted {
+  readonly tokens: number;
+  /** It goes alone: what requests of its key come to is not known yet. */
+  readonly isFirst?: boolean;
+}

@@ -1,0 +1,10 @@
+import type { Extension } from '../../extensions/extension.ts';
+
+/** Access keys, and the views of those who hold them. Only what is known without loading it. */
+export const keys: Extension = {
+  name: 'keys',
+  isOn: ({ requireKey }, transport) => requireKey && transport === 'http',
+  readings: [],
+  adminRoutes: async (services) => (await import('./admin.ts')).adminRoutes(services),
+  open: async (services) => (await import('./open.ts')).openKeys(services),
+};

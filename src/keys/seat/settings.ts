@@ -1,0 +1,32 @@
+import { cidrs, headerName, list, onOff, optional } from '../../config/rules.ts';
+import { setting } from '../../config/settings/setting.ts';
+
+/** Access keys, and users whom an authenticating proxy vouches for. */
+export const keysSettings = {
+  requireKey: setting({
+    rule: onOff(),
+    fallback: false,
+    fallbackWords: 'true where the host is not loopback and MCP_PRUNER_DATABASE_URL is set, else false',
+    doc: 'Requires a key of mcp-pruner keys create with each request: header x-mcp-pruner-key, or base URL /k/<key>/v1. /health needs none; /metrics needs MCP_PRUNER_AUTH_TOKEN or a key of all projects (docs/team.md).',
+  }),
+  trustedAuthHeader: setting({
+    rule: optional(headerName()),
+    fallback: null,
+    doc: 'Header in which an authenticating proxy names the signed-in user, such as x-forwarded-user of oauth2-proxy. It is believed from MCP_PRUNER_TRUSTED_PROXIES only, taken off everybody else, and never forwarded. Such a user needs no key (docs/operate.md).',
+  }),
+  trustedGroupsHeader: setting({
+    rule: headerName(),
+    fallback: 'x-forwarded-groups',
+    doc: 'Header with the groups of that user, separated by commas.',
+  }),
+  trustedProxies: setting({
+    rule: cidrs(),
+    fallback: [],
+    doc: 'Addresses of authenticating proxies, such as 10.1.2.3 or 10.1.0.0/16.',
+  }),
+  groupProjects: setting({
+    rule: list('pairs group=project, with * for all projects'),
+    fallback: [],
+    doc: 'Which projects the groups of such a user open. A user without any of these groups is refused.',
+  }),
+};

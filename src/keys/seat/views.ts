@@ -1,0 +1,93 @@
+import { setMaxListeners } from 'node:events';
+import { LRUCache } from 'lru-cache';
+import type { Services } from '../../app/compose.ts';
+import type { OpenView, View, Viewing } from '../../app/mounts.ts';
+import { MCP_RUN } from '../../core/event-log.ts';
+import type { Ownership } from '../../core/ownership.ts';
+import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
+import { immutableHistoryProject } from '../../core/segments/immutable-history-project.ts';
+import { PrunerError } from '../../errors.ts';
+import { PageAccess, type PageKeys } from '../../page/access.ts';
+import { admitted, viewerOf } from '../../proxy/doors/admitted.ts';
+import type { Gate } from '../gate.ts';
+import { NarrowedStore } from '../narrowed/store.ts';
+
+/** Viewers whose routes are kept. */
+const MAX_VIEWS = 200;
+/** A caller who has shown no key sees nothing. */
+const NOBODY: Viewer = { projects: [], project: '' };
+
+/** What the views of keys are made from. */
+interface KeyParts {
+  readonly gate: Gate;
+  readonly owners: Ownership;
+  readonly projects: () => Promise<ProjectStore>;
+}
+
+/**
+ * Answers each request from the view of its viewer: the tools, `/prune` and the page over a store that holds nothing but the
+ * viewer's projects. None of them knows of keys, and none can reach beyond its store.
+ */
+export function viewsByKey(keys: KeyParts, { parts, allowed, onSignedIn, openView }: OpenView): View {
+  setMaxListeners(0, parts.stopping); // each page that follows events listens for the end of the server
+  const access = new PageAccess({ allowed, token: null, keys: pageKeys(keys.gate), clock: parts.clock, onSignedIn });
+  const views = new LRUCache<string, View>({ max: MAX_VIEWS });
+  return (req, res, next) => {
+    const viewer = viewerOf(req) ?? viewerByKey(keys.gate, access.keyOf(req)) ?? NOBODY;
+    const name = JSON.stringify(viewer);
+    const view = views.get(name) ?? openView(viewingOf(keys, parts, viewer, access));
+    views.set(name, view);
+    view(req, res, next);
+  };
+}
+
+/** The viewer of a key that is known by its id; `null` for none, or for a void one. */
+function viewerByKey(gate: Gate, keyId: string | null): Viewer | null {
+  return keyId === null ? null : (gate.known(keyId)?.admitted.viewer ?? null);
+}
+
+function pageKeys(gate: Gate): PageKeys {
+  return {
+    async enter(shown) {
+      const found = await gate.admit(shown, '');
+      if (typeof found !== 'string') return found.keyId;
+      gate.refused('key_unknown', null);
+      return null;
+    },
+    secretOf: (keyId) => gate.known(keyId)?.hash ?? null,
+    cameWithKey: (req) => viewerOf(req) !== null,
+  };
+}
+
+function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer: Viewer, access: PageAccess): Viewing {
+  const wide = { store: parts.store, projects, immutableHistoryProject };
+  return {
+    project: viewer.project,
+    events: eventsOf(parts.events, viewer.project),
+    own: (pruneIds) => owners.claim(viewer.project, pruneIds),
+    store: viewer.projects === 'all' ? null : new NarrowedStore(wide, viewer, viewer.projects),
+    pageAccess: access,
+    chargeTexts: chargeOf(gate),
+  };
+}
+
+/** Counts texts to be pruned among the requests of a key. */
+function chargeOf(gate: Gate): Viewing['chargeTexts'] {
+  return async (req, texts) => {
+    const by = admitted.get(req);
+    const over = by && (await gate.takeCalls(by, texts));
+    if (!over) return;
+    gate.refused(over.code, by.keyId);
+    throw new PrunerError(over.code, { retry_after_ms: over.retryAfterS * 1000 });
+  };
+}
+
+/** The same log, in which every added event belongs to a project. Actions of other projects on a prune are not reported. */
+function eventsOf(events: Services['events'], project: string): Services['events'] {
+  return {
+    add: (added) => events.add(added.map((event) => ({ ...event, project }))),
+    runOf: () => MCP_RUN,
+    flush: () => events.flush(),
+    onWritten: (listener) => events.onWritten(listener),
+  };
+}
