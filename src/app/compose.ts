@@ -17,6 +17,7 @@ import { ToolWatch } from '../core/shelf/watch.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import { Recorder } from '../gc/recorder.ts';
+import type { HeadSaving } from '../ledger/bill.ts';
 import { AvoidedCompactions } from '../ledger/compactions.ts';
 import { pricesOf } from '../ledger/installed-prices.ts';
 import { Learner } from '../ledger/learning.ts';
@@ -93,7 +94,7 @@ export function openServices(
   });
   const { ledger, learner, ledgerStarted, prices } = openLedger(context, {
     ...counters,
-    onRated: (turn, rate, saved) => toolWatch?.billed({ ...turn, rate, saved }),
+    onRated: (turn, rate, { tokens, dollars }) => toolWatch?.billed({ ...turn, rate, saved: { tokens, usd: dollars } }),
   });
   const kept = {
     sweep: async () => (await store.sweep()) || (await store.recall.index()),
@@ -286,9 +287,9 @@ function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger
     conversationOf: (pruneId) => events.runOf(pruneId),
     learner: learner ?? undefined,
     ...counters,
-    onBilled: (turn, removedHead) => {
-      counters.onBilled?.(turn, removedHead);
-      counters.onRated?.(turn, frontRate(prices, turn), removedHead);
+    onBilled: (turn, head) => {
+      counters.onBilled?.(turn, head);
+      counters.onRated?.(turn, frontRate(prices, turn), head);
       if (avoided.billed(turn)) counters.onCompaction?.('avoided');
     },
     onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
@@ -307,7 +308,7 @@ interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
   /** A client compacted a conversation, or was spared it. */
   readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
   /** A request was billed; `rate` is in dollars for a token at its front, where tools stand, and `null` without a price. */
-  readonly onRated?: (turn: LedgerTurn, rate: number | null, removedHead: number) => void;
+  readonly onRated?: (turn: LedgerTurn, rate: number | null, head: HeadSaving) => void;
 }
 
 const HOUR_MS = 3_600_000;

@@ -15,7 +15,7 @@ export interface Bill {
   readonly removed: number;
   readonly removedNew: number;
   /** Of `removed`, what was cut in front of the messages. */
-  readonly removedHead: number;
+  readonly head: HeadSaving;
   /** Index of the first message that no request had before, as far as that is known. */
   readonly newFrom: number;
   /** Removed tokens by the provider's count, and as they were estimated, uncalibrated; `null` where it did not say. */
@@ -27,6 +27,12 @@ export interface Bill {
   /** What a token that came new to this request cost, in dollars. */
   readonly entering: number | null;
   readonly known: Known;
+}
+
+/** What cuts in front of the messages saved: the provider's tokens, and dollars, 0 for a model without a price. */
+export interface HeadSaving {
+  readonly tokens: number;
+  readonly dollars: number;
 }
 
 /** Everything that a bill depends on beside the facts of the request and of the one before. */
@@ -75,9 +81,14 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const direct = known !== null && follows(known, facts);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
   const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
-  const without = caches
-    ? twinOf(facts, usage, { stretches, head }, alike && direct ? known : null, rules)
-    : withoutCuts(usage, stretches, head);
+  const continued = alike && direct ? known : null;
+  const withoutAnd = (uncut: number, cachedWithout = 0): TokenCounts =>
+    caches
+      ? twinOf(facts, usage, { stretches, head: uncut }, continued && { ...continued, cachedWithout }, rules)
+      : withoutCuts(usage, stretches, uncut);
+  const without = withoutAnd(head, continued?.cachedWithout);
+  // the same bill with these cuts alone: the head was cut in the request before as well
+  const withHead = head > 0 && price ? withoutAnd(0, Math.max(0, (continued?.cachedWithout ?? 0) - head)) : without;
   const written = usage.write5m + usage.write1h;
   const removed = stretches.reduce((sum, one) => sum + one.removed, head);
   const isFirst = known === null && facts.fresh.from === 0;
@@ -106,7 +117,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     dollarsWithout: price && dollarsOf(without, price),
     removed,
     removedNew: stretches.slice(newFrom).reduce((sum, one) => sum + one.removed, isFirst ? head : 0),
-    removedHead: head,
+    head: { tokens: head, dollars: price ? dollarsOf(without, price) - dollarsOf(withHead, price) : 0 },
     newFrom,
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
     ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, stretches) : noMiss(price)),

@@ -7,7 +7,7 @@ import type {
   RequestFacts,
   Settling,
 } from '../core/ports/ledger.ts';
-import { type Bill, billOf, hasCacheFigures } from './bill.ts';
+import { type Bill, billOf, type HeadSaving, hasCacheFigures } from './bill.ts';
 import {
   branchOf,
   type ConversationState,
@@ -58,8 +58,8 @@ export class Billing {
   readonly turns: LedgerTurn[] = [];
   /** Dollars of a new token in each of them. */
   readonly entering: number[] = [];
-  /** Tokens that were cut in front of the messages of each of them. */
-  readonly removedHeads: number[] = [];
+  /** What was cut in front of the messages of each of them. */
+  readonly heads: HeadSaving[] = [];
   readonly regretted = new Set<string>();
   readonly #options: BillingOptions;
   readonly #held: ReadonlyMap<string, HeldState>;
@@ -158,7 +158,7 @@ export class Billing {
     }
     this.turns.push(turn);
     this.entering.push(entering);
-    this.removedHeads.push(bill.removedHead);
+    this.heads.push(bill.head);
     if (facts.conversationId === '') return;
     const value = nextState(state, from, bill.known, facts, entering, workState);
     const { lineage = '', atMs } = facts;

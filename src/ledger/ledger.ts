@@ -12,7 +12,7 @@ import type {
 import type { StoredPrune } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
-import { entering } from './bill.ts';
+import { entering, type HeadSaving } from './bill.ts';
 import type { HeldState } from './billing.ts';
 import { dayOf } from './days.ts';
 import { regretSums, stepSums } from './figures.ts';
@@ -35,8 +35,8 @@ export interface LedgerOptions {
   readonly conversationOf?: (pruneId: string) => string;
   /** Learns from what is regretted; without it nobody does. */
   readonly learner?: Learner;
-  /** Called for each request that was billed, for counters, with the tokens that were cut in front of its messages. */
-  readonly onBilled?: (turn: LedgerTurn, removedHead: number) => void;
+  /** Called for each request that was billed, for counters, with what was cut in front of its messages. */
+  readonly onBilled?: (turn: LedgerTurn, head: HeadSaving) => void;
   /** Called with the number of figures that were added to the project `(others)`, because the day has no room for more. */
   readonly onFolded?: (figures: number) => void;
 }
@@ -256,7 +256,7 @@ export class Ledger implements LedgerSink, LedgerReader {
       const { conversationId, project } = turn;
       const entering = result.entering[i] ?? 0;
       if (conversationId !== '') this.#places.set(conversationId, { project, entering });
-      onBilled?.(turn, result.removedHeads[i] ?? 0);
+      onBilled?.(turn, result.heads[i] ?? { tokens: 0, dollars: 0 });
     }
     for (const { reason, cause, about } of result.failures) onFailure(reason, cause, about);
     if (folded > 0) onFolded?.(folded);

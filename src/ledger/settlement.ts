@@ -7,6 +7,7 @@ import type {
   Settling,
   WaitingRequest,
 } from '../core/ports/ledger.ts';
+import type { HeadSaving } from './bill.ts';
 import { Billing, type BillingOptions, conversationName, type HeldState, modelName } from './billing.ts';
 import { decodeConversation } from './conversation-state.ts';
 import { ModelScale } from './model-scale.ts';
@@ -45,7 +46,7 @@ export interface SettleResult {
   readonly turns: readonly LedgerTurn[];
   /** Dollars of a new token in each of them. */
   readonly entering: readonly number[];
-  readonly removedHeads: readonly number[];
+  readonly heads: readonly HeadSaving[];
   readonly states: ReadonlyMap<string, HeldState>;
   readonly regretted: ReadonlySet<string>;
   readonly failures: readonly Failure[];
@@ -104,7 +105,7 @@ export class Settlement {
     this.#result = {
       turns: billing.turns,
       entering: billing.entering,
-      removedHeads: billing.removedHeads,
+      heads: billing.heads,
       states: billing.changed,
       regretted: billing.regretted,
       failures,

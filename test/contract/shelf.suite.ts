@@ -76,7 +76,7 @@ export function shelfContract(name: string, open: Open): void {
       expect(saves.wouldSave).toBe(60);
       await see(store, 'f', { atMs, calls: new Map([['fish', 1]]), declarations: [] });
       expect((await see(store, 'g', { atMs })).wouldSave).toBe(0);
-      const charge = { project: 'p', day: '2026-05-02', ...saves, saved: 10, rate: 0.001 };
+      const charge = { project: 'p', day: '2026-05-02', ...saves, saved: { tokens: 10, usd: 0.01 }, rate: 0.001 };
       await store.shelf.charge(charge);
       await store.shelf.charge(charge);
       const { wouldSave, saved, called } = await store.shelf.totals({ sinceDay: '2026-05-02', project: 'p' });

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { run } from '../cli/fake-io.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
+import { startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
 import { type FakeUpstream, json, type SeenRequest, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
+import { openSocket } from '../helpers/socket-client.ts';
 import { LONG, REST, seedUnused } from './seed.ts';
 
 const SWITCHED_OFF: readonly Record<string, string>[] = [
@@ -193,7 +195,11 @@ describe('tools that nobody calls', () => {
   it('stay whole for subscription logins, unless always is set', async () => {
     const { path, tool, body } = WIRES.messages;
     const tools = [tool('unused')];
-    const { upstream, start } = await bench([['messages', body(tools, ['seed'])]]);
+    const seed = WIRES.responses.body([WIRES.responses.tool('unused')], ['seed']);
+    const { upstream, start } = await bench([
+      ['messages', body(tools, ['seed'])],
+      ['responses', seed],
+    ]);
     const logins: readonly Record<string, string>[] = [
       { authorization: 'Bearer sk-ant-oat01-x' },
       { 'anthropic-beta': 'claude-code-20250219,oauth-2025-04-20' },
@@ -207,6 +213,12 @@ describe('tools that nobody calls', () => {
     await send(proxy, path, body(tools, ['with a key']), { 'x-api-key': 'k' });
     expect(isShort(upstream.last)).toBe(true);
     await proxy.stop();
+    // Codex with a ChatGPT login is known by its address alone
+    const chatGpt = await start({ MCP_PRUNER_UPSTREAM_URL: upstream.url.replace('/v1', '/backend-api/codex') });
+    const codex = WIRES.responses.body([WIRES.responses.tool('unused')], ['chatgpt']);
+    await send(chatGpt, WIRES.responses.path, codex);
+    expect([upstream.last.url, isShort(upstream.last)]).toEqual(['/backend-api/codex/responses', false]);
+    await chatGpt.stop();
     const always = await start({ MCP_PRUNER_TOOL_SHELF: 'always' });
     await send(always, path, body(tools, ['always']), logins[0]);
     expect(isShort(upstream.last)).toBe(true);
@@ -222,6 +234,28 @@ describe('tools that nobody calls', () => {
     expect(upstream.requests.map(isShort)).toEqual([true, false]);
     expect(await send(proxy, path, body(tools, ['hi', 'Hello.', 'go on']))).toBe(200);
     expect(upstream.requests.map(isShort)).toEqual([true, false, false]);
+  });
+
+  it('go whole once more on a WebSocket that refuses them, and the conversation stays whole', async () => {
+    const { tool, body } = WIRES.responses;
+    const create = (said: string[]): string =>
+      JSON.stringify({ type: 'response.create', ...body([tool('unused')], said) });
+    const { dbPath, clock } = await bench([['responses', body([tool('unused')], ['seed'])]]);
+    const upstream = await startSocketUpstream();
+    const isCut = (message: Buffer): boolean => message.includes('⟦PRUNÉ');
+    upstream.onMessage = (socket, message) =>
+      socket.send(
+        isCut(message)
+          ? '{"type":"error","status":400,"error":{"type":"invalid_request_error"}}'
+          : '{"type":"response.completed","response":{"id":"r"}}',
+      );
+    const proxy = await startProxy(upstream.url, { dbPath, clock, env: { MCP_PRUNER_TOOL_SHELF: 'on' } });
+    const client = await openSocket(proxy.url, { headers: { 'user-agent': 'agent/1.0' } });
+    client.socket.send(create(['hi']));
+    expect((await client.received(1)).map(String)).toEqual([expect.stringContaining('response.completed')]);
+    client.socket.send(create(['hi', 'Hello.', 'go on']));
+    await client.received(2);
+    expect(upstream.last.messages.map(isCut)).toEqual([true, false, false]);
   });
 
   it('pass a refusal on as it is once the provider has accepted the shortened tools', async () => {

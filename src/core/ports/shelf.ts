@@ -90,9 +90,10 @@ export interface ShelfCharge {
   /** UTC, `YYYY-MM-DD`. */
   readonly day: string;
   readonly tools: readonly number[];
-  /** Tokens that were not needed and were sent, and those that were taken off. */
+  /** Tokens that were not needed and were sent. */
   readonly wouldSave: number;
-  readonly saved: number;
+  /** What was taken off. */
+  readonly saved: ShelfSums;
   /** Dollars of one token among the tools. */
   readonly rate: number;
 }

@@ -4,7 +4,7 @@ import type { Dialect } from '../../dialects/dialect.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { JsonShapeError } from '../../json/cursor.ts';
-import type { SeenDeclaration, ShelfConversation, ShelfStore } from '../ports/shelf.ts';
+import type { SeenDeclaration, ShelfConversation, ShelfStore, ShelfSums } from '../ports/shelf.ts';
 import type { Rewritten } from '../request/rewritten.ts';
 import { callsInAnswer } from './answer-calls.ts';
 import { declarationHash, declaredTools } from './declarations.ts';
@@ -34,8 +34,8 @@ export interface BilledTools {
   readonly atMs: number;
   /** Dollars of a token at the front of the request; `null` without a price. */
   readonly rate: number | null;
-  /** The provider's tokens that shortening took off. */
-  readonly saved: number;
+  /** What shortening took off its bill, in the provider's tokens and in dollars. */
+  readonly saved: ShelfSums;
 }
 
 /** Requests that wait to be looked at; those beyond leave no evidence. */

@@ -89,10 +89,11 @@ export class FrameExchange {
 
   #facts(): OpenFacts | null {
     const { rewritten } = this.pruned;
-    const { project, dialect, caller, keyId, cloud, countsCorrections } = this.#about;
+    const { project, dialect, caller, keyId, client, cloud, countsCorrections } = this.#about;
     if (rewritten === null || project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const about = { requestId: this.requestId, project, wire: dialect.name, cloud, caller, keyId, countsCorrections };
+    const from = { caller, keyId, client, cloud };
+    const about = { requestId: this.requestId, project, wire: dialect.name, ...from, countsCorrections };
     const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }

@@ -327,12 +327,12 @@ function* chargeTo({ project, day, tools, wouldSave, saved, rate }: ShelfCharge)
         'UPDATE main.tool_declaration SET dollars = dollars + tokens * CAST(? AS double precision) WHERE id = ?',
         [rate, id],
       );
-  if (wouldSave <= 0 && saved === 0) return;
+  if (wouldSave <= 0 && saved.tokens === 0) return;
   yield* change(
     `INSERT INTO main.tool_shelf_day AS d (day, project, tokens, dollars, saved_tokens, saved_dollars)
      VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (day, project) DO UPDATE SET tokens = d.tokens + excluded.tokens, dollars = d.dollars + excluded.dollars,
        saved_tokens = d.saved_tokens + excluded.saved_tokens, saved_dollars = d.saved_dollars + excluded.saved_dollars`,
-    [day, project, wouldSave, wouldSave * rate, saved, saved * rate],
+    [day, project, wouldSave, wouldSave * rate, saved.tokens, saved.usd],
   );
 }

@@ -50,11 +50,15 @@ export function environment(home) {
  * @param {object} driver
  * @param {{ folder: string }} installed
  * @param {{ through: 'direct' | 'start' | string, upstreamPort?: number, timeoutMs: number, keep: boolean, nonce: string,
- *   settings?: Record<string, string> }} options - `through` is the origin of a running proxy, or one of the two words
+ *   settings?: Record<string, string>, state?: string, task?: string, extraEnv?: Record<string, string> }} options -
+ *   `through` is the origin of a running proxy, or one of the two words; `state` a folder for the proxy's store that outlives
+ *   the session
  */
-export async function runSession(driver, installed, { through, upstreamPort = 0, timeoutMs, keep, nonce, settings }) {
+export async function runSession(driver, installed, options) {
+  const { through, upstreamPort = 0, timeoutMs, keep, nonce, settings, task = TASK, extraEnv = {} } = options;
   const root = mkdtempSync(join(tmpdir(), `client-${driver.name}-`));
-  const [home, work, state] = ['home', 'work', 'proxy'].map((name) => join(root, name));
+  const [home, work] = ['home', 'work'].map((name) => join(root, name));
+  const state = options.state ?? join(root, 'proxy');
   for (const folder of [join(home, 'tmp'), work, state]) mkdirSync(folder, { recursive: true });
   writeProject(work, driver.place ?? 'inside');
 
@@ -90,9 +94,9 @@ export async function runSession(driver, installed, { through, upstreamPort = 0,
       bareUrl: hop.url,
       rpcUrl: through === 'direct' ? null : `${origin}/rpc?tools=recover_text`,
       apiKey: API_KEY,
-      task: TASK,
+      task,
       followUp: FOLLOW_UP,
-      env: environment(home),
+      env: { ...environment(home), ...extraEnv },
       start: (command, args, options) => runProcess(command, args, { timeoutMs, ...options }),
     });
     return {
