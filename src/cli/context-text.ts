@@ -1,3 +1,4 @@
+import type { ColdFigures } from '../core/ports/compactions.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
 import { count, money } from './report-words.ts';
 import { printable } from './terminal.ts';
@@ -17,9 +18,27 @@ export function contextText({ compactions, cold }: ContextReport): string {
     }
   }
   if (cold.requests > 0) {
-    const { cost, saved } = cold.hour_cache;
-    lines.push('', `Pauses: ${count(cold.requests)} requests found their cache expired, ${money(cold.usd)}`);
-    lines.push(`  a cache lifetime of an hour would have cost ${money(cost)} and saved ${money(saved)}`);
+    const { what, advice } = hourCacheWords(cold);
+    lines.push('', `Pauses: ${what}`);
+    if (hourCachePays(cold)) lines.push(`  ${advice}`);
   }
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+/** Whether a cache lifetime of an hour would have saved more than it costs. */
+export function hourCachePays({ hour_cache: { cost, saved } }: ColdFigures): boolean {
+  return saved > cost;
+}
+
+export function hourCacheWords({ requests, usd, hour_cache: { cost, saved } }: ColdFigures): {
+  readonly what: string;
+  readonly advice: string;
+} {
+  const found = `${count(requests)} requests found their cache expired, ${money(usd)}`;
+  const hour = `a cache lifetime of an hour would have cost ${money(cost)} and saved ${money(saved)}`;
+  return {
+    what: `${found}; ${hour}`,
+    advice:
+      'Claude Code: set ENABLE_PROMPT_CACHING_1H=1; other clients: set their cache lifetime to an hour if they can',
+  };
 }

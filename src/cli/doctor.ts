@@ -6,6 +6,7 @@ import { extensionChecks } from '../extensions/commands.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { checkAddresses } from './doctor-addresses.ts';
 import { checkAgents } from './doctor-agents.ts';
+import { checkPauses } from './doctor-pauses.ts';
 import { checkPrices } from './doctor-prices.ts';
 import { checkPort, checkUpstreams } from './doctor-proxy.ts';
 import { checkSaving } from './doctor-saving.ts';
@@ -72,6 +73,7 @@ const checks: readonly ((examined: Examined) => Promise<readonly Finding[]> | re
   ({ loaded, running, agents }) => checkUpstreams(loaded, running, agents.wires),
   async ({ settings, io, running }) => [await checkStore(settings, io, running)],
   ({ settings, io }) => checkPrices(settings, io),
+  ({ settings, io }) => checkPauses(settings, io),
   ({ agents }) => agents.findings,
   ({ io }) => checkTeamKeys(io),
   ({ settings, io, agents }) => checkAddresses(settings, io, agents.own),

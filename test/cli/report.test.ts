@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { spendCsv, spendText } from '../../src/cli/report-by.ts';
 import { reportHtml } from '../../src/cli/report-html.ts';
 import { reportText } from '../../src/cli/report-text.ts';
-import type { LedgerSum } from '../../src/core/ports/ledger.ts';
+import type { LedgerSum, LedgerTurn } from '../../src/core/ports/ledger.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
 import { readSpend } from '../../src/ledger/spend.ts';
 import type { SpentBy } from '../../src/ledger/spent-by.ts';
 import { aKey } from '../contract/keys.suite.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { run } from './fake-io.ts';
 
@@ -58,6 +59,33 @@ describe('the report', () => {
     for (const shown of [told, long, { ...told, totals: { ...told.totals, requests: 0 } }]) {
       const lines = reportText(shown, (_, line) => line, columns).split('\n');
       expect(lines.filter(({ length }) => length > columns)).toEqual([]);
+    }
+  });
+
+  it('advises a cache lifetime of an hour where that pays, and so does doctor', async () => {
+    const dbPath = `${tempFolder()}/store.db`;
+    const noon = Date.parse('2026-11-20T12:00:00Z');
+    const paused = (missDollars: number, id: string) => [
+      aTurn(`${id}1`, { conversationId: id, atMs: noon, wire: 'messages', write5m: 100, dollars: 0.1 }),
+      aTurn(`${id}2`, {
+        ...{ conversationId: id, atMs: noon + 600_000, wire: 'messages', write5m: 100, dollars: 1 },
+        ...{ miss: 'expired', missDollars },
+      }),
+    ];
+    const given = { env: { MCP_PRUNER_DB_PATH: dbPath }, clock: { nowMs: () => noon + 3_600_000 } };
+    const said = async () => [(await run(['report'], given)).out, (await run(['doctor'], given)).out];
+    const add = async (turns: readonly LedgerTurn[]) => {
+      const store = openStore(dbPath);
+      await store.ledger.add(turns, sum('all', '', { requests: 1 }));
+      await store.close();
+    };
+    await add(paused(0.01, 'a'));
+    for (const text of await said()) expect(text).not.toContain('ENABLE_PROMPT_CACHING_1H');
+    expect((await said())[0]).toContain('1 requests found their cache expired, $0.01');
+    await add(paused(3, 'b'));
+    for (const text of await said()) {
+      expect(text).toContain('2 requests found their cache expired, $3.01');
+      expect(text).toContain('ENABLE_PROMPT_CACHING_1H=1');
     }
   });
 

@@ -94,7 +94,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
           <Shares shares={report.shares} />
         </div>
         <div>
-          <Misses misses={report.misses} bill={totals.dollars} />
+          <Misses misses={report.misses} bill={totals.dollars} cold={contexts?.cold} />
           <Work work={report.work} />
           <Holdout holdout={report.holdout} />
         </div>

@@ -1,3 +1,4 @@
+import type { ColdFigures } from '../../../../core/ports/compactions.ts';
 import type { LedgerMiss, MissCause } from '../../../../core/ports/ledger.ts';
 import { compact, dollars, number, share } from '../../format.tsx';
 import { Card, Table } from '../../parts/pieces.tsx';
@@ -16,7 +17,15 @@ export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: s
 };
 
 /** Why the cache missed: often the largest sum that can be saved, and not by pruning. */
-export function Misses({ misses, bill }: { misses: readonly LedgerMiss[]; bill: number }) {
+export function Misses({
+  misses,
+  bill,
+  cold,
+}: {
+  misses: readonly LedgerMiss[];
+  bill: number;
+  cold: ColdFigures | undefined;
+}) {
   return (
     <Card title="Why the cache missed" flush>
       {misses.length === 0 ? (
@@ -46,6 +55,22 @@ export function Misses({ misses, bill }: { misses: readonly LedgerMiss[]; bill: 
           ))}
         </Table>
       )}
+      {cold && cold.requests > 0 && <HourCache cold={cold} />}
     </Card>
+  );
+}
+
+/** What a longer cache lifetime would have changed on the user's own pauses, and how to set it where it pays. */
+function HourCache({ cold: { hour_cache: hour } }: { cold: ColdFigures }) {
+  return (
+    <p class="quiet small">
+      A cache lifetime of an hour would have cost {dollars(hour.cost)} and saved {dollars(hour.saved)}.
+      {hour.saved > hour.cost && (
+        <>
+          {' '}
+          In Claude Code <code>ENABLE_PROMPT_CACHING_1H=1</code> sets it.
+        </>
+      )}
+    </p>
   );
 }
