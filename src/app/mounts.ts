@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import picomatch from 'picomatch';
 import { settingsInWords } from '../config/show.ts';
 import { type Allowed, allowedCallers } from '../core/origin.ts';
-import type { LedgerReader } from '../core/ports/ledger.ts';
+import type { LedgerReader } from '../core/ports/ledger-report.ts';
 import { errorTable } from '../errors.ts';
 import { extensions } from '../extensions/all.ts';
 import type { OpenExtension } from '../extensions/extension.ts';

@@ -1,4 +1,5 @@
-import type { LedgerState, LedgerStore, LedgerSum, LedgerTurn, SettleQuery, SettleWork } from '../core/ports/ledger.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerState, LedgerStore, LedgerSum, SettleQuery, SettleWork } from '../core/ports/ledger-store.ts';
 
 /** Figures of one run of a command: sums are kept, and what is known of conversations and models. */
 export class MemoryLedger implements LedgerStore {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { HoldoutResult } from '../core/ports/ledger.ts';
+import type { HoldoutResult } from '../core/ports/ledger-report.ts';
 import { UserError } from '../errors.ts';
 import { parsed } from '../json/value.ts';
 import { type ComparedConversation, holdoutOf } from '../ledger/holdout.ts';

@@ -1,4 +1,4 @@
-import type { LedgerReport } from '../core/ports/ledger.ts';
+import type { LedgerReport } from '../core/ports/ledger-report.ts';
 import { count, headline, money, partsOf } from './report-words.ts';
 
 /** The report as one HTML file: no script, nothing from anywhere else, every name as text. */

@@ -1,4 +1,4 @@
-import type { HoldoutResult, LedgerReport } from '../core/ports/ledger.ts';
+import type { HoldoutResult, LedgerReport } from '../core/ports/ledger-report.ts';
 import { table, wrap } from '../eval/table.ts';
 import { count, headline, holdoutPart, money, partsOf } from './report-words.ts';
 import { type Paint, printable } from './terminal.ts';

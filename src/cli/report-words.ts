@@ -1,13 +1,13 @@
+import type { MissCause } from '../core/ports/ledger.ts';
 import type {
   Difference,
   HoldoutPlan,
   HoldoutResult,
   LedgerReport,
   LedgerTotals,
-  MissCause,
   Share,
   WorkRate,
-} from '../core/ports/ledger.ts';
+} from '../core/ports/ledger-report.ts';
 
 /** Causes of cache misses as people read them. */
 const CAUSES: Readonly<Record<MissCause, string>> = {

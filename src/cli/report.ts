@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LedgerReport } from '../core/ports/ledger.ts';
+import type { LedgerReport } from '../core/ports/ledger-report.ts';
 import { UserError } from '../errors.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
 import { SPENT_BY, type SpentBy } from '../ledger/spent-by.ts';

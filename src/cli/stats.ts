@@ -1,4 +1,4 @@
-import type { LedgerSum } from '../core/ports/ledger.ts';
+import type { LedgerSum } from '../core/ports/ledger-store.ts';
 import type { UsageTotal } from '../core/ports.ts';
 import { groupBy } from '../engine/group-by.ts';
 import { table } from '../eval/table.ts';

@@ -1,29 +1,19 @@
-import type { HeadFacts, MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
+import type { BilledFigures, TokenCounts } from '../core/ports/ledger.ts';
+import type { HeadFacts, ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
 import { answeredFrom, causeOf, follows, type Known, shared, sharesHead } from './known.ts';
 import { layOut, type Stretch, settled, withoutCuts } from './layout.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 
 /** What a request cost, what it would have cost without cuts, and what is known for the next one. */
-export interface Bill {
+export interface Bill extends BilledFigures {
   readonly usage: TokenCounts;
-  /** The provider did not say. */
-  readonly estimated: boolean;
   readonly without: TokenCounts;
-  /** `null` where the model has no price. */
-  readonly dollars: number | null;
-  readonly dollarsWithout: number | null;
-  readonly removed: number;
-  readonly removedNew: number;
   /** Of `removed`, what was cut in front of the messages. */
   readonly head: HeadSaving;
   /** Index of the first message that no request had before, as far as that is known. */
   readonly newFrom: number;
   /** Removed tokens by the provider's count, and as they were estimated, uncalibrated; `null` where it did not say. */
   readonly checked: { readonly exact: number; readonly estimated: number } | null;
-  readonly miss: MissCause | null;
-  readonly missAt: number;
-  readonly missTokens: number;
-  readonly missDollars: number | null;
   /** What a token that came new to this request cost, in dollars. */
   readonly entering: number | null;
   readonly known: Known;

@@ -1,12 +1,6 @@
-import type {
-  HeadFacts,
-  LedgerState,
-  LedgerSum,
-  LedgerTurn,
-  RegretFacts,
-  RequestFacts,
-  Settling,
-} from '../core/ports/ledger.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerState, LedgerSum, Settling } from '../core/ports/ledger-store.ts';
+import type { HeadFacts, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import { type Bill, billOf, type HeadSaving, hasCacheFigures } from './bill.ts';
 import {
   branchOf,
@@ -33,6 +27,15 @@ export interface BillingOptions {
   readonly onFailure: (reason: string, cause: unknown, about: Readonly<Record<string, string | number>>) => void;
 }
 
+/** A request that was billed, with what only this process needs of it. */
+export interface BilledRequest {
+  readonly turn: LedgerTurn;
+  /** Dollars of a new token. */
+  readonly entering: number;
+  /** What was cut in front of the messages. */
+  readonly head: HeadSaving;
+}
+
 /** A state as it is held in memory, in one version of the store's. */
 export interface HeldState {
   readonly version: number;
@@ -55,11 +58,7 @@ export function modelName(model: string): string {
  * that outlives it, so that a transaction that failed can be repeated with another one.
  */
 export class Billing {
-  readonly turns: LedgerTurn[] = [];
-  /** Dollars of a new token in each of them. */
-  readonly entering: number[] = [];
-  /** What was cut in front of the messages of each of them. */
-  readonly heads: HeadSaving[] = [];
+  readonly billed: BilledRequest[] = [];
   readonly regretted = new Set<string>();
   readonly #options: BillingOptions;
   readonly #held: ReadonlyMap<string, HeldState>;
@@ -156,9 +155,7 @@ export class Billing {
       this.#sums.add(regretSums(turn, regret, entering));
       this.#regret(turn, regret);
     }
-    this.turns.push(turn);
-    this.entering.push(entering);
-    this.heads.push(bill.head);
+    this.billed.push({ turn, entering, head: bill.head });
     if (facts.conversationId === '') return;
     const value = nextState(state, from, bill.known, facts, entering, workState);
     const { lineage = '', atMs } = facts;
@@ -211,28 +208,13 @@ function wouldBe({ removed, dollars, dollarsWithout }: Bill): { readonly removed
 }
 
 function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
+  const { requestId, atMs, project, conversationId, wire, cloud, keyId, client, model, arm } = facts;
+  const { estimated, dollars, dollarsWithout, removed, removedNew, miss, missTokens, missDollars, missAt } = bill;
   const regretTokens = facts.regrets.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
-    requestId: facts.requestId,
-    atMs: facts.atMs,
-    project: facts.project,
-    conversationId: facts.conversationId,
-    wire: facts.wire,
-    cloud: facts.cloud,
-    keyId: facts.keyId,
-    client: facts.client,
-    model: facts.model,
-    arm: facts.arm,
-    estimated: bill.estimated,
+    ...{ requestId, atMs, project, conversationId, wire, cloud, keyId, client, model, arm },
     ...bill.usage,
-    dollars: bill.dollars,
-    dollarsWithout: bill.dollarsWithout,
-    removed: bill.removed,
-    removedNew: bill.removedNew,
-    miss: bill.miss,
-    missTokens: bill.missTokens,
-    missDollars: bill.missDollars,
-    missAt: bill.missAt,
+    ...{ estimated, dollars, dollarsWithout, removed, removedNew, miss, missTokens, missDollars, missAt },
     regretTokens,
     regretDollars: bill.entering === null ? null : regretTokens * bill.entering,
   };

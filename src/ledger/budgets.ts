@@ -1,5 +1,6 @@
 import type { Budget, BudgetGate, OverBudget } from '../core/ports/budgets.ts';
-import type { LedgerStore, LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 import { dayOf } from './days.ts';

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../core/ports/ledger.ts';
+import type { RequestFacts } from '../core/ports/request-facts.ts';
 import { type Known, shared } from './known.ts';
 import { type Packed, packRows, unpackRows } from './packed.ts';
 import type { WorkState } from './work-counts.ts';

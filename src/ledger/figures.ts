@@ -1,4 +1,5 @@
-import type { LedgerTurn, RegretFacts, TextFacts } from '../core/ports/ledger.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { RegretFacts, TextFacts } from '../core/ports/request-facts.ts';
 import type { Bill } from './bill.ts';
 import { dayOf } from './days.ts';
 import { STEP_FIELDS, stepKey } from './learning.ts';

@@ -1,4 +1,6 @@
-import type { Arm, Difference, HoldoutPlan, HoldoutResult, LedgerConversation } from '../core/ports/ledger.ts';
+import type { Arm } from '../core/ports/ledger.ts';
+import type { Difference, HoldoutPlan, HoldoutResult } from '../core/ports/ledger-report.ts';
+import type { LedgerConversation } from '../core/ports/ledger-store.ts';
 import { difference, ENOUGH, pairedDifference } from './interval.ts';
 
 /** What of a conversation is compared. */

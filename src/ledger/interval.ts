@@ -1,4 +1,4 @@
-import type { Difference } from '../core/ports/ledger.ts';
+import type { Difference } from '../core/ports/ledger-report.ts';
 
 /** With fewer conversations in an arm nothing is said: an interval of a handful is a guess. */
 export const ENOUGH = 30;

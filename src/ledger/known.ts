@@ -1,4 +1,5 @@
-import type { MessageFacts, MissCause, RequestFacts } from '../core/ports/ledger.ts';
+import type { MissCause } from '../core/ports/ledger.ts';
+import type { MessageFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { Mark } from './layout.ts';
 
 /** A message of it; `exact` are the tokens cut from it, where the provider's count says so. */

@@ -1,4 +1,5 @@
-import type { MessageFacts, TokenCounts } from '../core/ports/ledger.ts';
+import type { TokenCounts } from '../core/ports/ledger.ts';
+import type { MessageFacts } from '../core/ports/request-facts.ts';
 
 /** Where a message of a forwarded body begins and ends, counted in the provider's tokens, and what was cut from it. */
 export interface Stretch {

@@ -1,14 +1,9 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type {
-  LedgerReader,
-  LedgerReport,
-  LedgerSink,
-  LedgerStore,
-  LedgerTurn,
-  RegretFacts,
-  RequestFacts,
-} from '../core/ports/ledger.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerReader, LedgerReport } from '../core/ports/ledger-report.ts';
+import type { LedgerStore } from '../core/ports/ledger-store.ts';
+import type { LedgerSink, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { StoredPrune } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
@@ -252,11 +247,10 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#waiting = result.waiting;
     for (const [name, state] of result.states) this.#held.set(name, state);
     for (const pruneId of result.regretted) this.#regretted.set(pruneId, true);
-    for (const [i, turn] of result.turns.entries()) {
+    for (const { turn, entering, head } of result.billed) {
       const { conversationId, project } = turn;
-      const entering = result.entering[i] ?? 0;
       if (conversationId !== '') this.#places.set(conversationId, { project, entering });
-      onBilled?.(turn, result.heads[i] ?? { tokens: 0, dollars: 0 });
+      onBilled?.(turn, head);
     }
     for (const { reason, cause, about } of result.failures) onFailure(reason, cause, about);
     if (folded > 0) onFolded?.(folded);

@@ -1,4 +1,4 @@
-import type { HeadFacts, RequestFacts } from '../core/ports/ledger.ts';
+import type { HeadFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { Known } from './known.ts';
 import { TokenModel } from './token-model.ts';
 import { cutFrom, type NewTokens, type Row, removedRow, rowOf } from './token-rows.ts';

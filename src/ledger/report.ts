@@ -1,17 +1,14 @@
+import type { BoldnessStep, MissCause } from '../core/ports/ledger.ts';
 import type {
-  BoldnessStep,
   CheckedShare,
-  LedgerConversation,
   LedgerMiss,
   LedgerModel,
   LedgerReport,
-  LedgerSum,
   LedgerTool,
   LedgerTotals,
-  MissCause,
-  Others,
   Share,
-} from '../core/ports/ledger.ts';
+} from '../core/ports/ledger-report.ts';
+import type { LedgerConversation, LedgerSum, Others } from '../core/ports/ledger-store.ts';
 import { type DaySaving, fallenNotes } from './fallen-saving.ts';
 import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';

@@ -1,14 +1,13 @@
-import type {
-  LedgerSum,
-  LedgerTurn,
-  RequestFacts,
-  Settled,
-  SettleQuery,
-  Settling,
-  WaitingRequest,
-} from '../core/ports/ledger.ts';
-import type { HeadSaving } from './bill.ts';
-import { Billing, type BillingOptions, conversationName, type HeldState, modelName } from './billing.ts';
+import type { LedgerSum, Settled, SettleQuery, Settling, WaitingRequest } from '../core/ports/ledger-store.ts';
+import type { RequestFacts } from '../core/ports/request-facts.ts';
+import {
+  type BilledRequest,
+  Billing,
+  type BillingOptions,
+  conversationName,
+  type HeldState,
+  modelName,
+} from './billing.ts';
 import { decodeConversation } from './conversation-state.ts';
 import { ModelScale } from './model-scale.ts';
 import { type Packed, packRows, unpackRows } from './packed.ts';
@@ -43,10 +42,7 @@ interface Failure {
 
 /** What came of it, once it is written. */
 export interface SettleResult {
-  readonly turns: readonly LedgerTurn[];
-  /** Dollars of a new token in each of them. */
-  readonly entering: readonly number[];
-  readonly heads: readonly HeadSaving[];
+  readonly billed: readonly BilledRequest[];
   readonly states: ReadonlyMap<string, HeldState>;
   readonly regretted: ReadonlySet<string>;
   readonly failures: readonly Failure[];
@@ -103,16 +99,14 @@ export class Settlement {
     const billed = open.filter((one) => !left.includes(one));
     const alive = { name: process, lineage: PROCESSES, atMs: nowMs, version: 1, data: '' };
     this.#result = {
-      turns: billing.turns,
-      entering: billing.entering,
-      heads: billing.heads,
+      billed: billing.billed,
       states: billing.changed,
       regretted: billing.regretted,
       failures,
       waiting: left.length,
     };
     return {
-      turns: billing.turns,
+      turns: billing.billed.map(({ turn }) => turn),
       sums: [...sums, ...billing.sums],
       states: last ? billing.states() : [...billing.states(), alive],
       removed: last ? [process] : [],

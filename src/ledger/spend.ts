@@ -1,5 +1,6 @@
 import type { AccessKey, CountedSpan, KeyStore } from '../core/ports/keys.ts';
-import type { LedgerReport, LedgerStore, LedgerTotals } from '../core/ports/ledger.ts';
+import type { LedgerReport, LedgerTotals } from '../core/ports/ledger-report.ts';
+import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import { dayOf } from './days.ts';
 import { readReport } from './ledger.ts';
 import type { SpentBy } from './spent-by.ts';

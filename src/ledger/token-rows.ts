@@ -1,4 +1,4 @@
-import type { AddedMessages, HeadFacts, RequestFacts } from '../core/ports/ledger.ts';
+import type { AddedMessages, HeadFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import { type Known, shared } from './known.ts';
 import { MESSAGES, THOUGHTS, type TokenModel } from './token-model.ts';
 

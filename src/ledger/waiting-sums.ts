@@ -1,4 +1,4 @@
-import type { LedgerSum, Others } from '../core/ports/ledger.ts';
+import type { LedgerSum, Others } from '../core/ports/ledger-store.ts';
 
 /** Figures of one part of a day: what belongs to a `LedgerSum`, field by field. */
 export interface SumGroup extends Omit<LedgerSum, 'field' | 'value'> {

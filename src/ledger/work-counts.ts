@@ -1,4 +1,5 @@
-import type { WorkCounts, WorkFacts } from '../core/ports/ledger.ts';
+import type { WorkCounts } from '../core/ports/ledger.ts';
+import type { WorkFacts } from '../core/ports/request-facts.ts';
 
 /** What is remembered of a conversation's work, to recognise calls made again and tests that pass at last. */
 export interface WorkState {

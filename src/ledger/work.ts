@@ -1,4 +1,6 @@
-import type { Arm, LedgerConversation, WorkMeasure, WorkName, WorkRate } from '../core/ports/ledger.ts';
+import type { Arm } from '../core/ports/ledger.ts';
+import type { WorkMeasure, WorkName, WorkRate } from '../core/ports/ledger-report.ts';
+import type { LedgerConversation } from '../core/ports/ledger-store.ts';
 import { difference, ENOUGH } from './interval.ts';
 
 /** A conversation as far as its work is measured. */

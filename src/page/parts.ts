@@ -1,6 +1,6 @@
 import type { Pruner } from '../core/calls/api.ts';
 import type { BrowseStore } from '../core/ports/browse.ts';
-import type { LedgerReader } from '../core/ports/ledger.ts';
+import type { LedgerReader } from '../core/ports/ledger-report.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { ShelfStore } from '../core/ports/shelf.ts';

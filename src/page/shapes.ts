@@ -1,4 +1,6 @@
-/** What the server answers and the page draws; nothing here knows of either. */
+import type { ConversationBill } from '../core/ports/browse.ts';
+import type { BilledFigures, LedgerTurn, TokenCounts } from '../core/ports/ledger.ts';
+
 /** A text of a request that was new in it, and what became of it. */
 export interface TextShown {
   /** `null` where it was left whole. */
@@ -69,30 +71,13 @@ export interface ConversationShown {
   readonly client: string;
   /** First words of the user; `''` where they are not kept. */
   readonly opening: string;
-  readonly bill: BillShown | null;
+  readonly bill: ConversationBill | null;
   /** How often the client compacted it. */
   readonly compactions: number;
   /** The conversation whose summary it begins with; `null` where it begins by itself. */
   readonly continues: string | null;
   /** A text of it that a search found; `null` without one. */
   readonly hit: HitShown | null;
-}
-
-/** What the requests of a conversation cost, as far as the ledger still holds them. */
-export interface BillShown {
-  readonly requests: number;
-  readonly model: string;
-  /** How many further models answered. */
-  readonly otherModels: number;
-  readonly wire: string;
-  readonly firstMs: number;
-  /** `null`: no request has a price. */
-  readonly dollars: number | null;
-  readonly dollarsWithout: number | null;
-  readonly regretDollars: number;
-  readonly regretTokens: number;
-  /** Most tokens that were new and cut in one request. */
-  readonly biggestCut: number;
 }
 
 /** A tool result that a search found. */
@@ -152,26 +137,10 @@ export interface LinesShown {
 }
 
 /** One request on the timeline of a conversation. */
-export interface TurnShown {
-  readonly requestId: string;
-  readonly atMs: number;
-  readonly model: string;
-  readonly fresh: number;
-  readonly written: number;
-  readonly read: number;
-  readonly output: number;
-  readonly estimated: boolean;
-  /** Tokens missing from its body, and of these, those cut for the first time. */
-  readonly removed: number;
-  readonly removedNew: number;
-  readonly dollars: number | null;
-  readonly dollarsWithout: number | null;
-  /** Cause of a cache miss (`MissCause`), or `null`. */
-  readonly miss: string | null;
-  readonly missTokens: number;
-  readonly missAt: number;
-  readonly regretTokens: number;
-}
+export type TurnShown = Pick<
+  LedgerTurn,
+  'requestId' | 'atMs' | 'model' | 'regretTokens' | keyof TokenCounts | Exclude<keyof BilledFigures, 'missDollars'>
+>;
 
 export interface TimelineShown {
   /** The length in tokens at which its client compacts; `null` without requests. */

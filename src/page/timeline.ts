@@ -1,4 +1,5 @@
-import type { LedgerReader, LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerReader } from '../core/ports/ledger-report.ts';
 import type { StoredEvent } from '../core/ports.ts';
 import type { PageParts } from './parts.ts';
 import type { TimelineShown, TurnShown } from './shapes.ts';
@@ -52,7 +53,7 @@ function turnOf(turn: LedgerTurn): TurnShown {
   const { requestId, atMs, model, fresh, write5m, write1h, read, output, estimated, removed, removedNew } = turn;
   const { dollars, dollarsWithout, miss, missTokens, missAt, regretTokens } = turn;
   return {
-    ...{ requestId, atMs, model, fresh, written: write5m + write1h, read, output, estimated, removed, removedNew },
+    ...{ requestId, atMs, model, fresh, write5m, write1h, read, output, estimated, removed, removedNew },
     ...{ dollars, dollarsWithout, miss, missTokens, missAt, regretTokens },
   };
 }

@@ -1,5 +1,5 @@
 import type { SeriesQuery } from '../core/ports/browse.ts';
-import type { LedgerReport } from '../core/ports/ledger.ts';
+import type { LedgerReport } from '../core/ports/ledger-report.ts';
 import { MOST_HITS, type RecallAnswer } from '../core/recall/recall.ts';
 import { alarmWords } from '../core/saving-alarm.ts';
 import type { ContextReport } from '../ledger/compactions.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
-import type { CountAnswer } from '../core/ports/ledger.ts';
+import type { CountAnswer } from '../core/ports/request-facts.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';

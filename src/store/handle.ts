@@ -1,7 +1,7 @@
 import type { BrowseStore } from '../core/ports/browse.ts';
 import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
-import type { LedgerStore } from '../core/ports/ledger.ts';
+import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
 import type { RecallStore } from '../core/ports/recall.ts';

@@ -1,4 +1,5 @@
-import type { LedgerSum, LedgerTurn, WorkCounts } from '../core/ports/ledger.ts';
+import type { LedgerTurn, WorkCounts } from '../core/ports/ledger.ts';
+import type { LedgerSum } from '../core/ports/ledger-store.ts';
 
 const DAY_MS = 86_400_000;
 /** Most single requests kept in a file without a configured retention; beyond it the oldest are deleted. Sums stay. */

@@ -1,4 +1,4 @@
-import type { LedgerSum, Others } from '../core/ports/ledger.ts';
+import type { LedgerSum, Others } from '../core/ports/ledger-store.ts';
 
 const OTHERS: Others = '(others)';
 /** Most figures of one day, because names of projects, models and tools come from clients. */

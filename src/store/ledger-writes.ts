@@ -1,12 +1,12 @@
+import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type {
   LedgerState,
   LedgerSum,
-  LedgerTurn,
   Settled,
   SettleQuery,
   Settling,
   WaitingRequest,
-} from '../core/ports/ledger.ts';
+} from '../core/ports/ledger-store.ts';
 import { groupBy } from '../engine/group-by.ts';
 import { addedUp, MAX_WAITING_READ, noteName, TURN_COLUMNS, TURN_FIELDS, turnRow } from './ledger-rows.ts';
 import { folded, hasRoom, idOf, namesOf } from './ledger-sums.ts';

@@ -1,14 +1,13 @@
+import type { BoldnessStep, LedgerTurn } from '../core/ports/ledger.ts';
 import type {
-  BoldnessStep,
   CutPlace,
   LedgerConversation,
   LedgerStore,
   LedgerSum,
-  LedgerTurn,
   SettleQuery,
   SettleWork,
   SpentDollars,
-} from '../core/ports/ledger.ts';
+} from '../core/ports/ledger-store.ts';
 import {
   MAX_SUMS_READ,
   plainProject,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LedgerSum, LedgerTurn } from '../../src/core/ports/ledger.ts';
+import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
+import type { LedgerSum } from '../../src/core/ports/ledger-store.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { aBatch, aSegment } from './segments.suite.ts';
 

@@ -1,4 +1,4 @@
-import type { ReportedUsage } from '../../src/core/ports/ledger.ts';
+import type { ReportedUsage } from '../../src/core/ports/request-facts.ts';
 
 /** A piece of a prompt: what it says, as a name, and its tokens. */
 export interface Piece {

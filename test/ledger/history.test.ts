@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { LedgerTurn, RequestFacts } from '../../src/core/ports/ledger.ts';
+import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
+import type { RequestFacts } from '../../src/core/ports/request-facts.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { packRows, unpackRows } from '../../src/ledger/packed.ts';
 import { Prices } from '../../src/ledger/prices.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { HoldoutResult } from '../../src/core/ports/ledger.ts';
+import type { HoldoutResult } from '../../src/core/ports/ledger-report.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
 import { difference, randomFrom } from '../../src/ledger/interval.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pruneIdsIn } from '../../src/core/hash.ts';
-import type { LedgerReport } from '../../src/core/ports/ledger.ts';
+import type { LedgerReport } from '../../src/core/ports/ledger-report.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
 import { reportOf } from '../../src/ledger/report.ts';
 import { run } from '../cli/fake-io.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MissCause, RequestFacts } from '../../src/core/ports/ledger.ts';
+import type { MissCause } from '../../src/core/ports/ledger.ts';
+import type { RequestFacts } from '../../src/core/ports/request-facts.ts';
 import { type Bill, billOf } from '../../src/ledger/bill.ts';
 import type { Known } from '../../src/ledger/known.ts';
 import type { Price } from '../../src/ledger/prices.ts';

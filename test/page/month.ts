@@ -1,4 +1,5 @@
-import type { LedgerStore, LedgerSum, LedgerTurn, MissCause } from '../../src/core/ports/ledger.ts';
+import type { LedgerTurn, MissCause } from '../../src/core/ports/ledger.ts';
+import type { LedgerStore, LedgerSum } from '../../src/core/ports/ledger-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,6 @@
 import { markedIn } from '../../core/marked-in.ts';
-import type { MissCause, RequestFacts } from '../../core/ports/ledger.ts';
+import type { MissCause } from '../../core/ports/ledger.ts';
+import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { SessionRequest } from '../../eval/sessions/recorded.ts';
 import { UsedLines } from '../../eval/sessions/used-lines.ts';
 import { type Bill, billOf, entering } from '../../ledger/bill.ts';

@@ -1,7 +1,7 @@
 import { decideOnceOf, rewriterOf } from '../../app/pipeline.ts';
 import { openStore } from '../../app/store.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { RequestFacts } from '../../core/ports/ledger.ts';
+import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';

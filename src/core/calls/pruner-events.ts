@@ -1,7 +1,7 @@
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import { PrunerError } from '../../errors.ts';
 import { type EventLog, MCP_RUN } from '../event-log.ts';
-import type { LedgerSink } from '../ports/ledger.ts';
+import type { LedgerSink } from '../ports/request-facts.ts';
 import type { Clock, EventRecord } from '../ports.ts';
 import type { BulkPruner, Pruner, PruneTextInput, PruneTextResult, RecoverInput } from './api.ts';
 

@@ -1,4 +1,4 @@
-import type { ReportedUsage } from '../../core/ports/ledger.ts';
+import type { ReportedUsage } from '../../core/ports/request-facts.ts';
 import { field, parsed } from '../../json/value.ts';
 import {
   numberOf,

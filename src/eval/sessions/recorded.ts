@@ -1,4 +1,4 @@
-import type { ReportedUsage } from '../../core/ports/ledger.ts';
+import type { ReportedUsage } from '../../core/ports/request-facts.ts';
 
 /** A message (or item) of a conversation as it went over the wire. */
 export interface SessionMessage {

@@ -1,11 +1,5 @@
-import type {
-  BoldnessStep,
-  CutPlace,
-  LedgerConversation,
-  LedgerStore,
-  LedgerSum,
-  LedgerTurn,
-} from '../../core/ports/ledger.ts';
+import type { BoldnessStep, LedgerTurn } from '../../core/ports/ledger.ts';
+import type { CutPlace, LedgerConversation, LedgerStore, LedgerSum } from '../../core/ports/ledger-store.ts';
 import { unsupported } from './unsupported.ts';
 
 /** Requests read at a time while searching for those of the viewer's projects. */

@@ -1,6 +1,6 @@
 import type { BrowseStore } from '../../core/ports/browse.ts';
 import type { CompactionStore } from '../../core/ports/compactions.ts';
-import type { LedgerStore } from '../../core/ports/ledger.ts';
+import type { LedgerStore } from '../../core/ports/ledger-store.ts';
 import type { ProjectSettingsStore } from '../../core/ports/project-settings.ts';
 import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
 import type { RecallStore } from '../../core/ports/recall.ts';

@@ -1,14 +1,14 @@
 import { crc32 } from 'node:zlib';
 import { keyOf } from '../../core/hash.ts';
+import type { Arm } from '../../core/ports/ledger.ts';
 import type {
-  Arm,
   FreshFacts,
   MessageFacts,
   RegretFacts,
   ReportedUsage,
   RequestFacts,
   TextFacts,
-} from '../../core/ports/ledger.ts';
+} from '../../core/ports/request-facts.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';

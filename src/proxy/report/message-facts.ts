@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import type { AddedMessages, HeadFacts, MessageFacts } from '../../core/ports/ledger.ts';
+import type { AddedMessages, HeadFacts, MessageFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ShelvedTools } from '../../core/shelf/shelf.ts';

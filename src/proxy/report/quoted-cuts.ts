@@ -1,4 +1,4 @@
-import type { RegretFacts } from '../../core/ports/ledger.ts';
+import type { RegretFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';

@@ -1,4 +1,4 @@
-import type { LedgerSum } from '../../core/ports/ledger.ts';
+import type { LedgerSum } from '../../core/ports/ledger-store.ts';
 import type { UsageRecord } from '../../core/ports.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { OutcomeSums } from './report-line.ts';

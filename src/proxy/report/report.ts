@@ -1,5 +1,6 @@
 import { CONNECTION_RUN } from '../../core/event-log.ts';
-import type { CountAnswer, LedgerSink, LedgerStore, RequestFacts } from '../../core/ports/ledger.ts';
+import type { LedgerStore } from '../../core/ports/ledger-store.ts';
+import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink, Store } from '../../core/ports.ts';
 import type { ToolWatch } from '../../core/shelf/watch.ts';
 import type { FailureReporter } from '../../failures.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { WorkFacts } from '../../core/ports/ledger.ts';
+import type { WorkFacts } from '../../core/ports/request-facts.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import { userTexts } from '../../core/request/user-texts.ts';
 import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';

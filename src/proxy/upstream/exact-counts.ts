@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { CountAnswer } from '../../core/ports/ledger.ts';
+import type { CountAnswer } from '../../core/ports/request-facts.ts';
 import { field, parsed } from '../../json/value.ts';
 import { requestHeaders } from './headers.ts';
 import type { Upstream } from './upstream.ts';

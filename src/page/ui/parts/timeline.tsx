@@ -20,7 +20,7 @@ const PARTS = [
   {
     name: 'new, written to the cache',
     colour: 'var(--plot-write)',
-    of: (turn: TurnShown) => Math.max(0, turn.written - Math.max(0, missedIn(turn) - turn.fresh)),
+    of: (turn: TurnShown) => Math.max(0, writtenIn(turn) - Math.max(0, missedIn(turn) - turn.fresh)),
   },
   {
     name: 'new',
@@ -30,9 +30,10 @@ const PARTS = [
   { name: 'cut', colour: 'url(#hatch)', of: ({ removed }: TurnShown) => Math.max(0, removed) },
 ] as const;
 
-const inputOf = ({ fresh, written, read }: TurnShown): number => fresh + written + read;
+const writtenIn = ({ write5m, write1h }: TurnShown): number => write5m + write1h;
+const inputOf = (turn: TurnShown): number => turn.fresh + writtenIn(turn) + turn.read;
 const wholeOf = (turn: TurnShown): number => inputOf(turn) + Math.max(0, turn.removed);
-const missedIn = (turn: TurnShown): number => Math.min(turn.fresh + turn.written, Math.max(0, turn.missTokens));
+const missedIn = (turn: TurnShown): number => Math.min(turn.fresh + writtenIn(turn), Math.max(0, turn.missTokens));
 
 /** A column, which stands for one request, or for neighbours where there is no room; `at` is the largest of them. */
 interface Column {
@@ -349,7 +350,7 @@ function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
   return (
     <Table label="What its requests cost" heads={HEADS}>
       {turns.map((turn) => {
-        const { requestId, atMs, model, dollars: cost, dollarsWithout, fresh, written, read, removed, miss } = turn;
+        const { requestId, atMs, model, dollars: cost, dollarsWithout, fresh, read, removed, miss } = turn;
         return (
           <tr key={requestId}>
             <td>
@@ -361,7 +362,7 @@ function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
             <td class="amount">{cost === null ? <span class="quiet">no price</span> : dollars(cost)}</td>
             <td class="amount">{cost === null || dollarsWithout === null ? '–' : dollars(dollarsWithout - cost)}</td>
             <td class="amount">
-              {compact(fresh + written)}
+              {compact(fresh + writtenIn(turn))}
               {turn.estimated && <span class="quiet"> est.</span>}
             </td>
             <td class="amount">{compact(read)}</td>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../core/ports/ledger.ts';
+import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../core/ports/ledger-report.ts';
 import type { ContextReport } from '../../../ledger/compactions.ts';
 import { compact, dollars, number, plural, share } from '../format.tsx';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';

@@ -1,4 +1,5 @@
-import type { BoldnessStep, LedgerReport, LedgerTool } from '../../../core/ports/ledger.ts';
+import type { BoldnessStep } from '../../../core/ports/ledger.ts';
+import type { LedgerReport, LedgerTool } from '../../../core/ports/ledger-report.ts';
 import type { FacetsShown, LinesShown, ShelfShown } from '../../shapes.ts';
 import { ago, compact, dayName, dollars, iso, number, share } from '../format.tsx';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { LedgerDay, LedgerReport } from '../../../../core/ports/ledger.ts';
+import type { LedgerDay, LedgerReport } from '../../../../core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';
 import { compact, dayName, dollars, number } from '../../format.tsx';
 import { useLoaded } from '../../parts/loaded.tsx';

@@ -1,4 +1,4 @@
-import type { Difference, HoldoutResult } from '../../../../core/ports/ledger.ts';
+import type { Difference, HoldoutResult } from '../../../../core/ports/ledger-report.ts';
 import { compact, dollars, number } from '../../format.tsx';
 import { Card, Table } from '../../parts/pieces.tsx';
 

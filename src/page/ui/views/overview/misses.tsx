@@ -1,5 +1,6 @@
 import type { ColdFigures } from '../../../../core/ports/compactions.ts';
-import type { LedgerMiss, MissCause } from '../../../../core/ports/ledger.ts';
+import type { MissCause } from '../../../../core/ports/ledger.ts';
+import type { LedgerMiss } from '../../../../core/ports/ledger-report.ts';
 import { compact, dollars, number, share } from '../../format.tsx';
 import { Card, Table } from '../../parts/pieces.tsx';
 

@@ -1,4 +1,4 @@
-import type { LedgerReport, LedgerTotals } from '../../../../core/ports/ledger.ts';
+import type { LedgerReport, LedgerTotals } from '../../../../core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';
 import { dollars, number } from '../../format.tsx';
 import { useLoaded } from '../../parts/loaded.tsx';

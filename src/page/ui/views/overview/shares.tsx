@@ -1,4 +1,4 @@
-import type { LedgerReport, Share } from '../../../../core/ports/ledger.ts';
+import type { LedgerReport, Share } from '../../../../core/ports/ledger-report.ts';
 import { compact, dollars, share } from '../../format.tsx';
 import { Bar, Card } from '../../parts/pieces.tsx';
 

@@ -1,4 +1,4 @@
-import type { LedgerTool } from '../../../../core/ports/ledger.ts';
+import type { LedgerTool } from '../../../../core/ports/ledger-report.ts';
 import { compact, dollars, plural } from '../../format.tsx';
 import { Card } from '../../parts/pieces.tsx';
 import { to } from '../../route.tsx';

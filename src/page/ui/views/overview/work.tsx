@@ -1,4 +1,4 @@
-import type { LedgerReport, WorkMeasure, WorkRate } from '../../../../core/ports/ledger.ts';
+import type { LedgerReport, WorkMeasure, WorkRate } from '../../../../core/ports/ledger-report.ts';
 import { number } from '../../format.tsx';
 import { Card, Table } from '../../parts/pieces.tsx';
 

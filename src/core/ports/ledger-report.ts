@@ -1,0 +1,206 @@
+import type { Arm, BoldnessStep, MissCause, RegretKind, TokenCounts } from './ledger.ts';
+import type { LedgerStore } from './ledger-store.ts';
+
+/** A part beside the whole that it is a part of; `share` is `null` where there is no whole. */
+export interface Share {
+  readonly part: number;
+  readonly whole: number;
+  readonly share: number | null;
+}
+
+/** What was spent and what pruning changed, in dollars of the requests whose model has a price. */
+export interface LedgerTotals extends TokenCounts {
+  readonly requests: number;
+  /** Requests of models without a price: their tokens count, their dollars do not. */
+  readonly unpriced: number;
+  /** Requests whose tokens are estimates. */
+  readonly estimated: number;
+  readonly dollars: number;
+  readonly dollarsWithout: number;
+  /** `dollarsWithout - dollars`: before what the cuts cost in other ways. */
+  readonly gross: number;
+  readonly regretDollars: number;
+  /** `gross - regretDollars`. */
+  readonly net: number;
+  readonly removed: number;
+  readonly removedNew: number;
+  readonly regretTokens: number;
+  readonly missTokens: number;
+  readonly missDollars: number;
+  /** Holds `gross` in 95 of 100 cases while removed tokens are estimates; `null` once the provider has counted some of them. */
+  readonly savedRange: readonly [low: number, high: number] | null;
+  /** In shadow mode: tokens that would have been cut, and dollars that would have been saved. */
+  readonly wouldRemove: number;
+  readonly wouldSave: number;
+}
+
+export interface LedgerDay extends LedgerTotals {
+  readonly day: string;
+}
+
+export interface LedgerModel extends LedgerTotals {
+  readonly model: string;
+  /** Tokens reported for each token estimated; `null` until enough was seen. */
+  readonly calibration: number | null;
+}
+
+/** What came with one access key. Tokens and dollars only: neither regret nor misses. */
+export interface LedgerKey extends LedgerTotals {
+  readonly keyId: string;
+}
+
+/** Texts of one tool and kind. */
+export interface LedgerTool {
+  readonly tool: string;
+  readonly kind: string;
+  readonly texts: number;
+  readonly cut: number;
+  readonly tokens: number;
+  readonly removed: number;
+  readonly dollarsSaved: number;
+  readonly regretTokens: number;
+  readonly regretDollars: number;
+  /** How often, by how it showed. */
+  readonly regrets: Readonly<Record<RegretKind, number>>;
+  /** The boldness step that holds now; 0 where none was taken. */
+  readonly step: number;
+}
+
+export interface LedgerMiss {
+  readonly cause: MissCause;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly dollars: number;
+}
+
+/** A mean of one arm minus that of the other, with the interval that holds the true difference in 95 of 100 experiments. */
+export interface Difference {
+  readonly pruned: number;
+  readonly control: number;
+  /** Of the pruned against the others, as far as it is not by chance: negative where pruning costs less. */
+  readonly difference: number;
+  /** `null`: too few to decide. */
+  readonly interval: readonly [number, number] | null;
+  /** There would be enough conversations, if they were more alike: a few are dearer than all others together. */
+  readonly tooSkewed: boolean;
+}
+
+/** Pruned conversations beside those that were left whole. */
+export interface HoldoutResult {
+  readonly conversations: Readonly<Record<Arm, number>>;
+  /** Whether there are enough of both to say anything. */
+  readonly enough: boolean;
+  /**
+   * How dollars are compared. `pairs`: each pruned conversation with what it would have cost without cuts, since both groups are
+   * alike otherwise. `groups`: the groups with each other, by classes of the size of the first request.
+   */
+  readonly method: 'pairs' | 'groups';
+  readonly dollarsPerConversation: Difference;
+  readonly dollarsPerTurn: Difference;
+  readonly turns: Difference;
+  /** What conversations of both groups would have cost without cuts, in dollars: whether they are alike. */
+  readonly withoutCuts: Difference;
+  readonly outputTokens: Difference;
+  readonly regretTokens: Difference;
+  readonly plan: HoldoutPlan;
+}
+
+/** What would decide the comparison of dollars. */
+export interface HoldoutPlan {
+  /** Conversations that are still missing: 0 where it is decided, `null` where no number would do. */
+  readonly more: number | null;
+  /** Share to hold out (`MCP_PRUNER_HOLDOUT`). */
+  readonly share: number;
+  /** Days until then at the pace so far; `null` where that is not known. */
+  readonly days: number | null;
+}
+
+/** What of the work is measured; `turns`: requests for a message of the user's. */
+export type WorkName =
+  | 'failedEdits'
+  | 'callsAgain'
+  | 'recoveries'
+  | 'turns'
+  | 'turnedGreen'
+  | 'corrections'
+  | 'compactions';
+
+/** How often something happened in the conversations of an arm, of how many times it could have. */
+export interface WorkRate {
+  readonly part: number;
+  readonly whole: number;
+  readonly rate: number | null;
+  /** Holds the rate in 95 of 100 cases; `null`: too few to tell. */
+  readonly interval: readonly [low: number, high: number] | null;
+}
+
+/** A measure of how the work goes, in pruned conversations and in those that were left whole. */
+export interface WorkMeasure {
+  readonly name: WorkName;
+  /** As a heading of a row. */
+  readonly words: string;
+  /** The rate is a share of all that could have happened; otherwise a number for each. */
+  readonly isShare: boolean;
+  readonly pruned: WorkRate;
+  readonly control: WorkRate;
+  /** Of the pruned against the others; `null`: too few to tell. */
+  readonly difference: { readonly middle: number; readonly interval: readonly [number, number] | null } | null;
+}
+
+/** Removed tokens that the provider was asked for, beside the estimate of the very same. */
+export interface CheckedShare {
+  readonly requests: number;
+  /** Requests that the provider gave no count for. */
+  readonly failed: number;
+  /** The same by reason (a code of `CountAnswer.failure`), the most frequent first. */
+  readonly failures: readonly { readonly reason: string; readonly requests: number }[];
+  /** Of all requests that were counted. */
+  readonly exact: number;
+  /** The same as the engine estimates it, uncalibrated. */
+  readonly estimated: number;
+}
+
+/** All that the report and the page show of the ledger. */
+export interface LedgerReport {
+  readonly sinceDay: string;
+  readonly project: string | null;
+  /** What is missing from the figures or wrong with their prices, a sentence each. */
+  readonly notes: readonly string[];
+  readonly totals: LedgerTotals;
+  /** Newest first. */
+  readonly days: readonly LedgerDay[];
+  /** Most dollars first. */
+  readonly models: readonly LedgerModel[];
+  readonly projects: readonly (LedgerTotals & { readonly project: string })[];
+  /** Most dollars first. */
+  readonly keys: readonly LedgerKey[];
+  /** Most saved first. */
+  readonly tools: readonly LedgerTool[];
+  /** What was removed, of four wholes: one alone always flatters. */
+  readonly shares: {
+    /** Of the tokens of the texts that were looked at, each once. */
+    readonly ofTexts: Share;
+    /** Of input that was billed anew (fresh and written), with what was removed for the first time. */
+    readonly ofNewInput: Share;
+    /** Of all input, read from the cache or not, with what was removed. */
+    readonly ofAllInput: Share;
+    /** In dollars: net saving, of what the requests would have cost. */
+    readonly ofBill: Share;
+  };
+  /** Most dollars first. */
+  readonly misses: readonly LedgerMiss[];
+  /** `null` while no conversation was held out. */
+  readonly holdout: HoldoutResult | null;
+  /** How the work goes; measures of which nothing was seen are left out. */
+  readonly work: readonly WorkMeasure[];
+  /** `null` while the provider was asked for nothing. */
+  readonly checked: CheckedShare | null;
+  /** Boldness steps that hold, the newest first. */
+  readonly steps: readonly BoldnessStep[];
+}
+
+/** What faces ask of the ledger. Methods may reject with `StoreUnavailable`. */
+export interface LedgerReader {
+  report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport>;
+  turns: LedgerStore['turns'];
+}

@@ -1,0 +1,169 @@
+import type { Arm, BoldnessStep, LedgerTurn, WorkCounts } from './ledger.ts';
+
+/**
+ * One figure that is added up: of a day (UTC, `YYYY-MM-DD`), a project, and a part of it. `slice` says what `key` names:
+ * nothing (`all`), a model, the id of an access key, a wire, a tool with its kind (`tool`, joined by a tab), a cause of cache misses
+ * (`miss`), an arm, a boldness step with a kind and a tool (`step`).
+ */
+export interface LedgerSum {
+  readonly day: string;
+  readonly project: string;
+  readonly slice: 'all' | 'wire' | 'model' | 'key' | 'tool' | 'miss' | 'regret' | 'arm' | 'step';
+  readonly key: string;
+  readonly field: string;
+  readonly value: number;
+}
+
+/** A conversation by the requests that are kept of it. */
+export interface LedgerConversation extends WorkCounts {
+  readonly conversationId: string;
+  readonly project: string;
+  readonly arm: Arm;
+  readonly turns: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly dollars: number;
+  readonly dollarsWithout: number;
+  readonly output: number;
+  readonly regretTokens: number;
+  /** Tokens of its smallest request without cuts, which is the first one as a rule. */
+  readonly firstRequestTokens: number;
+  /** How often a client compacted it. */
+  readonly compactions: number;
+}
+
+/** Where a text was cut. */
+export interface CutPlace {
+  readonly project: string;
+  readonly conversationId: string;
+  readonly newest: LedgerTurn | null;
+}
+
+/** What the ledger carries from one request to the next: of a conversation, or of a model. Only the ledger reads `data`. */
+export interface LedgerState {
+  /** Identifies it; unique in the store. */
+  readonly name: string;
+  /** Common to conversations of which one may be a compaction of another; `''` for anything else. */
+  readonly lineage: string;
+  /** Time of the newest request in it, in epoch milliseconds. States without a request for 90 days are deleted. */
+  readonly atMs: number;
+  /** Changes with each write. */
+  readonly version: number;
+  readonly data: string;
+}
+
+/** A request that is not billed yet, because the one before it may still be in another process. */
+export interface WaitingRequest {
+  readonly requestId: string;
+  /** When it was stored, in epoch milliseconds of the machine's own clock. */
+  readonly sinceMs: number;
+  /** Names of the states that its bill is made from. */
+  readonly names: readonly string[];
+  readonly lineage: string;
+  readonly data: string;
+}
+
+/** What the ledger asks for when it bills requests. */
+export interface SettleQuery {
+  /** States that are needed, and the version that is held in memory of each (0: none). */
+  readonly states: ReadonlyMap<string, number>;
+  /** Of these lineages the newest state is needed. */
+  readonly lineages: readonly string[];
+  readonly requestIds: readonly string[];
+  /** The state by which this process shows that it uses the store; of the same lineage, those of others since `aliveFromMs` count. */
+  readonly process: { readonly name: string; readonly lineage: string; readonly aliveFromMs: number };
+}
+
+/** The project to which figures are added once a day holds as many as it may. */
+export type Others = '(others)';
+
+/** What the store answers, and keeps as it is until `SettleWork` returns. */
+export interface Settling {
+  /** States that are not held in this version. */
+  readonly states: readonly LedgerState[];
+  /** States that are held and did not change. */
+  readonly unchanged: ReadonlySet<string>;
+  /** The newest states of the lineages. */
+  readonly newest: readonly LedgerState[];
+  /** Oldest first; at most 200. Their states are among `states`. */
+  readonly waiting: readonly WaitingRequest[];
+  /** Of the requests asked about, those that are billed or wait already. */
+  readonly seen: ReadonlySet<string>;
+  /** Whether other processes use the store as well. */
+  readonly others: boolean;
+}
+
+/** What becomes of it; written in one transaction. */
+export interface Settled {
+  readonly turns: readonly LedgerTurn[];
+  readonly sums: readonly LedgerSum[];
+  readonly states: readonly LedgerState[];
+  /** Names of states that are deleted. */
+  readonly removed: readonly string[];
+  /** Requests that must wait from now on, and ids of those that wait no longer. */
+  readonly waits: readonly WaitingRequest[];
+  readonly billed: readonly string[];
+}
+
+/** Bills requests. Called again where the transaction has to be repeated, so it must change nothing by itself. */
+export type SettleWork = (settling: Settling) => Settled;
+
+/** Dollars of a key or of a project on one day. */
+export interface SpentDollars {
+  readonly day: string;
+  readonly of: 'key' | 'project';
+  readonly name: string;
+  readonly dollars: number;
+}
+
+/** Where the ledger lives. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
+export interface LedgerStore {
+  /** Bills requests in one transaction, one process at a time. Returns how many figures were folded, see `add`. */
+  settle(query: SettleQuery, work: SettleWork): Promise<number>;
+  /**
+   * Adds turns and figures in one transaction. A day has room for 20,000 figures: beyond it, those of further projects are added
+   * to the project `(others)`.
+   *
+   * @returns how many figures were added to `(others)`
+   */
+  add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number>;
+  /** Figures since a day (inclusive), each day for itself, newest day first; at most 200,000. Without `slice` all of them. */
+  sums(query: {
+    readonly sinceDay: string;
+    readonly project?: string;
+    readonly slice?: LedgerSum['slice'];
+  }): Promise<readonly LedgerSum[]>;
+  /** Dollars by day, key and project, of days from `sinceDay` on. */
+  spent(query: { readonly sinceDay: string }): Promise<readonly SpentDollars[]>;
+  /**
+   * The same, added up for a report: of the whole (`all`) by day with `project` `''`, newest first, and by project with `day` `''`;
+   * of models, keys, tools and misses by `key` alone.
+   */
+  totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
+  /** Requests of a conversation in their order, behind `after` (a request's id) if given, at most `limit`. */
+  turns(query: {
+    readonly conversationId: string;
+    readonly after?: string;
+    readonly limit: number;
+  }): Promise<readonly LedgerTurn[]>;
+  /** Conversations with a request since then, the one with the newest request first, at most `limit`. */
+  conversations(query: {
+    readonly sinceMs: number;
+    readonly project?: string;
+    readonly limit: number;
+  }): Promise<readonly LedgerConversation[]>;
+  /**
+   * Where a text was cut, by what is kept of its conversation: its project, the conversation, and the newest request of it that
+   * is kept, if one is. `null` where nothing is known of it any more.
+   */
+  cutIn(pruneId: string): Promise<CutPlace | null>;
+  /** The newest step of each (project, tool, kind). */
+  steps(): Promise<readonly BoldnessStep[]>;
+  /**
+   * Adds a step behind the newest one of its (project, tool, kind).
+   *
+   * @param after - number of that one, 0 where there is none
+   * @returns the step with its number; `null` when another one was added since
+   */
+  addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null>;
+}

@@ -1,0 +1,146 @@
+import type { NamedRequest, RegretKind, WorkCounts } from './ledger.ts';
+
+/** A message as it was forwarded. */
+export interface MessageFacts {
+  /** Stands for it and all before it, as the client sent it. */
+  readonly prefix: string;
+  /** Its length as it was forwarded, in bytes. */
+  readonly bytes: number;
+  /** Tokens that were cut from it, markers subtracted, estimated. */
+  readonly removed: number;
+  /** Stands for what was put in place of what was cut; `''` where nothing was. */
+  readonly cuts: string;
+  /** Features (`TextFeatures`) of what was cut from it minus those of its markers, separated by blanks; absent where nothing was. */
+  readonly cut?: string;
+}
+
+/** What was cut in front of the messages: from descriptions of tools. Fields as in `MessageFacts`. */
+export type HeadFacts = Pick<MessageFacts, 'removed' | 'cuts' | 'cut'>;
+
+/** What is new in a request, behind the model's last answer. */
+export interface FreshFacts {
+  /** Index of its first message. */
+  readonly from: number;
+  /** Messages in front of the model's last answer: as many as the request before this one had. Default: `from - 1`. */
+  readonly answerFrom?: number;
+  /** As forwarded, estimated. */
+  readonly tokens: number;
+  /** The messages from the model's last answer on. */
+  readonly added?: AddedMessages;
+}
+
+/** The messages from the model's last answer on, as forwarded: what came to a conversation since the request before. */
+export interface AddedMessages {
+  /** Index of the first of them. */
+  readonly since: number;
+  /** Their number. */
+  readonly messages: number;
+  /** Features (`TextFeatures`) of what the model said and called, and of everything else. */
+  readonly said: readonly number[];
+  readonly texts: readonly number[];
+  /** Something in them may bring hidden reasoning back: a signature, an encrypted or a plain copy of it. */
+  readonly carriesThoughts: boolean;
+  /** Features of everything before them, tools and instructions included; absent where that is more than a beginning. */
+  readonly before?: readonly number[];
+}
+
+/** A text that was looked at. */
+export interface TextFacts {
+  readonly tool: string;
+  readonly kind: string;
+  /** Whether lines of it were cut. */
+  readonly cut: boolean;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** Number of the boldness step that it was decided by; 0 where none was ever taken. */
+  readonly boldness: number;
+  /** Index of its message. Default: the last one. */
+  readonly message?: number;
+}
+
+/** A line that was cut and is needed, or a text that came again because it had been cut. */
+export interface RegretFacts {
+  readonly how: RegretKind;
+  readonly tool: string;
+  readonly kind: string;
+  /** What came again, estimated. */
+  readonly tokens: number;
+  /** Of the text that was cut, and the number of the boldness step that cut it, as in `TextFacts`. */
+  readonly pruneId: string;
+  readonly boldness: number;
+  /** Index of the message that shows it. Default: the last one. */
+  readonly message?: number;
+}
+
+/** What the messages from the model's last answer on show of how the work goes: counts and hashes, never a text. */
+export interface WorkFacts
+  extends Pick<WorkCounts, 'userMessages' | 'corrections' | 'recoveries' | 'edits' | 'failedEdits'> {
+  /** Index of the first of these messages. */
+  readonly since: number;
+  /** A hash of the name and arguments of each call. */
+  readonly calls: readonly string[];
+  /** Outcomes of test runs, in their order. */
+  readonly tests: readonly ('red' | 'green')[];
+}
+
+/** What was used, as the provider reports it; `null` where it says nothing of it. */
+export interface ReportedUsage {
+  /** All that was read, from a cache or not. */
+  readonly input: number | null;
+  readonly output: number | null;
+  readonly read: number | null;
+  /** Written to a cache, of both lifetimes. */
+  readonly written: number | null;
+  /** Of `written`, for an hour. */
+  readonly written1h: number | null;
+  /** Of `output`, hidden reasoning. Absent: not reported. */
+  readonly reasoning?: number | null;
+}
+
+/** The provider's count of a request as it came. */
+export interface CountAnswer {
+  /** Tokens; `null` where the provider gave no count. */
+  readonly input: number | null;
+  /** Why there is no count, as a short constant code (`status_400`, `history_refused`, `timeout`, `busy`); `''` where there is one. */
+  readonly failure: string;
+}
+
+/** A request that a model answered. Holds no text. */
+export interface RequestFacts extends NamedRequest {
+  readonly usage: ReportedUsage | null;
+  /** Stand for the tools and the instructions beside the messages. */
+  readonly tools: string;
+  readonly system: string;
+  readonly messages: readonly MessageFacts[];
+  /** What was cut in front of them; absent where nothing was. */
+  readonly head?: HeadFacts | undefined;
+  /** Bytes of the forwarded body. */
+  readonly bytes: number;
+  /** The provider's count of the body as it came. Absent: not asked. */
+  readonly counted?: CountAnswer;
+  /** Messages up to the last one that the client asked to be cached; `null` where it asks for none. */
+  readonly cacheUpTo: number | null;
+  /** Messages up to the last one that the client asked to be cached for an hour; absent where it asks for none. */
+  readonly cacheHourUpTo?: number | null;
+  /** Texts that may be new: the ledger leaves those out that the request before had as well. */
+  readonly texts: readonly TextFacts[];
+  readonly regrets: readonly RegretFacts[];
+  readonly work?: WorkFacts | undefined;
+  /** Common to requests of the same project, key, model, tools and system; `''` or absent: unknown. */
+  readonly lineage?: string;
+  /** Stands for the last message as it came. */
+  readonly newest?: readonly string[];
+  /** The first message carries the summary of another conversation. */
+  readonly summarised?: boolean;
+  /** It went out whole only to see what would have been cut: what is `removed` from its messages counts below 0. */
+  readonly shadow?: true;
+  /** Tokens of what is new since `from` messages and no answer of the model's, as forwarded, estimated. */
+  readonly fresh: FreshFacts;
+}
+
+/** Takes requests as they end. Neither throws nor waits. */
+export interface LedgerSink {
+  request(facts: RequestFacts): void;
+  /** Lines behind a marker were asked for. */
+  recovered(pruneId: string, tokens: number): void;
+}
