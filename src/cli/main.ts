@@ -66,6 +66,10 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     load: async () => (await import('./projects.ts')).projects,
   },
   ...extensionCommands,
+  erase: {
+    summary: 'erase a project or a person, with a proof',
+    load: async () => (await import('./erase.ts')).erase,
+  },
   store: { summary: 'move everything into another store', load: async () => (await import('./store.ts')).store },
   eval: {
     summary: "measure the pruner on a repository's own history",

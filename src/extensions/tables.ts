@@ -1,5 +1,6 @@
 import { fleetTables } from '../fleet/tables/schema.ts';
 import type { MovedRow } from '../store/move/tables.ts';
+import type { Steps } from '../store/sql/steps.ts';
 
 /** The tables of an extension. The store creates them in every database, whether the extension is on or off. */
 export interface ExtensionTables {
@@ -13,6 +14,8 @@ export interface ExtensionTables {
   readonly numbered: Readonly<Record<string, 'id' | 'seq'>>;
   /** Statements in Common SQL that follow a move: they set what no trigger maintains. */
   readonly afterMove: readonly string[];
+  /** Deletes what is known of child agents whose conversations are erased, except of running ones. */
+  eraseChildren(childIds: readonly string[]): Steps<void>;
 }
 
 /** The tables of extensions. */

@@ -10,6 +10,7 @@ import type { SegmentStore } from '../core/ports/segments.ts';
 import type { ShelfStore } from '../core/ports/shelf.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
+import type { Erasure } from './erase/erasure.ts';
 import type { Sql } from './sql/steps.ts';
 import type { StoreLog } from './store-log.ts';
 
@@ -83,6 +84,8 @@ export interface StoreHandle extends Store {
   projects(): Promise<ProjectStore>;
   /** Access keys and their usage counters; loaded only if needed. */
   keys(): Promise<KeyStore>;
+  /** Erasure of projects and persons; loaded only if needed. */
+  erasure(): Promise<Erasure>;
   /** Id of the store, by which two processes compare whether they share it. @throws StoreUnavailable */
   id(): Promise<string | null>;
   /** Resolves after the first attempt to open the store; `problem` reports its result. */

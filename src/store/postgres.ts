@@ -23,6 +23,7 @@ import type {
 import { StoreUnavailable } from '../errors.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
+import type { Erasure } from './erase/erasure.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { StoredLedger } from './ledger.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
@@ -165,6 +166,14 @@ class DatabaseStore implements PostgresStore {
   async keys(): Promise<KeyStore> {
     const { StoredKeys } = await import('./keys.ts');
     return new StoredKeys(this.sql);
+  }
+
+  async erasure(): Promise<Erasure> {
+    const [{ Erasure }, { databaseScrubber }] = await Promise.all([
+      import('./erase/erasure.ts'),
+      import('./postgres/scrub.ts'),
+    ]);
+    return new Erasure(this.sql, databaseScrubber(this.#database));
   }
 
   ready(): Promise<void> {

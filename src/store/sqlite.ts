@@ -24,6 +24,7 @@ import type {
 import type { StoreUnavailable } from '../errors.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
+import type { Erasure } from './erase/erasure.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { StoredLedger } from './ledger.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
@@ -180,6 +181,14 @@ class FileStore implements SqliteStore {
   async keys(): Promise<KeyStore> {
     const { StoredKeys } = await import('./keys.ts');
     return new StoredKeys(this.sql);
+  }
+
+  async erasure(): Promise<Erasure> {
+    const [{ Erasure }, { fileScrubber }] = await Promise.all([
+      import('./erase/erasure.ts'),
+      import('./sqlite/scrub.ts'),
+    ]);
+    return new Erasure(this.sql, fileScrubber(this.#access, resolve(this.#options.path)));
   }
 
   epoch(): string {

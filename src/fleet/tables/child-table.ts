@@ -1,7 +1,8 @@
 import { all, change, number, one, type Steps } from '../../store/sql/steps.ts';
 import type { ChildRecord, ChildSpec, ChildState, LogPositions } from '../ports.ts';
 
-const ENDED = "'terminated', 'error', 'killed', 'lost'";
+/** States of children that no longer run, as a list in SQL. */
+export const ENDED = "'terminated', 'error', 'killed', 'lost'";
 
 /** Children as JSON with lookup columns, and the servers they belong to. */
 export class ChildTable {

@@ -1,4 +1,6 @@
 import type { ExtensionTables } from '../../extensions/tables.ts';
+import { change } from '../../store/sql/steps.ts';
+import { ENDED } from './child-table.ts';
 
 /** The tables of the fleet in Common SQL: graphs, blackboard, pheromones, children, plans and contracts. */
 const TABLES = `
@@ -202,4 +204,7 @@ export const fleetTables: ExtensionTables = {
   ],
   numbered: { fleet_graph_version: 'id', fleet_child: 'seq', fleet_plan: 'seq', fleet_contract: 'seq' },
   afterMove: BOARD_GOES_ON,
+  *eraseChildren(childIds) {
+    yield* change(`DELETE FROM main.fleet_child WHERE child_id IN LIST(?) AND state IN (${ENDED})`, [childIds]);
+  },
 };

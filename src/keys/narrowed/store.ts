@@ -190,6 +190,7 @@ export class NarrowedStore implements StoreHandle {
 
   projects = unsupported;
   keys = unsupported;
+  erasure = unsupported;
 
   /** Closed together with the underlying store. */
   close(): Promise<void> {

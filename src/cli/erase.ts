@@ -1,0 +1,119 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { StoreUnavailable, UserError } from '../errors.ts';
+import type { Erased, Subject } from '../store/erase/erasure.ts';
+import type { StoreHandle } from '../store/handle.ts';
+import { type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { readSettings } from './read-settings.ts';
+
+/** `mcp-pruner erase`: everything that the store knows of a project or a person, with a proof. */
+export const erase: Command = {
+  usage: 'erase --project <name> [--with-settings] | --user <name> | --key <key> [--dry-run]',
+  about: [
+    'Erases everything that the store keeps of a project or a person, searches it again, and prints the result as a JSON',
+    'document: keep it as the proof. Servers may run on. A conversation that continues is stored again, so end the keys first.',
+    'The exit code is 1 if a trace was left. What stays and why is in docs/operate.md.',
+  ].join('\n'),
+  options: {
+    ...configOption,
+    project: {
+      type: 'string',
+      value: '<name>',
+      doc: 'all texts, conversations, bills, events and figures of a project',
+    },
+    'with-settings': { type: 'boolean', doc: 'project: its own settings with their history as well' },
+    user: {
+      type: 'string',
+      value: '<name>',
+      doc: 'the conversations of somebody who signed in, and the name everywhere',
+    },
+    key: { type: 'string', value: '<key>', doc: 'the same of a key (id or name) that was revoked or has expired' },
+    'dry-run': { type: 'boolean', doc: 'count what would be erased, and change nothing' },
+  },
+  arguments: { least: 0, most: 0 },
+
+  async run(call, io) {
+    const named = (['project', 'user', 'key'] as const).filter((option) => textOption(call, option) !== undefined);
+    const [of] = named;
+    if (of === undefined || named.length > 1) throw new UsageError('erase needs one of --project, --user and --key');
+    const isDry = call.values['dry-run'] === true;
+    const withSettings = call.values['with-settings'] === true;
+    if (withSettings && of !== 'project') throw new UsageError('--with-settings goes with --project');
+    const { settings } = readSettings(call, io);
+    const { openStore, storeExists } = await import('../app/store.ts');
+    if (!storeExists(settings, (path) => io.fileExists(path))) {
+      throw new UserError(`there is no store at ${settings.dbPath}: MCP_PRUNER_DB_PATH names another`);
+    }
+    const store: StoreHandle = await openStore(settings, { clock: io.clock, readonly: isDry });
+    try {
+      await store.ready();
+      const name = textOption(call, of) ?? '';
+      const payer = of === 'project' ? null : await payerOf(store, of, name, io);
+      const subject: Subject = payer === null ? { project: name, withSettings } : { payer };
+      const asked = { of, name: payer ?? name };
+      return await eraseAndProve(store, { subject, asked, isDry }, io);
+    } catch (cause) {
+      if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
+      throw cause;
+    } finally {
+      await store.close();
+    }
+  },
+};
+
+/** The name under which the ledger has a person. @throws UserError for a key that still opens something */
+async function payerOf(store: StoreHandle, of: 'user' | 'key', name: string, io: Io): Promise<string> {
+  if (of === 'user') return `user:${name}`;
+  const found = (await (await store.keys()).all()).filter((key) => key.id === name || key.name === name);
+  const alive = found.filter(({ revokedMs, expiresMs }) => {
+    return revokedMs === null && (expiresMs === null || expiresMs > io.clock.nowMs());
+  });
+  if (alive.length > 0) throw new UserError(`${name} is in force: mcp-pruner keys revoke ${name} first`);
+  if (found.length > 1) throw new UserError(`several keys have the name ${name}: use an id from mcp-pruner keys list`);
+  const [key] = found;
+  // a key is forgotten some time after its end; its bills are not
+  if (!key && !/^key_\w+$/.test(name)) throw new UserError(`there is no key ${JSON.stringify(name)}`);
+  return key?.id ?? name;
+}
+
+interface Asked {
+  readonly subject: Subject;
+  readonly asked: { readonly of: string; readonly name: string };
+  readonly isDry: boolean;
+}
+
+/** Prints the document. The audit trail gets its hash and no name. */
+async function eraseAndProve(store: StoreHandle, { subject, asked, isDry }: Asked, io: Io): Promise<number> {
+  const id = `erasure_${randomBytes(8).toString('hex')}`;
+  const by = `cli:${io.env.USER ?? io.env.USERNAME ?? 'unknown'}`;
+  const began = new Date(io.clock.nowMs()).toISOString();
+  const erasure = await store.erasure();
+  const erased: Erased = isDry ? await erasure.preview(subject) : await erasure.erase(subject, id);
+  const ended = new Date(io.clock.nowMs()).toISOString();
+  const head = { document: 'mcp-pruner erasure', id, dry_run: isDry, subject: asked, by, began, ended };
+  const kept = keptBeside(subject);
+  const text = `${JSON.stringify({ ...head, store: await store.id(), version: io.version, ...erased, kept }, null, 2)}\n`;
+  if (!isDry) {
+    const rows = Object.values(erased.rows).reduce((sum, { before, after }) => sum + before - after, 0);
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    const payload = { id, of: asked.of, rows, complete: erased.complete, document_sha256: sha256, by };
+    const event = { tsMs: io.clock.nowMs(), kind: 'erasure', level: 'info', runId: 'server', opId: null } as const;
+    await store.addEvents([{ ...event, payload, audit: true }]);
+  }
+  io.out(text);
+  if (isDry || erased.complete) return 0;
+  io.err('mcp-pruner: traces are left: something still writes or reads them. Stop it, and run the command again\n');
+  return 1;
+}
+
+/** What is no data of the subject, or cannot be erased from here. */
+function keptBeside(subject: Subject): readonly string[] {
+  const common = [
+    'audit events, in which the name is replaced by the id of this document',
+    'totals by day, model and tool, which name nobody',
+    'hashes of recovered lines and of refused conversations, which expire',
+    'backups, logs of the server and of the database, and what clients and providers hold',
+  ];
+  if ('payer' in subject) return [...common, 'conversations whose bills the ledger no longer keeps'];
+  const settings = subject.withSettings ? [] : ['settings of the project: they protect conversations that go on'];
+  return [...common, ...settings, 'keys that open the project, and what names no project: graphs, plans and boards'];
+}

@@ -1,0 +1,312 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { groupBy } from '../../engine/group-by.ts';
+import { extensionTables } from '../../extensions/tables.ts';
+import { change, type Sql, type Steps } from '../sql/steps.ts';
+import { childrenOf, eraseEvents } from './events.ts';
+import { linkedPrunes, neededElsewhere, type Owner } from './links.ts';
+import { expireProject, type ProjectRetention } from './retention.ts';
+import type { Scrubber, Searched } from './scrub.ts';
+import {
+  eraseBills,
+  eraseConversations,
+  eraseKey,
+  eraseProjectRows,
+  eraseReplies,
+  eraseSent,
+  eraseSettings,
+  eraseWholeDecisions,
+  forgetPayer,
+  releasePrunes,
+} from './steps.ts';
+import { type Found, findTraces, type Traces } from './traces.ts';
+
+/** A project, or everybody who used a key or signed in under a name. */
+export type Subject =
+  | { readonly project: string; readonly withSettings: boolean }
+  /** Id of a key, or `user:` and the name of a signed-in user. */
+  | { readonly payer: string };
+
+export interface Erased {
+  readonly conversations: number;
+  /** Originals with their prunes and decisions, and those that stay because others brought the same text. */
+  readonly texts: number;
+  readonly texts_shared: number;
+  readonly children: number;
+  /** Rows with a trace of the subject, by table. */
+  readonly rows: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
+  /** Decisions to leave a text whole name nobody, so that all of them were dropped. */
+  readonly whole_decisions: number;
+  /** Events of the audit class, in which names were replaced by the pseudonym. */
+  readonly audit_events_renamed: number;
+  readonly searched_again: { readonly tables: number; readonly rows: number; readonly found: number };
+  readonly files: {
+    readonly did: string;
+    readonly bytes_searched: number;
+    readonly samples: number;
+    readonly found: number;
+  } | null;
+  /** Nothing was found afterwards. */
+  readonly complete: boolean;
+}
+
+/** Prunes and conversations in one transaction, so that other writers do not wait long. */
+const PRUNES_AT_ONCE = 10;
+const CONVERSATIONS_AT_ONCE = 50;
+/** Servers write events, bills and conversations about a second late. */
+const ROUNDS = 3;
+const LATE_MS = 1_500;
+
+/** What is to be erased. */
+interface Plan {
+  readonly owners: readonly Owner[];
+  readonly gone: readonly string[];
+  readonly shared: number;
+  readonly hashes: readonly string[];
+  readonly children: readonly string[];
+  readonly traces: Traces;
+  readonly before: Found;
+}
+
+/** Erases the data of a project or a person, and searches the store for traces afterwards. */
+export class Erasure {
+  readonly #sql: Sql;
+  readonly #scrubber: Scrubber;
+
+  constructor(sql: Sql, scrubber: Scrubber) {
+    this.#sql = sql;
+    this.#scrubber = scrubber;
+  }
+
+  /** What `erase` would find. Changes nothing. */
+  async preview(subject: Subject): Promise<Erased> {
+    return reportOf(await this.#plan(subject), null);
+  }
+
+  /**
+   * Erases in small transactions, so that a server can run on. An erasure that was interrupted may be repeated.
+   *
+   * @param pseudonym - replaces names in events of the audit class
+   */
+  async erase(subject: Subject, pseudonym: string): Promise<Erased> {
+    const plan = await this.#plan(subject);
+    const samples = (await this.#scrubber.search(await this.#scrubber.samples(plan.gone), false))?.found ?? null;
+    let renamed = 0;
+    let whole = 0;
+    let after = plan.before;
+    let now = plan;
+    for (let round = 1; ; round++) {
+      renamed += await this.#eraseOnce(now, subject, pseudonym);
+      whole += await this.#sumOf(() => eraseWholeDecisions());
+      after = await findTraces(this.#sql, now.traces);
+      if (after.byTable.size === 0 || round === ROUNDS) break;
+      await sleep(LATE_MS);
+      now = await this.#plan(subject, now);
+    }
+    const { did, isDone } = await this.#scrubber.scrub();
+    const files = samples && (await this.#scrubber.search(samples, true));
+    return reportOf(plan, { after, renamed, whole, did, isDone, samples: samples?.length ?? 0, files });
+  }
+
+  /** As `expireProject`. */
+  expire(retention: ProjectRetention, ttlMs: number): Promise<boolean> {
+    return expireProject(this.#sql, retention, ttlMs);
+  }
+
+  /** @returns the number of renamed audit events */
+  async #eraseOnce({ owners, gone, hashes, children, traces }: Plan, subject: Subject, name: string): Promise<number> {
+    // first what only the prunes lead to
+    await this.#eraseSent(new Set(gone));
+    await this.#write(function* () {
+      for (const { project } of owners) yield* eraseReplies(project);
+    });
+    for (const owner of owners) await this.#eraseTexts(owner);
+    const renamed = await eraseEvents(this.#sql, traces, name);
+    await this.#write(() => extensionTables.eraseChildren(children));
+    await this.#write(function* () {
+      yield* change('DELETE FROM main.child_log WHERE child_id IN LIST(?)', [children]);
+      yield* change('DELETE FROM main.served WHERE hash IN LIST(?)', [hashes]);
+    });
+    for (const { project, conversations } of owners) {
+      for (const some of parts(conversations, CONVERSATIONS_AT_ONCE))
+        await this.#write(() => eraseBills(project, some));
+    }
+    if ('project' in subject) await this.#eraseProject(subject);
+    else await this.#erasePayer(subject.payer);
+    return renamed;
+  }
+
+  /** Ends an owner's part in texts, and erases what is known of the conversations but their bills and events. */
+  async #eraseTexts(owner: Owner): Promise<void> {
+    const { project, conversations } = owner;
+    const linked = await this.#sql.read(() => linkedPrunes(owner));
+    for (const some of parts(linked, PRUNES_AT_ONCE)) await this.#write(() => releasePrunes(owner, some));
+    for (const some of parts(conversations, CONVERSATIONS_AT_ONCE))
+      await this.#write(() => eraseConversations(project, some));
+  }
+
+  /** @param before - the plan of the round before */
+  async #plan(subject: Subject, before?: Plan): Promise<Plan> {
+    const owners = await ('project' in subject
+      ? this.#ofProject(subject.project)
+      : (before?.owners ?? this.#ofPayer(subject.payer)));
+    const gone: string[] = [];
+    const ids = new Set<string>(before?.traces.ids);
+    let needed = 0;
+    for (const owner of owners) {
+      const linked = await this.#sql.read(() => linkedPrunes(owner));
+      for (const some of parts(linked, 500)) {
+        const stay = await this.#sql.read(() => neededElsewhere(owner, some));
+        needed += stay.size;
+        gone.push(...some.filter((id) => !stay.has(id)));
+      }
+      const shared = await this.#namedElsewhere(owner);
+      for (const name of owner.conversations) if (!shared.has(name)) ids.add(name);
+    }
+    const { keys, hashes } = await this.#namesOf(gone);
+    const children = await childrenOf(this.#sql, [...ids]);
+    for (const id of [...gone, ...keys, ...hashes, ...children]) ids.add(id);
+    const traces = {
+      ids,
+      within: new Set(owners.map(({ project }) => project)),
+      project: 'project' in subject ? subject.project : null,
+      payer: 'payer' in subject ? subject.payer : null,
+    };
+    return {
+      owners,
+      gone,
+      shared: needed,
+      hashes,
+      children,
+      traces,
+      before: before?.before ?? (await findTraces(this.#sql, traces)),
+    };
+  }
+
+  async #ofProject(project: string): Promise<Owner[]> {
+    const rows = await this.#sql.all<{ name: string }>(
+      'SELECT DISTINCT c.name FROM main.conversation c WHERE FIRST_LINE(c.project) = ?',
+      [project],
+    );
+    return [{ project, conversations: rows.map(({ name }) => name), whole: true }];
+  }
+
+  /** The ledger knows which conversations a key paid for, as long as it keeps their bills. */
+  async #ofPayer(payer: string): Promise<Owner[]> {
+    const rows = await this.#sql.all<{ project: string; conversation: string }>(
+      "SELECT DISTINCT project, conversation FROM main.ledger_turn WHERE key_id = ? AND key_id <> '' AND conversation <> ''",
+      [payer],
+    );
+    const byProject = groupBy(rows, ({ project }) => project);
+    return [...byProject].map(([project, own]) => ({
+      ...{ project, whole: false },
+      conversations: own.map(({ conversation }) => conversation),
+    }));
+  }
+
+  /** Conversations of another project with the same names: they began with the same words. */
+  async #namedElsewhere({ project, conversations }: Owner): Promise<ReadonlySet<string>> {
+    const rows = await this.#sql.all<{ name: string }>(
+      'SELECT c.name FROM main.conversation c WHERE c.name IN LIST(?) AND FIRST_LINE(c.project) <> ?',
+      [conversations, project],
+    );
+    return new Set(rows.map(({ name }) => name));
+  }
+
+  /** The keys of decisions, and the hashes of texts that no other prune needs. */
+  async #namesOf(pruneIds: readonly string[]) {
+    const keys: string[] = [];
+    const hashes: string[] = [];
+    const going = new Set(pruneIds);
+    for (const some of parts(pruneIds, 500)) {
+      const decisions = await this.#sql.all<{ key: string }>(
+        `SELECT d.key FROM main.decision d JOIN main.prune p ON p.id = d.prune WHERE p.prune_id IN LIST(?)`,
+        [some],
+      );
+      keys.push(...decisions.map(({ key }) => key));
+      const texts = await this.#sql.all<{ hash: string; prune_id: string }>(
+        `SELECT s.hash, o.prune_id FROM main.snapshot s JOIN main.prune o ON o.snapshot = s.id
+         WHERE s.id IN (SELECT snapshot FROM main.prune WHERE prune_id IN LIST(?))`,
+        [some],
+      );
+      const needed = new Set(texts.flatMap(({ hash, prune_id }) => (going.has(prune_id) ? [] : hash)));
+      hashes.push(...new Set(texts.flatMap(({ hash }) => (needed.has(hash) ? [] : hash))));
+    }
+    return { keys, hashes };
+  }
+
+  async #eraseSent(pruneIds: ReadonlySet<string>): Promise<void> {
+    if (pruneIds.size === 0) return;
+    for (let after: number | null = 0; after !== null; ) {
+      const from: number = after;
+      after = await this.#write(() => eraseSent(pruneIds, from));
+    }
+  }
+
+  async #eraseProject({ project, withSettings }: { readonly project: string; readonly withSettings: boolean }) {
+    await this.#repeat(() => eraseProjectRows(project));
+    if (withSettings) await this.#write(() => eraseSettings(project));
+  }
+
+  async #erasePayer(payer: string): Promise<void> {
+    await this.#repeat(() => forgetPayer(payer));
+    await this.#sql.write((nowMs) => eraseKey(payer, nowMs), { waitMs: WAIT_MS });
+  }
+
+  #write<T>(work: () => Steps<T>): Promise<T> {
+    return this.#sql.write(work, { waitMs: WAIT_MS });
+  }
+
+  /** Repeats a step until it has nothing left to do. */
+  async #repeat(work: () => Steps<boolean>): Promise<void> {
+    while (await this.#write(work));
+  }
+
+  /** As `#repeat`. @returns the number of rows */
+  async #sumOf(work: () => Steps<number>): Promise<number> {
+    let sum = 0;
+    for (let rows = 1; rows > 0; sum += rows) rows = await this.#write(work);
+    return sum;
+  }
+}
+
+const WAIT_MS = 10_000;
+
+/** What an erasure did, besides its plan. */
+interface Done {
+  readonly after: Found;
+  readonly renamed: number;
+  readonly whole: number;
+  readonly did: string;
+  readonly isDone: boolean;
+  readonly samples: number;
+  readonly files: Searched | null;
+}
+
+function reportOf(plan: Plan, done: Done | null): Erased {
+  const { owners, gone, shared, children, before } = plan;
+  const rows = [...before.byTable].map(([table, count]) => {
+    return [table, { before: count, after: done === null ? count : (done.after.byTable.get(table) ?? 0) }] as const;
+  });
+  const left = done?.after ?? before;
+  const late = [...left.byTable].flatMap(([table, count]) =>
+    before.byTable.has(table) ? [] : [[table, { before: 0, after: count }] as const],
+  );
+  const found = [...left.byTable.values()].reduce((sum, count) => sum + count, 0);
+  const inFiles = done?.files?.found.length ?? 0;
+  return {
+    conversations: owners.reduce((sum, { conversations }) => sum + conversations.length, 0),
+    texts: gone.length,
+    texts_shared: shared,
+    children: children.length,
+    rows: Object.fromEntries([...rows, ...late]),
+    whole_decisions: done?.whole ?? 0,
+    audit_events_renamed: done?.renamed ?? 0,
+    searched_again: { tables: left.tables, rows: left.rows, found },
+    files: done && { did: done.did, bytes_searched: done.files?.bytes ?? 0, samples: done.samples, found: inFiles },
+    complete: done?.isDone === true && found === 0 && inFiles === 0,
+  };
+}
+
+function parts<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}

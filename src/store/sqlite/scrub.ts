@@ -1,0 +1,89 @@
+import { open } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Scrubber, Searched } from '../erase/scrub.ts';
+import type { Access } from './access.ts';
+
+/** Most texts of which a sample is looked for. */
+const MAX_TEXTS = 200;
+/** Within a page in most cases; a sample that is not found before the erasure is left out. */
+const SAMPLE_BYTES = 64;
+const CHUNK_BYTES = 4_194_304;
+/** How long readers of other processes may delay the truncation of the write-ahead log. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * The files of a SQLite store. Deleted rows are overwritten (`secure_delete`); earlier versions of their pages stay in the
+ * write-ahead log until it is copied and truncated.
+ */
+export function fileScrubber(access: Access, path: string): Scrubber {
+  return {
+    async samples(pruneIds) {
+      const rows = await access.all<{ prune_id: string; data: Buffer }>(
+        `SELECT p.prune_id, c.data FROM prune p JOIN snapshot s ON s.id = p.snapshot JOIN content c ON c.id = s.content
+         WHERE p.prune_id IN LIST(?) LIMIT ${MAX_TEXTS}`,
+        [pruneIds],
+      );
+      return rows.flatMap(({ prune_id, data }) => {
+        const middle = data.length >> 1;
+        const ofText = data.length < 2 * SAMPLE_BYTES ? [] : [data.subarray(middle, middle + SAMPLE_BYTES)];
+        return [Buffer.from(prune_id), ...ofText];
+      });
+    },
+    async search(samples, isErased) {
+      const { bytes, found } = await searchFiles([path, `${path}-wal`], samples);
+      const strange: Buffer[] = [];
+      for (const sample of found) if (!isErased || !(await isStored(access, sample))) strange.push(sample);
+      return { bytes, found: strange };
+    },
+    async scrub() {
+      const endMs = performance.now() + PATIENCE_MS;
+      let isDone = await access.maintain((connection) => connection.checkpoint());
+      while (!isDone && performance.now() < endMs) {
+        await sleep(50);
+        isDone = await access.maintain((connection) => connection.checkpoint());
+      }
+      const did = isDone
+        ? 'deleted rows were overwritten, and the write-ahead log was truncated'
+        : 'the write-ahead log could not be truncated, because another process reads it';
+      return { did, isDone };
+    },
+  };
+}
+
+/** Whether another text contains the same bytes. */
+async function isStored(access: Access, sample: Buffer): Promise<boolean> {
+  const rows = await access.all('SELECT 1 FROM content WHERE instr(data, ?) > 0 LIMIT 1', [sample]);
+  return rows.length > 0;
+}
+
+async function searchFiles(paths: readonly string[], samples: readonly Buffer[]): Promise<Searched> {
+  const open = new Set(samples);
+  let bytes = 0;
+  for (const path of paths) {
+    for await (const chunk of chunksOf(path)) {
+      bytes += chunk.fresh;
+      for (const sample of open) if (chunk.bytes.includes(sample)) open.delete(sample);
+    }
+  }
+  return { bytes, found: samples.filter((sample) => !open.has(sample)) };
+}
+
+/** A file in pieces that overlap, so that no sample falls between two. */
+async function* chunksOf(path: string) {
+  const file = await open(path).catch(() => null); // a store without a log has no such file
+  if (file === null) return;
+  try {
+    const buffer = Buffer.alloc(CHUNK_BYTES);
+    for (let at = 0, kept = 0; ; ) {
+      const { bytesRead } = await file.read(buffer, kept, CHUNK_BYTES - kept, at);
+      if (bytesRead === 0) return;
+      yield { bytes: buffer.subarray(0, kept + bytesRead), fresh: bytesRead };
+      at += bytesRead;
+      const end = kept + bytesRead;
+      kept = Math.min(end, SAMPLE_BYTES);
+      buffer.copyWithin(0, end - kept, end);
+    }
+  } finally {
+    await file.close();
+  }
+}
