@@ -30,6 +30,7 @@ import { Upkeep } from '../store/upkeep.ts';
 import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import type { Base, Context } from './context.ts';
 import { decideOnceOf, findSettingsOf, globs } from './pipeline.ts';
+import { RetentionByProject } from './project-retention.ts';
 
 /** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
 export interface Services extends Context {
@@ -96,10 +97,6 @@ export function openServices(
     ...counters,
     onRated: (turn, rate, { tokens, dollars }) => toolWatch?.billed({ ...turn, rate, saved: { tokens, usd: dollars } }),
   });
-  const kept = {
-    sweep: async () => (await store.sweep()) || (await store.recall.index()),
-    pressed: () => store.pressed(),
-  };
   const projectBook = new ProjectBook({
     settings,
     store: store.projectSettings,
@@ -107,6 +104,11 @@ export function openServices(
       context.log.warn({ project }, 'the settings of a project are not understood: a newer program wrote them'),
     onFailure: failures.of('projects'),
   });
+  const retention = new RetentionByProject(context, projectBook);
+  const kept = {
+    sweep: async () => (await store.sweep()) || (await store.recall.index()) || (await retention.step()),
+    pressed: () => store.pressed(),
+  };
   const upkeep = new Upkeep(kept, failures.of('upkeep'));
   return {
     ...context,

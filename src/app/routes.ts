@@ -167,11 +167,15 @@ async function openBudgets(services: Services, opened: readonly OpenExtension[])
       const payload = { of, name, budget, spent: Math.round(dollars * 100) / 100 };
       log.warn(payload, 'a budget of dollars is nearly used up');
       const about = { tsMs: clock.nowMs(), level: 'warn', runId: BUDGETS_RUN, opId: null, audit: true } as const;
-      events.add([{ ...about, kind: 'budget_warned', payload }]);
+      const project = of === 'project' ? name : undefined;
+      events.add([{ ...about, kind: 'budget_warned', payload, project }]);
     },
     onFailure: failures.of('ledger'),
   });
   await budgets.start();
+  const look = (): void => void budgets.look();
+  projectBook.onChanged(look);
+  for (const one of opened) one.onBudgets?.(look);
   return budgets;
 }
 

@@ -258,15 +258,14 @@ async function handlerOptions(
 }
 
 function toolShelfOf(
-  { settings, store, clock, failures }: Services,
+  { settings, store, clock, failures, projectBook }: Services,
   reporter: Reporter,
   owners: Ownership | undefined,
 ): ToolShelf {
-  const shortens = { off: 'none', measure: 'none', on: 'keys', always: 'all' } as const;
   return new ToolShelf({
     store,
     clock,
-    shortens: shortens[settings.toolShelf],
+    shortens: (project) => projectBook.shelfOf(project),
     evidence: () => reporter.toolsNoted(),
     never: globs(settings.toolShelfNever),
     ttlMs: settings.pruneIdTtlS * 1000,

@@ -18,6 +18,10 @@ const FIELDS = {
   'never-prune-paths': 'neverPrunePaths',
   language: 'language',
   'dollars-per-month': 'dollarsPerMonth',
+  shelf: 'shelf',
+  'text-days': 'textDays',
+  'ledger-days': 'ledgerDays',
+  'audit-days': 'auditDays',
 } as const satisfies Readonly<Record<string, keyof ProjectSettings>>;
 
 /** `mcp-pruner projects`: settings that projects have of their own. */
@@ -39,6 +43,10 @@ export const projects: Command = {
     'never-prune-paths': { type: 'string', value: '<globs>', doc: 'set: files that pass whole, with commas between' },
     language: { type: 'string', value: '<language>', doc: 'set: of the reasons in markers, fr or en' },
     'dollars-per-month': { type: 'string', value: '<number>', doc: 'set: budget per month (UTC); 429 beyond it' },
+    shelf: { type: 'string', value: '<on|off>', doc: 'set: shorten tools that nobody calls in new conversations' },
+    'text-days': { type: 'string', value: '<days>', doc: 'set: erase texts and conversations unused for so long' },
+    'ledger-days': { type: 'string', value: '<days>', doc: 'set: erase bills of requests after so long (31 or more)' },
+    'audit-days': { type: 'string', value: '<days>', doc: 'set: erase events after so long, the audit trail included' },
     json: { type: 'boolean', doc: 'list, history: as JSON, one row a line' },
   },
   arguments: { least: 1, most: 2 },
@@ -92,11 +100,17 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
   neverPrunePaths: 'allowed are up to 200 globs with commas between',
   language: 'allowed is fr or en',
   dollarsPerMonth: 'allowed is a number above 0',
+  shelf: 'allowed is on or off',
+  textDays: 'allowed are whole days from 1 to 3650',
+  ledgerDays: 'allowed are whole days from 31 to 3650',
+  auditDays: 'allowed are whole days from 1 to 3650',
 };
 
+const NUMBERS: ReadonlySet<string> = new Set(['holdout', 'dollarsPerMonth', 'textDays', 'ledgerDays', 'auditDays']);
+
 function readValue(field: keyof ProjectSettings, text: string): unknown {
-  if (field === 'holdout' || field === 'dollarsPerMonth') return text === '' ? text : Number(text);
-  if (field === 'mode' || field === 'language') return text;
+  if (NUMBERS.has(field)) return text === '' ? text : Number(text);
+  if (field === 'mode' || field === 'language' || field === 'shelf') return text;
   return text.split(',').flatMap((glob) => (glob.trim() === '' ? [] : [glob.trim()]));
 }
 
@@ -119,7 +133,7 @@ async function set(call: Call, io: Io, project: string, changes: ReadonlyMap<str
     await store.projectSettings.set({ project, atMs, author, settings: text });
     const event = { tsMs: atMs, kind: 'project_settings_changed', level: 'info', runId: 'server', opId: null } as const;
     await store.addEvents([
-      { ...event, payload: { project, by: author, changed: [...changes.keys()].join(', ') }, audit: true },
+      { ...event, payload: { project, by: author, changed: [...changes.keys()].join(', ') }, project, audit: true },
     ]);
     io.out(`${project}: ${text}\n`);
     return 0;

@@ -1,5 +1,5 @@
 import type { Budget } from '../core/ports/budgets.ts';
-import type { ProjectSettings, ProjectSettingsStore } from '../core/ports/project-settings.ts';
+import type { ProjectRetention, ProjectSettings, ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { FailureReporter } from '../failures.ts';
 import { projectSettingsIn } from './project-settings.ts';
 import type { Settings } from './settings.ts';
@@ -7,6 +7,10 @@ import type { Settings } from './settings.ts';
 /** Poll interval for changes, so that they hold within a second on every proxy. */
 const LOOK_MS = 400;
 const NOTHING: ProjectSettings = {};
+
+/** Of each value of the setting, whose tools are shortened. */
+const SHORTENS = { off: 'none', measure: 'none', on: 'keys', always: 'all' } as const;
+type ShelfFor = (typeof SHORTENS)[keyof typeof SHORTENS];
 
 /** How requests of a project are treated. */
 export interface Treated {
@@ -17,7 +21,7 @@ export interface Treated {
 export interface ProjectBookOptions {
   /** The settings of the server. */
   readonly settings: Settings;
-  readonly store: Pick<ProjectSettingsStore, 'newest' | 'current'>;
+  readonly store: Pick<ProjectSettingsStore, 'version' | 'current'>;
   /** Called for a project whose settings a newer program wrote. */
   readonly onUnreadable: (project: string) => void;
   readonly onFailure: FailureReporter;
@@ -33,10 +37,11 @@ export class ProjectBook {
   readonly #options: ProjectBookOptions;
   #own = new Map<string, ProjectSettings>();
   #merged = new Map<string, Settings>();
-  #newest = 0;
+  #version = 0;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
   #failing = false;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: ProjectBookOptions) {
     this.#options = options;
@@ -50,6 +55,11 @@ export class ProjectBook {
 
   close(): void {
     clearInterval(this.#timer);
+  }
+
+  /** Calls back after each change. */
+  onChanged(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** What a project sets for itself. */
@@ -93,6 +103,20 @@ export class ProjectBook {
     );
   }
 
+  /** Whose new conversations get shortened tools; a project does not decide about subscription logins. */
+  shelfOf(project: string): ShelfFor {
+    const { toolShelf } = this.#options.settings;
+    const { shelf = toolShelf } = this.of(project);
+    return SHORTENS[shelf === 'on' && toolShelf === 'always' ? 'always' : shelf];
+  }
+
+  /** What projects keep for a shorter time than the server. */
+  retentions(): ProjectRetention[] {
+    return [...this.#own].flatMap(([project, { textDays, ledgerDays, auditDays }]) =>
+      (textDays ?? ledgerDays ?? auditDays) === undefined ? [] : [{ project, textDays, ledgerDays, auditDays }],
+    );
+  }
+
   /** Reads the settings if they changed. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
@@ -104,9 +128,9 @@ export class ProjectBook {
   async #look(): Promise<void> {
     const { store, onUnreadable, onFailure } = this.#options;
     try {
-      const newest = await store.newest();
+      const version = await store.version();
       this.#failing = false;
-      if (newest === this.#newest) return;
+      if (version === this.#version) return;
       const rows = await store.current();
       const read = rows.map(({ project, settings }) => [project, projectSettingsIn(settings)] as const);
       for (const [project, own] of read) if (own === null) onUnreadable(project);
@@ -114,7 +138,8 @@ export class ProjectBook {
         read.flatMap(([project, own]) => (own && Object.keys(own).length > 0 ? [[project, own]] : [])),
       );
       this.#merged = new Map();
-      this.#newest = newest;
+      this.#version = version;
+      for (const listener of this.#listeners) listener();
     } catch (cause) {
       if (!this.#failing) onFailure('project_settings_not_read', cause);
       this.#failing = true;

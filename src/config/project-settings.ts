@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ProjectSettings } from '../core/ports/project-settings.ts';
 
+const days = z.int().min(1).max(3_650);
 const globs = z.array(z.string().trim().min(1).max(500)).max(200);
 
 /** The settings that a project may have of its own. Shared by the command line and by readers of the store. */
@@ -11,6 +12,11 @@ export const projectSettings = z.strictObject({
   neverPrunePaths: globs.optional(),
   language: z.enum(['fr', 'en']).optional(),
   dollarsPerMonth: z.number().positive().optional(),
+  shelf: z.enum(['on', 'off']).optional(),
+  textDays: days.optional(),
+  // the budget of a month counts what its requests were billed
+  ledgerDays: days.min(31).optional(),
+  auditDays: days.optional(),
 });
 
 /** The settings of a row; `null` for one that this program does not understand. */

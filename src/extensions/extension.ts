@@ -88,6 +88,8 @@ export interface OpenExtension {
   readonly owners?: Ownership;
   /** Budgets that hold now, beside those of projects. */
   readonly budgets?: () => readonly Budget[];
+  /** Calls back when they may have changed. */
+  readonly onBudgets?: (listener: () => void) => void;
   /** Records a request that exceeded one of its budgets. */
   readonly onOverBudget?: (code: 'key_dollars_used_up' | 'project_dollars_used_up', keyId: string | null) => void;
   /** Ends what it started, while requests can still be sent to models. */

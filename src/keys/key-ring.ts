@@ -41,6 +41,7 @@ export class KeyRing {
   #used = new Map<string, number>();
   #touchedAt = performance.now();
   readonly #listeners = new Set<() => void>();
+  readonly #changeListeners = new Set<() => void>();
 
   constructor(options: KeyRingOptions) {
     this.#options = options;
@@ -69,6 +70,11 @@ export class KeyRing {
   /** Calls back after each poll, at least twice a second: a key may have expired. */
   onLooked(listener: () => void): void {
     this.#listeners.add(listener);
+  }
+
+  /** Calls back after keys were read because they changed. */
+  onChanged(listener: () => void): void {
+    this.#changeListeners.add(listener);
   }
 
   /** Number of keys, or `null` while they cannot be read. */
@@ -141,6 +147,7 @@ export class KeyRing {
       this.#byHash = new Map(all.map((key) => [key.hash, key]));
       this.#byId = new Map(all.map((key) => [key.id, key]));
       this.#generation = generation;
+      for (const listener of this.#changeListeners) listener();
     } catch (cause) {
       this.#lookedAt = performance.now();
       if (!this.#failing) this.#options.onFailure('keys_not_read', cause);

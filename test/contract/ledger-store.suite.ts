@@ -49,13 +49,13 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
   describe(`the ledger of ${name}`, () => {
     it('keeps the settings of projects as numbered rows, the newest of which holds', async () => {
       const { projectSettings: store } = await open();
-      expect([await store.newest(), await store.current()]).toEqual([0, []]);
+      expect([await store.version(), await store.current()]).toEqual([0, []]);
       const row = (project: string, settings: string, atMs: number) => ({ project, settings, atMs, author: 'cli:é' });
       await store.set(row('web', '{"mode":"off"}', 1.5));
       await store.set(row('it\'s "é"', '{}', 2));
-      const first = await store.newest();
+      const first = await store.version();
       await store.set(row('web', '{"mode":"shadow"}', 3));
-      expect(await store.newest()).toBeGreaterThan(first);
+      expect(await store.version()).toBeGreaterThan(first);
       expect((await store.current()).map(({ project, settings }) => [project, settings])).toEqual([
         ['it\'s "é"', '{}'],
         ['web', '{"mode":"shadow"}'],

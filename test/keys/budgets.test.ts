@@ -8,6 +8,7 @@ import { json } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { hasPostgres } from '../helpers/postgres.ts';
 import { manualClock, openStore } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 import { keys, Member, onFile, onPostgres, startTeam } from './team.ts';
 
@@ -52,6 +53,25 @@ describe.each([
     expect((await new Member(first, key).send('/v1/models')).status).toBe(200);
     await keys(place, 'set', 'tom', '--dollars-per-month', '1000000');
     await until(async () => (await ask(second)).status === 200);
+    const settings = async (...args: string[]) => {
+      const at = { env: place, clock: { nowMs: () => Date.now() } };
+      expect((await run(['projects', 'set', 'web', ...args], at)).code).toBe(0);
+    };
+    await settings('--dollars-per-month', '1');
+    for (const stage of [first, second]) {
+      const over = await until(async () => {
+        const answer = await ask(stage, free);
+        return answer.status === 429 && answer;
+      });
+      expect(JSON.parse(over.body.toString())).toMatchObject({ error: { code: 'project_dollars_used_up' } });
+    }
+    await settings('--dollars-per-month', 'none', '--mode', 'off');
+    await pause(1_000); // in force on both by then
+    for (const [seed, stage] of [first, second].entries()) {
+      const log = chatBody(oneResult(serverLog(400, seed)));
+      expect((await new Member(stage, free).send('/v1/chat/completions', log, PROVIDER)).status).toBe(200);
+      expect(stage.upstream.requests.at(-1)?.body.equals(log)).toBe(true);
+    }
     const { out } = await run(['report', '--by', 'key', '--json', '--project', 'web'], {
       env: place,
       clock: { nowMs: () => Date.now() },

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { run } from '../cli/fake-io.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { until } from '../helpers/until.ts';
 
 const DAY_MS = 86_400_000;
 const LONG = `Finds fish. ${'It looks into every lake and every river of the country. '.repeat(30)}`;
@@ -48,6 +49,33 @@ it('says in tools and report what descriptions of unused tools cost, by conversa
   const { tokens, usd } = tool_shelf.would_save;
   expect(tokens).toBeGreaterThan(2 * 200); // the sixth conversation has two requests
   expect(usd / tokens).toBeCloseTo(1.25e-6);
+
+  // a project has its own say about conversations that begin
+  const again = await startProxy(upstream, { clock, env: given.env });
+  const sent = async (words: string, more: readonly object[] = [], project = 'default'): Promise<string> => {
+    const body = { model: 'gpt-5', tools: TOOLS, messages: [{ role: 'user', content: words }, ...more] };
+    const headers = { 'user-agent': 'agent/1', authorization: 'Bearer sk-1', 'x-mcp-pruner-project': project };
+    await (await again.chat(JSON.stringify(body), headers)).text();
+    return JSON.stringify(JSON.parse(upstream.requests.at(-1)?.body.toString() ?? '').tools);
+  };
+  let words = 6;
+  const whole = JSON.stringify(TOOLS);
+  expect(await sent(String(++words))).toBe(whole);
+  expect((await run(['projects', 'set', 'default', '--shelf', 'on'], given)).code).toBe(0);
+  const short = await until(async () => {
+    const tools = await sent(String(++words));
+    return tools !== whole && tools;
+  });
+  expect(await sent('of another project', [], 'web')).toBe(whole);
+  expect((await run(['projects', 'set', 'default', '--shelf', 'off'], given)).code).toBe(0);
+  const goesOn = [
+    { role: 'assistant', content: 'Done.' },
+    { role: 'user', content: 'Go on.' },
+  ];
+  const known = String(words);
+  await until(async () => (await sent(String(++words))) === whole);
+  expect(await sent(known, goesOn)).toBe(short);
+  await again.stop();
 });
 
 it('notes nothing with off', async () => {

@@ -4,6 +4,8 @@ import type { StoreHandle, StoreOptions } from '../../src/store/handle.ts';
 import { openPostgresStore } from '../../src/store/postgres.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
+import { aBatch, aSegment } from '../contract/segments.suite.ts';
+import { aPrune, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
 import { manualClock } from '../helpers/rewriter.ts';
@@ -129,6 +131,39 @@ describe.each(stores.filter(([, , isHere]) => isHere))('what %s keeps', (place, 
       expect(found.states.map(({ name }) => name)).toEqual(['young']);
       return { ...settled, states: [] };
     });
+  });
+
+  it('keeps texts, bills and events of a project as long as the project wants, and those that another one needs', async () => {
+    const ttlMs = 30 * DAY;
+    const { store, clock } = await open({ ttlMs });
+    const erasure = await store.erasure();
+    const expire = async (of: object) => {
+      while (await erasure.expire({ project: 'web', ...of }, ttlMs));
+    };
+    const keep = async (conversation: string, names: readonly string[], project = 'web') => {
+      const decisions = names.map((name) => aPrune(name, `text of ${name}`));
+      await store.commit({ decisions, touch: [], conversation }, 1_000);
+      const segments = names.map((name) => aSegment(`${conversation} ${name}`, { pruneIds: [pruneIdOf(name)] }));
+      await store.segments.note([aBatch(segments, { project, conversationId: conversation, atMs: clock.now })]);
+    };
+    await keep('old', ['a', 'b', 'shared']);
+    await store.ledger.add([aTurn('old', { project: 'web', atMs: clock.now }), aTurn('api', { atMs: clock.now })], []);
+    await store.addEvents([{ ...audit('erased', {}), project: 'web' }, audit('key_created', {})]);
+    clock.now += 8 * DAY;
+    await keep('other', ['shared'], 'api');
+    await keep('young', ['b', 'c']);
+    const ids = ['a', 'b', 'c', 'shared'].map(pruneIdOf);
+    await expire({ textDays: 9 });
+    expect(await store.knownPruneIds(ids)).toEqual(new Set(ids));
+    await expire({ textDays: 7 });
+    expect(await store.knownPruneIds(ids)).toEqual(new Set(['b', 'c', 'shared'].map(pruneIdOf)));
+    expect((await store.segments.conversations('web')).map(({ name }) => name)).toEqual(['young']);
+    expect(await store.segments.conversations('api')).toHaveLength(1);
+    clock.now += 30 * DAY;
+    await expire({ ledgerDays: 31, auditDays: 31 });
+    const turns = await store.ledger.turns({ conversationId: 'c1', limit: 9 });
+    expect(turns.map(({ requestId }) => requestId)).toEqual(['api']);
+    expect((await store.events({ fromSeq: 0, limit: 9 })).map(({ kind }) => kind)).toEqual(['key_created']);
   });
 
   it('keeps a text under a name and gives the one before back', async () => {

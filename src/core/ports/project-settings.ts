@@ -11,6 +11,23 @@ export interface ProjectSettings {
   readonly language?: 'fr' | 'en' | undefined;
   /** Budget of a month (UTC). */
   readonly dollarsPerMonth?: number | undefined;
+  /** Whether new conversations get shortened tools; subscription logins only if the server shortens theirs too. */
+  readonly shelf?: 'on' | 'off' | undefined;
+  /** As `ProjectRetention`. */
+  readonly textDays?: number | undefined;
+  readonly ledgerDays?: number | undefined;
+  readonly auditDays?: number | undefined;
+}
+
+/** How long data of a project is kept, in days; absent: as long as the server keeps it. */
+export interface ProjectRetention {
+  readonly project: string;
+  /** Texts, prunes and conversations after their last use. */
+  readonly textDays?: number | undefined;
+  /** Bills of requests, and daily figures of keys. */
+  readonly ledgerDays?: number | undefined;
+  /** Events, those of the audit class included. */
+  readonly auditDays?: number | undefined;
 }
 
 /** One change of a project's settings: a numbered fact that is only followed by another. */
@@ -27,8 +44,8 @@ export interface ProjectSettingsRow {
 
 /** Where settings of projects live. Every method may reject with `StoreUnavailable`. */
 export interface ProjectSettingsStore {
-  /** The number of the newest change, 0 without one. Cheap. */
-  newest(): Promise<number>;
+  /** A number that differs after every change; 0 without a row. Cheap. */
+  version(): Promise<number>;
   /** The settings that hold: the newest row of each project. */
   current(): Promise<readonly ProjectSettingsRow[]>;
   /** Changes of a project, the newest first, at most `limit`. */

@@ -9,7 +9,7 @@ import type { Clock, Store } from '../ports.ts';
 import { keptText } from '../recall/kept.ts';
 import { bindsHistory } from '../request/policy.ts';
 import type { BodyEdit } from '../request/prefix-memo.ts';
-import type { DirectedRequest, ReadRequest, Sender } from '../request/request.ts';
+import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import { editLiteral } from '../request/splice.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { type Declaration, declarationHash, declarationsOf, declaredTools } from './declarations.ts';
@@ -17,8 +17,8 @@ import { shorten, tailOf } from './shorten.ts';
 
 export interface ToolShelfOptions {
   readonly store: Pick<Store, 'commit'> & { readonly shelf: Pick<ShelfStore, 'shelved' | 'begin' | 'cutsOf'> };
-  /** Whose new conversations get shortened tools; subscription logins only with `all`. */
-  readonly shortens: 'none' | 'keys' | 'all';
+  /** Whose new conversations in a project get shortened tools; subscription logins only with `all`. */
+  readonly shortens: (project: string) => 'none' | 'keys' | 'all';
   /** Tools that are left whole by name. */
   readonly never: (name: string) => boolean;
   /** How long originals live, in milliseconds. */
@@ -110,7 +110,7 @@ export class ToolShelf {
     if (read.conversationId === '' || policy.dryRun) return null;
     try {
       if (!read.begins) return shelvedOf(await this.#again(request, this.#held.get(keyOf(request))?.cuts ?? []));
-      const mayShorten = policy.newTexts === 'prune' && this.#shortensFor(request.sender);
+      const mayShorten = policy.newTexts === 'prune' && this.#shortensFor(request);
       if (mayShorten) return shelvedOf(await this.#begin(request));
       return dialect.binding === 'must' ? shelvedOf(await this.#known(request)) : null;
     } catch (cause) {
@@ -235,8 +235,8 @@ export class ToolShelf {
       .catch((cause: unknown) => onFailure('tools_not_noted', cause));
   }
 
-  #shortensFor(sender: Sender | undefined): boolean {
-    const { shortens } = this.#options;
+  #shortensFor({ sender, scope }: Pick<DirectedRequest, 'sender' | 'scope'>): boolean {
+    const shortens = this.#options.shortens(scope.project);
     return sender !== undefined && (shortens === 'all' || (shortens === 'keys' && !sender.isSubscription));
   }
 }

@@ -14,8 +14,8 @@ export class NarrowedProjectSettings implements ProjectSettingsStore {
   /** Operators set them. */
   set = unsupported;
 
-  newest(): Promise<number> {
-    return this.#unscoped.newest();
+  version(): Promise<number> {
+    return this.#unscoped.version();
   }
 
   async current(): Promise<readonly ProjectSettingsRow[]> {

@@ -43,6 +43,7 @@ export async function openKeys({ settings, store, events, clock, log, failures }
     },
     views: async (open) => (await import('./views.ts')).viewsByKey({ gate, owners, projects }, open),
     budgets: () => ring.budgets(),
+    onBudgets: (listener) => ring.onChanged(listener),
     onOverBudget: (code, keyId) => gate.refused(code, keyId),
     async close() {
       clearTimeout(adopting);

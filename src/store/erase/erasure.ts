@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProjectRetention } from '../../core/ports/project-settings.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { extensionTables } from '../../extensions/tables.ts';
 import { change, type Sql, type Steps } from '../sql/steps.ts';
 import { childrenOf, eraseEvents } from './events.ts';
 import { linkedPrunes, neededElsewhere, type Owner } from './links.ts';
-import { expireProject, type ProjectRetention } from './retention.ts';
+import { expireProject } from './retention.ts';
 import type { Scrubber, Searched } from './scrub.ts';
 import {
   eraseBills,

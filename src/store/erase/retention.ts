@@ -1,17 +1,7 @@
+import type { ProjectRetention } from '../../core/ports/project-settings.ts';
 import { all, change, type Sql, type Steps } from '../sql/steps.ts';
 import { linkedPrunes } from './links.ts';
 import { eraseConversations, eraseReplies, eraseSent, eraseWholeDecisions, releasePrunes } from './steps.ts';
-
-/** How long data of a project is kept, in days; absent: as long as the server keeps it. */
-export interface ProjectRetention {
-  readonly project: string;
-  /** Texts, prunes and conversations after their last use. */
-  readonly textDays?: number | undefined;
-  /** Bills of requests, and daily figures of keys. */
-  readonly ledgerDays?: number | undefined;
-  /** Events, those of the audit class included. */
-  readonly auditDays?: number | undefined;
-}
 
 const DAY_MS = 86_400_000;
 const CONVERSATIONS = 20;

@@ -2,6 +2,8 @@ import type { ProjectSettingsRow, ProjectSettingsStore } from '../../core/ports/
 import { bounded } from '../sql/rows.ts';
 import { change, type Sql } from '../sql/steps.ts';
 
+/** More than there will be, so that a version is still an exact number. */
+const MAX_ROWS = 1_000_000;
 const ROW = 'id AS number, project, at_ms AS "atMs", author, settings';
 
 /** `ProjectSettingsStore` on the tables of either database. */
@@ -12,11 +14,12 @@ export class StoredProjectSettings implements ProjectSettingsStore {
     this.#sql = sql;
   }
 
-  async newest(): Promise<number> {
-    const [row] = await this.#sql.all<{ newest: number }>(
-      'SELECT coalesce(max(id), 0) AS newest FROM main.project_setting',
+  /** The newest row; and how many there are, because a project's rows may be erased. */
+  async version(): Promise<number> {
+    const [row] = await this.#sql.all<{ newest: number; rows: number }>(
+      'SELECT coalesce(max(id), 0) AS newest, count(*) AS rows FROM main.project_setting',
     );
-    return row?.newest ?? 0;
+    return Number(row?.newest ?? 0) * MAX_ROWS + Number(row?.rows ?? 0);
   }
 
   current(): Promise<readonly ProjectSettingsRow[]> {
