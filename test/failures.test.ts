@@ -20,8 +20,8 @@ describe('a failure that the product goes on without', () => {
     const boom = (): never => {
       throw new Error('log');
     };
-    const tell = new Failures({ debug: boom, error: boom, warn: boom } as never).of('pruning');
-    expect(() => tell('internal_error', new Error('first'))).not.toThrow();
+    const report = new Failures({ debug: boom, error: boom, warn: boom } as never).of('pruning');
+    expect(() => report('internal_error', new Error('first'))).not.toThrow();
   });
 
   it('is let go of nowhere without a word why', () => {

@@ -4,13 +4,13 @@ import { WriteBehind, writeInParts } from '../src/write-behind.ts';
 
 it('writes many rows in parts and in order, and whatever waits has its turn in between', async () => {
   const rows = Array.from({ length: 450 }, (_, i) => i);
-  const told: (number | string)[] = [];
+  const reported: (number | string)[] = [];
   await writeInParts(rows, async (some) => {
-    told.push(some.length);
-    setImmediate(() => told.push('a turn'));
-    expect(some[0]).toBe(rows[told.filter(Number.isInteger).length * 200 - 200]);
+    reported.push(some.length);
+    setImmediate(() => reported.push('a turn'));
+    expect(some[0]).toBe(rows[reported.filter(Number.isInteger).length * 200 - 200]);
   });
-  expect(told).toEqual([200, 'a turn', 200, 'a turn', 50]);
+  expect(reported).toEqual([200, 'a turn', 200, 'a turn', 50]);
 });
 
 it('writes nothing behind a part that could not be written', async () => {
@@ -25,9 +25,9 @@ it('writes nothing behind a part that could not be written', async () => {
 
 it('writes with the next turn once a transaction is full, else when its time has come', async () => {
   const waiting: number[] = [];
-  const told: number[] = [];
+  const reported: number[] = [];
   const behind = new WriteBehind(async () => {
-    told.push(waiting.splice(0).length);
+    reported.push(waiting.splice(0).length);
   }, 60_000);
   const add = (row: number): void => {
     waiting.push(row);
@@ -35,10 +35,10 @@ it('writes with the next turn once a transaction is full, else when its time has
   };
   for (let row = 0; row < 199; row++) add(row);
   await nextTurn();
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   for (let row = 199; row < 250; row++) add(row);
   await nextTurn();
-  expect(told).toEqual([250]);
+  expect(reported).toEqual([250]);
   await behind.flush();
 });
 

@@ -66,7 +66,7 @@ function sumsOf(messages: readonly Message[]): number[] {
 const LEAST_CHARS = 600;
 
 /** A step brings so many characters of results and words at least to show how many make a token. */
-const TELLING_CHARS = 1_000;
+const SIGNIFICANT_CHARS = 1_000;
 /** No tokeniser puts fewer or more characters into a token over a whole step: such steps bring images, or lose history. */
 const FEWEST = 1.4;
 const MOST = 7;
@@ -81,7 +81,7 @@ export function charsPerToken({ messages, usage = [] }: Recording, fallback: num
     if (before === undefined) continue;
     const brought = (sums[one.at] ?? 0) - (sums[before.at + 1] ?? 0);
     const grown = inputOf(one) - inputOf(before) - before.output;
-    if (brought < TELLING_CHARS || grown <= 0 || brought / grown < FEWEST || brought / grown > MOST) continue;
+    if (brought < SIGNIFICANT_CHARS || grown <= 0 || brought / grown < FEWEST || brought / grown > MOST) continue;
     chars += brought;
     tokens += grown;
   }

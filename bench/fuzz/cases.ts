@@ -189,15 +189,15 @@ export function makeCase(seed: number, only?: Case['kind']): Case {
 
 function textCase(random: Random): TextCase {
   const sourceType = random.pick(SOURCES);
-  const told = sourceType !== ''; // by `prune_text`, whose callers say nothing else
+  const isStated = sourceType !== ''; // by `prune_text`, whose callers say nothing else
   return {
     kind: 'text',
     text: makeText(random, random.once(40) ? 700 : 100),
     goal: random.pick(GOALS),
     sourceType,
-    origin: told ? 'unknown' : random.pick(['read', 'command', 'search', 'listing', 'unknown']),
-    path: told ? '' : random.pick(PATHS),
-    command: told ? '' : random.pick(COMMANDS),
+    origin: isStated ? 'unknown' : random.pick(['read', 'command', 'search', 'listing', 'unknown']),
+    path: isStated ? '' : random.pick(PATHS),
+    command: isStated ? '' : random.pick(COMMANDS),
     frameHead: random.once(4) ? random.below(9) : 0,
     frameTail: random.once(4) ? random.below(9) : 0,
     maxPruneRatio: random.once(4) ? random.below(1001) / 1000 : random.pick(RATIOS),

@@ -66,7 +66,7 @@ function checkKept(
   { frameHead, frameTail, sourceType }: TextCase,
   lines: readonly string[],
   cuts: readonly { readonly startLine: number; readonly endLine: number }[],
-  told: string,
+  stated: string,
 ): void {
   const gone = new Set<number>();
   for (const { startLine, endLine } of cuts) for (let line = startLine; line <= endLine; line++) gone.add(line);
@@ -85,7 +85,7 @@ function checkKept(
         ? 'frame of the client'
         : sourceType === 'logs' && ALARM.test(raw)
           ? 'error lines of logs'
-          : sourceType === 'docs' && told === 'docs' && !fenced && HEADING.test(raw)
+          : sourceType === 'docs' && stated === 'docs' && !fenced && HEADING.test(raw)
             ? 'headings of docs'
             : '';
     must(

@@ -36,31 +36,34 @@ interface Found extends Failure {
 type Message = { readonly done: Readonly<Record<string, number>>; readonly found: readonly Found[] };
 
 /** Kinds of failure that are shrunk and told; more of the same are only counted. */
-const MAX_TOLD = 12;
+const MAX_REPORTED = 12;
 
-/** Runs every `step`-th case; `tell` hears of progress about twice a second. */
-async function work({ seed, from, step, cases, forMs, kind }: Share, tell: (message: Message) => void): Promise<void> {
+/** Runs every `step`-th case; `report` hears of progress about twice a second. */
+async function work(
+  { seed, from, step, cases, forMs, kind }: Share,
+  report: (message: Message) => void,
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-fuzz-'));
   const ground = new Ground(folder);
   const until = performance.now() + forMs;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let done: Record<string, number> = {};
   let heard = performance.now();
   for (let index = from; index < cases && performance.now() < until; index += step) {
     const given = makeCase(caseSeed(seed, index), kind);
     const failure = await runCase(given, ground);
     done[given.kind] = (done[given.kind] ?? 0) + 1;
-    if (failure && !told.has(failure.rule) && told.size < MAX_TOLD) {
-      told.add(failure.rule);
-      tell({ done: {}, found: [await smallest(given, failure, index, folder)] });
+    if (failure && !reported.has(failure.rule) && reported.size < MAX_REPORTED) {
+      reported.add(failure.rule);
+      report({ done: {}, found: [await smallest(given, failure, index, folder)] });
     } else if (failure) done.failed = (done.failed ?? 0) + 1;
     if (performance.now() - heard > 500) {
-      tell({ done, found: [] });
+      report({ done, found: [] });
       done = {};
       heard = performance.now();
     }
   }
-  tell({ done, found: [] });
+  report({ done, found: [] });
   await ground.close();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -50,7 +50,7 @@ interface Outcome {
 /** @param longer - share by which pruned conversations go on longer because they are pruned */
 function experiments(cost: Draw, seed: number, longer: number): Outcome {
   const next = randomFrom(seed);
-  const told: Outcome = { decided: 0, wrong: 0, pairs: 0 };
+  const outcome: Outcome = { decided: 0, wrong: 0, pairs: 0 };
   const truth = (1 - SAVING) * (1 + longer) - 1;
   for (let i = 0; i < EXPERIMENTS; i++) {
     const conversations = Array.from({ length: CONVERSATIONS }, (_, at): ComparedConversation => {
@@ -62,12 +62,12 @@ function experiments(cost: Draw, seed: number, longer: number): Outcome {
     });
     const result = holdoutOf(conversations);
     const interval = result?.dollarsPerConversation.interval ?? null;
-    if (result?.method === 'pairs') told.pairs++;
+    if (result?.method === 'pairs') outcome.pairs++;
     if (interval === null) continue;
-    if (interval[0] > 0 || interval[1] < 0) told.decided++;
-    if (truth < interval[0] || truth > interval[1]) told.wrong++;
+    if (interval[0] > 0 || interval[1] < 0) outcome.decided++;
+    if (truth < interval[0] || truth > interval[1]) outcome.wrong++;
   }
-  return told;
+  return outcome;
 }
 
 for (const longer of [0, 0.1].slice(0, Number(process.argv[5] ?? 2))) {

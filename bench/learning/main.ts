@@ -91,7 +91,7 @@ async function open() {
 }
 
 /** Tells the ledger what a conversation cut and came to regret. */
-function tell(ledger: Ledger, project: string, last: Rewritten, { lost }: ReplayTotals): void {
+function recordConversation(ledger: Ledger, project: string, last: Rewritten, { lost }: ReplayTotals): void {
   const regretted = new Set(lost.map(({ from }) => from));
   const cut = last.outcomes.filter(({ pruneId }) => pruneId !== null);
   const regrets = cut.flatMap(({ messageIndex, tool, kind, pruneId, boldness = 0 }): RegretFacts[] =>
@@ -151,7 +151,7 @@ for (let round = 0; round < Number(values.rounds); round++) {
     await play(replay, recording);
     const one = replay.finish();
     totals.push(one);
-    if (lasts[0]) tell(way.ledger, project, lasts[0], one);
+    if (lasts[0]) recordConversation(way.ledger, project, lasts[0], one);
     clock.now += MINUTE_MS;
     await way.ledger.flush();
   }

@@ -21,13 +21,13 @@ function withoutLedger(root: string): string {
   cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true });
   for (const name of ['node_modules', 'config', 'package.json']) symlinkSync(join(root, name), join(copy, name));
   const parts = readdirSync(join(copy, 'dist/parts')).filter((name) => name.endsWith('.js'));
-  const told = parts.filter((name) => {
+  const found = parts.filter((name) => {
     const path = join(copy, 'dist/parts', name);
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace(KEEPS, 'keepsLedger: false'));
     return text.includes(KEEPS);
   });
-  if (told.length !== 1) throw new Error(`${KEEPS} stands in ${told.length} files of the build, not in one`);
+  if (found.length !== 1) throw new Error(`${KEEPS} stands in ${found.length} files of the build, not in one`);
   return copy;
 }
 

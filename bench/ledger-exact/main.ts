@@ -32,9 +32,9 @@ for (const [how, count] of Object.entries({ ...TOKENISERS, ...real })) {
   process.stdout.write(`${how}: ${(text.length / count(text)).toFixed(2)} characters a token of source code\n`);
   for (const wire of Object.keys(WIRES) as (keyof typeof WIRES)[]) {
     for (const thinks of [false, true]) {
-      const { told, really, range, spent, billed } = await play({ wire, count: remembered, thinks }, turns);
+      const { reported, really, range, spent, billed } = await play({ wire, count: remembered, thinks }, turns);
       const [low, high] = range ?? [Number.NaN, Number.NaN];
-      const error = told / really - 1;
+      const error = reported / really - 1;
       worst = Math.max(worst, Math.abs(error));
       all++;
       if (low <= really && really <= high) held++;

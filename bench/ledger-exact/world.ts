@@ -49,7 +49,7 @@ export interface World {
 
 /** What was saved over some conversations, in dollars: by the ledger and by two bills of the provider. */
 export interface Outcome {
-  readonly told: number;
+  readonly reported: number;
   readonly really: number;
   readonly range: readonly [number, number] | null;
   /** What was spent: by the ledger, and billed. */
@@ -103,7 +103,13 @@ export async function play(
   }
   const { totals } = await ledger.report({ sinceDay: '2000-01-01' });
   await close();
-  return { told: totals.gross, really: twinBilled - billed, range: totals.savedRange, spent: totals.dollars, billed };
+  return {
+    reported: totals.gross,
+    really: twinBilled - billed,
+    range: totals.savedRange,
+    spent: totals.dollars,
+    billed,
+  };
 }
 
 async function openProxy() {

@@ -50,14 +50,14 @@ const recoveryHint = values['way-back'];
 if (!['', 'tool', 'shell'].includes(recoveryHint)) throw new Error('--way-back is tool or shell');
 const words = { texts: 0, tokens: 0 };
 const reasonTokens = ([first]: readonly Cut[]): number => estimateTokens(first?.reason ?? '');
-const told = (input: PruneInput): Plan => {
+const withHint = (input: PruneInput): Plan => {
   const plan = planPrune(input);
   const cuts = addRecoveryHint(plan.cuts, { way: recoveryHint as RecoveryHint });
   if (cuts.length > 0) words.texts++;
   words.tokens += reasonTokens(cuts) - reasonTokens(plan.cuts);
   return { ...plan, cuts };
 };
-const planner = recoveryHint === '' ? planPrune : told;
+const planner = recoveryHint === '' ? planPrune : withHint;
 const totals = newTotals();
 const ids: string[] = [];
 for (const file of positionals) {

@@ -112,14 +112,14 @@ for (const { file, line } of linesBelow('.codex/sessions')) {
   );
 }
 
-interface Told {
+interface Reported {
   readonly report: {
     readonly models: readonly { readonly model: string; readonly requests: number; readonly dollars: number }[];
   };
 }
 
 /** The report of a home that has the files of these two agents alone. */
-function reported(): Told {
+function reported(): Reported {
   const alone = mkdtempSync(join(tmpdir(), 'mcp-pruner-sessions-'));
   try {
     for (const name of ['.claude', '.codex']) {
@@ -127,13 +127,13 @@ function reported(): Told {
     }
     const args = [join(root, 'dist/cli.js'), 'report', '--sessions', '--since', '90y', '--json'];
     const env = { ...process.env, HOME: alone, USERPROFILE: alone };
-    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1 << 28, env })) as Told;
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1 << 28, env })) as Reported;
   } finally {
     rmSync(alone, { recursive: true });
   }
 }
 
-const told = reported();
+const found = reported();
 
 const counted = new Map<string, { requests: number; dollars: number }>();
 for (const { model, dollars } of bills.values()) {
@@ -143,7 +143,7 @@ for (const { model, dollars } of bills.values()) {
 let wrong = 0;
 process.stdout.write('model, requests and dollars: counted here, reported\n');
 for (const [model, { requests, dollars }] of counted) {
-  const own = told.report.models.find((one) => one.model === model);
+  const own = found.report.models.find((one) => one.model === model);
   const same = own?.requests === requests && Math.abs(own.dollars - dollars) < 0.005;
   if (!same) wrong++;
   process.stdout.write(

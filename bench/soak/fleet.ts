@@ -154,10 +154,10 @@ class Work {
       this.#pair.mortal('graph_batch_mutate', asked),
       this.#pair.stays('graph_batch_mutate', asked),
     ]);
-    const told = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    const versions = new Set(told.map(({ committed_version }) => committed_version));
+    const answered = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const versions = new Set(answered.map(({ committed_version }) => committed_version));
     if (versions.size > 1) this.wrong.push(`key ${n} was answered with versions ${[...versions]}`);
-    if (told.filter(({ idempotent }) => !idempotent).length > 1) this.wrong.push(`key ${n} was worked off twice`);
+    if (answered.filter(({ idempotent }) => !idempotent).length > 1) this.wrong.push(`key ${n} was worked off twice`);
     this.counts.keys++;
   }
 

@@ -73,8 +73,8 @@ export class Watcher {
 /** What a watcher of a log should have seen and did not, or the other way round. */
 export function differences(what: string, seen: readonly number[], stored: readonly number[]): string[] {
   const known = new Set(stored);
-  const told = new Set(seen);
-  const skipped = stored.filter((seq) => !told.has(seq));
+  const received = new Set(seen);
+  const skipped = stored.filter((seq) => !received.has(seq));
   const gone = seen.filter((seq) => !known.has(seq));
   return [
     ...(skipped.length > 0 ? [`${what}: ${skipped.length} events were never told, such as ${skipped[0]}`] : []),

@@ -174,7 +174,7 @@ export function openPruners(
 ): Pick<Services, 'pruner' | 'ownPruner'> {
   const { settings, failures, clock, store, events, once, scorer, ledger, onPruned } = parts;
   const open = (asked: OpenScorer | null): Services['pruner'] => {
-    const untold = createPruner({
+    const plain = createPruner({
       store,
       maxInputChars: settings.maxInputChars,
       reasonLanguage: settings.reasonLanguage,
@@ -183,8 +183,8 @@ export function openPruners(
       scorer: asked ?? undefined,
       own,
     });
-    const told = prunerWithEvents(untold, events, clock, onPruned);
-    return prunerWithLedger(told, ledger);
+    const logged = prunerWithEvents(plain, events, clock, onPruned);
+    return prunerWithLedger(logged, ledger);
   };
   const pruner = open(scorer);
   return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };

@@ -69,7 +69,7 @@ export interface Wires {
 const HEAP_SHARE = 1 / 16;
 
 /** Of a path, in the log. */
-const MAX_TOLD_CHARS = 200;
+const MAX_LOGGED_CHARS = 200;
 
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
 export async function openWires(services: Services, metrics: Metrics, owners?: Ownership): Promise<Wires> {
@@ -79,7 +79,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const upstreams = new Upstreams(settings, hops);
   const destinations = new Destinations(settings, upstreams, (prefix) => {
     // a long word may be a secret
-    const shown = prefix.slice(0, MAX_TOLD_CHARS).replace(/[\w-]{24,}/g, '…');
+    const shown = prefix.slice(0, MAX_LOGGED_CHARS).replace(/[\w-]{24,}/g, '…');
     log.warn({ prefix: shown }, 'a longer path was taken: what stands before its last version is dropped');
   });
   const notUnderstood = new NotUnderstood();
@@ -118,7 +118,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
       onNotOpened: (status, upstreamError) => reporter.unread('websocket_not_opened', { status, upstreamError }),
     }),
     onUpgradeRefused: () => reporter.unread('upgrade_refused'),
-    onPathUnknown: (path) => reporter.unread('path_not_understood', { path: path.slice(0, MAX_TOLD_CHARS) }),
+    onPathUnknown: (path) => reporter.unread('path_not_understood', { path: path.slice(0, MAX_LOGGED_CHARS) }),
     notUnderstood,
     savings,
     destinations,

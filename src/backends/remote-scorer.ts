@@ -30,7 +30,7 @@ const BREAKER_OPEN_MS = 30_000;
 /** Longest pause that a service may request. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 /** A time-out of callers with a shorter limit says nothing about the service. */
-const TELLING_WAIT_MS = 100;
+const SIGNIFICANT_WAIT_MS = 100;
 
 /** Adds to a remote service: a cache, sharing of equal calls, time limits and a breaker. */
 export class RemoteScorer implements LineScorer {
@@ -109,7 +109,7 @@ export class RemoteScorer implements LineScorer {
   #learn(failure: CallFailure, { abandoned, patienceMs }: SharedCall): void {
     const waitMs = retryAfterMs(failure, this.#options.clock.nowMs());
     if (failure.kind !== 'cancelled') this.#breaker.failed(breakerKind(failure), waitMs);
-    else if (abandoned === 'timeout' && patienceMs >= TELLING_WAIT_MS) this.#breaker.failed('timeout');
+    else if (abandoned === 'timeout' && patienceMs >= SIGNIFICANT_WAIT_MS) this.#breaker.failed('timeout');
     else this.#breaker.cancelled();
   }
 

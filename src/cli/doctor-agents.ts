@@ -139,12 +139,12 @@ function otherUpstream(
 ): { readonly what: string; readonly advice: string } | null {
   const wanted = client.upstream?.(place) ?? null;
   const { field, variable } = providerOfWire(client.wire);
-  const told = running?.upstreams.get(field);
-  if (wanted === null || told === undefined || !URL.canParse(wanted)) return null;
+  const reported = running?.upstreams.get(field);
+  if (wanted === null || reported === undefined || !URL.canParse(wanted)) return null;
   const { origin } = new URL(wanted);
-  if (origin === url || origin === told) return null;
+  if (origin === url || origin === reported) return null;
   return {
-    what: `${client.title} is logged in for ${origin}, but the proxy forwards to ${told}`,
+    what: `${client.title} is logged in for ${origin}, but the proxy forwards to ${reported}`,
     advice: `start the proxy with ${variable}=${wanted}, or use mcp-pruner run ${client.name}`,
   };
 }

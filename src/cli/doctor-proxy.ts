@@ -52,17 +52,17 @@ async function checkProvider(
 ): Promise<Finding[]> {
   const { title, key, variable, field } = provider;
   const own = settings[key] ?? '';
-  const told = running?.upstreams.get(field);
-  const other = told !== undefined && told !== new URL(own).origin;
-  const url = other ? told : withoutSecrets(own);
+  const reported = running?.upstreams.get(field);
+  const other = reported !== undefined && reported !== new URL(own).origin;
+  const url = other ? reported : withoutSecrets(own);
   const reached = await checkWay(
     `the ${title} ${url}`,
-    other ? told : `${withoutSecrets(own)}/models`,
+    other ? reported : `${withoutSecrets(own)}/models`,
     variable,
     settings,
   );
   if (!other) return [reached];
-  const what = `the proxy that runs forwards to ${told}, this environment says ${new URL(own).origin} (${variable})`;
+  const what = `the proxy that runs forwards to ${reported}, this environment says ${new URL(own).origin} (${variable})`;
   return [reached, { level: 'note', what, advice: 'restart the proxy with the settings that are meant' }];
 }
 

@@ -50,7 +50,7 @@ function requestFacts(fields: Fields, paint: Paint): string {
   const saved = number(tokensSaved);
   const share = number(tokensBefore) === 0 ? 0 : Math.round((100 * saved) / number(tokensBefore));
   const wouldBe = shadow === true ? 'would save' : 'saved';
-  const told = `${wouldBe} ${saved.toLocaleString('en-US')} tokens of its texts (${share} %)`;
+  const words = `${wouldBe} ${saved.toLocaleString('en-US')} tokens of its texts (${share} %)`;
   const ids = Array.isArray(pruneIds) ? pruneIds.map(String) : [];
   const more = ids.length > MAX_IDS ? ` and ${ids.length - MAX_IDS} more` : '';
   return [
@@ -58,7 +58,7 @@ function requestFacts(fields: Fields, paint: Paint): string {
     `${word(model)}, ${number(messages)} messages`,
     paint(number(status) >= 400 ? 'red' : 'cyan', word(status)),
     `${(number(totalMs) / 1000).toFixed(1)} s`,
-    saved > 0 ? paint('green', told) : paint('dim', 'nothing to save'),
+    saved > 0 ? paint('green', words) : paint('dim', 'nothing to save'),
     paint('dim', `${ids.slice(-MAX_IDS).join(' ')}${more}`),
     end === undefined ? '' : paint('yellow', `end=${word(end)}`),
     upstreamError === undefined ? '' : paint('red', `upstream: ${word(upstreamError)}`),

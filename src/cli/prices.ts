@@ -32,8 +32,8 @@ export const prices: Command = {
       return 0;
     }
     const row = found.of(model, nowMs);
-    const told = { row, fits: row && fittingName(row, model), ageDays: row && ageOf(row, nowMs) };
-    io.out(json ? asJson(told) : row === null ? none(model, io) : one(model, row, nowMs, io));
+    const fitting = { row, fits: row && fittingName(row, model), ageDays: row && ageOf(row, nowMs) };
+    io.out(json ? asJson(fitting) : row === null ? none(model, io) : one(model, row, nowMs, io));
     return row === null ? 1 : 0;
   },
 };

@@ -2,16 +2,16 @@ import type { LedgerReport } from '../core/ports/ledger-report.ts';
 import { count, headline, money, partsOf } from './report-words.ts';
 
 /** The report as one HTML file: no script, nothing from anywhere else, every name as text. */
-export function reportHtml(told: LedgerReport, version: string): string {
-  const of = told.project === null ? 'all projects' : `project ${told.project}`;
+export function reportHtml(report: LedgerReport, version: string): string {
+  const of = report.project === null ? 'all projects' : `project ${report.project}`;
   const body = [
-    `<h1>What pruning changed</h1><p>Since ${text(told.sinceDay)} (UTC), ${text(of)}. mcp-pruner ${text(version)}.</p>`,
-    ...told.notes.map((note) => `<p>${text(note)}</p>`),
-    `<dl>${headline(told)
+    `<h1>What pruning changed</h1><p>Since ${text(report.sinceDay)} (UTC), ${text(of)}. mcp-pruner ${text(version)}.</p>`,
+    ...report.notes.map((note) => `<p>${text(note)}</p>`),
+    `<dl>${headline(report)
       .map(([name, value]) => `<div><dt>${text(name)}</dt><dd>${text(value)}</dd></div>`)
       .join('')}</dl>`,
-    daysOf(told),
-    ...partsOf(told).map(({ title, note, words, rows }) => {
+    daysOf(report),
+    ...partsOf(report).map(({ title, note, words, rows }) => {
       const [head = [], ...rest] = rows;
       const cells = (row: readonly string[], tag: string): string =>
         row.map((cell, i) => `<${tag}${i < words ? ' class="w"' : ''}>${text(cell)}</${tag}>`).join('');
@@ -19,7 +19,7 @@ export function reportHtml(told: LedgerReport, version: string): string {
         .map((row) => `<tr>${cells(row, 'td')}</tr>`)
         .join('')}</tbody></table></div></section>`;
     }),
-    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${told.totals.estimated > 0 ? `, but for ${text(count(told.totals.estimated))} requests where they are estimates` : ''}. Removed tokens are ${told.checked === null ? '' : `counted by the provider in ${text(count(told.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the same request billed without any cut, with the prompt cache hit where it did hit. Gross is that minus what was spent; regret is what came again because it had been cut; net is gross minus regret.</p></section>`,
+    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, but for ${text(count(report.totals.estimated))} requests where they are estimates` : ''}. Removed tokens are ${report.checked === null ? '' : `counted by the provider in ${text(count(report.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the same request billed without any cut, with the prompt cache hit where it did hit. Gross is that minus what was spent; regret is what came again because it had been cut; net is gross minus regret.</p></section>`,
   ];
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>mcp-pruner: what pruning changed</title><style>${STYLE}</style></head><body><main>${body.join('\n')}</main></body></html>\n`;
 }

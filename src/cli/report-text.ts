@@ -8,21 +8,21 @@ const LEAST_BAR = 4;
 const MAX_DAYS = 31;
 
 /** The report as a page of text. @param width - of the terminal; absent where it is none */
-export function reportText(told: LedgerReport, paint: Paint, width: number | undefined): string {
-  const notes = told.notes.map((note) => wrap(printable(note), width, 2));
-  if (told.totals.requests === 0) {
+export function reportText(report: LedgerReport, paint: Paint, width: number | undefined): string {
+  const notes = report.notes.map((note) => wrap(printable(note), width, 2));
+  if (report.totals.requests === 0) {
     const nothing = [
-      `nothing was recorded since ${told.sinceDay}: requests through the proxy count`,
+      `nothing was recorded since ${report.sinceDay}: requests through the proxy count`,
       'mcp-pruner report --sessions says what pruning would have changed in past sessions',
     ];
     return [...notes, ...nothing.map((line) => wrap(line, width, 2)), ''].join('\n');
   }
-  const of = told.project === null ? '' : ` of ${printable(told.project)}`;
-  const lines = [paint('bold', `Ledger${of} since ${told.sinceDay} (UTC)`), ''];
+  const of = report.project === null ? '' : ` of ${printable(report.project)}`;
+  const lines = [paint('bold', `Ledger${of} since ${report.sinceDay} (UTC)`), ''];
   if (notes.length > 0) lines.push(...notes, '');
   const fits = width !== undefined && { width };
-  lines.push(table(headline(told), { ...fits }), '', ...days(told, paint, width));
-  for (const { title, note, words, rows } of partsOf(told)) {
+  lines.push(table(headline(report), { ...fits }), '', ...days(report, paint, width));
+  for (const { title, note, words, rows } of partsOf(report)) {
     const safe = rows.map((row) => row.map((cell) => printable(cell).replaceAll(/[\t\n]/g, ' ')));
     lines.push('', paint('bold', title));
     if (note !== '') lines.push(paint('dim', wrap(note, width)));

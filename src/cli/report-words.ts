@@ -62,9 +62,9 @@ const MAX_ROWS = 15;
 const NOTHING: Part = { title: '', note: '', words: 0, rows: [] };
 
 /** The non-empty parts of the report below its totals. */
-export function partsOf(told: LedgerReport): Part[] {
+export function partsOf(report: LedgerReport): Part[] {
   const parts = [sharesPart, missesPart, toolsPart, checkedPart, stepsPart, modelsPart, holdoutPart, workPart];
-  return parts.map((part) => part(told)).filter(({ rows }) => rows.length > 1);
+  return parts.map((part) => part(report)).filter(({ rows }) => rows.length > 1);
 }
 
 function sharesPart({ shares }: LedgerReport): Part {
@@ -231,15 +231,15 @@ function planWords({ more, share, days }: HoldoutPlan): string {
 }
 
 /** The top figures of the report. */
-export function headline(told: LedgerReport): (readonly [string, string])[] {
-  const { totals } = told;
+export function headline(report: LedgerReport): (readonly [string, string])[] {
+  const { totals } = report;
   return [
     ['requests', `${count(totals.requests)}${totals.estimated > 0 ? ` (${count(totals.estimated)} estimated)` : ''}`],
     ['spent', money(totals.dollars)],
     ['without pruning', money(totals.dollarsWithout)],
     ['saved, gross', `${money(totals.gross)}${rangeWords(totals)}`],
     ['regret', money(totals.regretDollars)],
-    ['saved, net', `${money(totals.net)} (${percent(told.shares.ofBill.share)} of the bill)`],
+    ['saved, net', `${money(totals.net)} (${percent(report.shares.ofBill.share)} of the bill)`],
     ...(totals.wouldRemove > 0 ? [wouldBe(totals)] : []),
   ];
 }

@@ -68,10 +68,10 @@ export const report: Command = {
     }
     const by = reportedBy(call);
     if (by !== null) return reportBy(call, io, by, days);
-    const told = await readLedger(call, io, days);
-    if (call.values.json === true) io.out(`${JSON.stringify(told, null, 2)}\n`);
-    else if (textOption(call, 'html') !== undefined) writeHtml(call, io, told);
-    else io.out(reportText(told, painter(io), io.columns) + contextText(told) + shelfText(told));
+    const ledger = await readLedger(call, io, days);
+    if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);
+    else if (textOption(call, 'html') !== undefined) writeHtml(call, io, ledger);
+    else io.out(reportText(ledger, painter(io), io.columns) + contextText(ledger) + shelfText(ledger));
     return 0;
   },
 };
@@ -134,10 +134,10 @@ export async function readLedger(
   }));
 }
 
-function writeHtml(call: Call, io: Io, told: LedgerReport): void {
+function writeHtml(call: Call, io: Io, ledger: LedgerReport): void {
   const path = resolve(io.cwd, textOption(call, 'html') ?? '');
   try {
-    writeFileSync(path, reportHtml(told, io.version));
+    writeFileSync(path, reportHtml(ledger, io.version));
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
     throw new UserError(`cannot write ${path}: ${code}`, { cause });

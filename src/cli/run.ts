@@ -55,7 +55,7 @@ export const run: Command = {
       throw new UsageError(`${name} needs a model: mcp-pruner run ${name} --model <name>, or set OPENAI_MODEL`);
     }
 
-    const told = new HeldLines(io);
+    const lines = new HeldLines(io);
     const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io), listFolder };
     const cloud = client.cloud?.(place) ?? null;
     const { loaded, shared, upstream } = settingsOf(call, io, client, place, cloud);
@@ -64,8 +64,8 @@ export const run: Command = {
     const childLog = await openChildLog(loaded.settings, client.name, io);
     const isRunner = Object.keys(io.env).some((variable) => variable.startsWith('JEEVES_'));
     const lifecycle = new RunLifecycle(({ line, words, isFault }) => {
-      if (isRunner) told.say(line);
-      else if (isFault) told.say(words);
+      if (isRunner) lines.say(line);
+      else if (isFault) lines.say(words);
       childLog.meta(line);
     });
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-'));
@@ -84,8 +84,8 @@ export const run: Command = {
       );
       writeLaunchFiles(folder, wired);
       const before = shared ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
-      told.say(cloud && passes ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
-      return await runAgent(client, wired, args, socket, lifecycle, io, told, childLog);
+      lines.say(cloud && passes ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
+      return await runAgent(client, wired, args, socket, lifecycle, io, lines, childLog);
     } finally {
       await childLog.close();
       await proxy.close();
@@ -187,7 +187,7 @@ async function runAgent(
   socket: string,
   lifecycle: RunLifecycle,
   io: Io,
-  told: HeldLines,
+  lines: HeldLines,
   childLog: ChildLog,
 ): Promise<number> {
   let ended = false;
@@ -198,11 +198,11 @@ async function runAgent(
     lifecycle.state === 'starting'
       ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {}) // the agent starts all the same
       : () => {};
-  told.hold();
+  lines.hold();
   const onTerminal = io.inIsTerminal === true;
   let agent: AgentProcess | null = null;
   // before it starts: a signal that comes in between would end this process and leave the agent behind
-  const forget = handleEvents(() => agent, io, onTerminal, told);
+  const forget = handleEvents(() => agent, io, onTerminal, lines);
   try {
     agent = new AgentProcess({
       command,
@@ -223,12 +223,12 @@ async function runAgent(
     const code = await agent.ended;
     ended = true;
     lifecycle.on('phase_ended');
-    told.release();
-    told.say(`${command} ended with code ${code}`);
+    lines.release();
+    lines.say(`${command} ended with code ${code}`);
     childLog.meta(`${command} ended with code ${code}`);
     return code;
   } catch (cause) {
-    told.release();
+    lines.release();
     const code = cause instanceof Error && 'code' in cause ? cause.code : '';
     const why = code === 'ENOENT' ? 'it is not installed, or not in PATH' : String(cause);
     childLog.meta(`cannot start ${command}: ${why}`);
@@ -252,9 +252,9 @@ function handleEvents(
   agent: () => AgentProcess | null,
   { events }: Io,
   onTerminal: boolean,
-  told: HeldLines,
+  lines: HeldLines,
 ): () => void {
-  const goOn = (cause: unknown): void => told.say(`unexpected error; the run goes on: ${String(cause)}`);
+  const goOn = (cause: unknown): void => lines.say(`unexpected error; the run goes on: ${String(cause)}`);
   const terminate = (): void => void agent()?.terminate();
   const interrupt = (): void => {
     if (!onTerminal) agent()?.signal('SIGINT'); // the terminal has already sent it

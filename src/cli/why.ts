@@ -60,11 +60,11 @@ function write(original: Original, found: Why, io: Io): void {
 
 /** What holds for the text as a whole. */
 function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Decision): string[] {
-  const { told, terms, threshold, budget, cutsToday } = found;
-  const ranked = told === 'ranked';
+  const { certainty, terms, threshold, budget, cutsToday } = found;
+  const ranked = certainty === 'ranked';
   const limits = basis?.limits;
   return [
-    goal === '' && told !== 'asked' ? 'no goal: ranked by information alone' : '',
+    goal === '' && certainty !== 'asked' ? 'no goal: ranked by information alone' : '',
     ranked && goal !== '' ? `words of the goal that the text has: ${listed(terms)}` : '',
     limits && budget !== null
       ? `limits: at most ${budget} of ${lines} lines may go (max_prune_ratio ${limits.maxPruneRatio}, min_keep_lines ${limits.minKeepLines})`
@@ -74,8 +74,8 @@ function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Deci
       ? `a region goes when its worth is below ${threshold.toFixed(2)}; 1.00 is what the text's average token is worth${basis?.hints.origin === 'read' ? '; the smaller a file that was read, the lower it lies' : ''}`
       : '',
     ranked && whole !== '' ? `left whole: ${wholeWords(whole)}` : '',
-    caveat(told, whole),
-    told === 'other_engine' ? `this version would cut: ${listed(cutsToday.map(rangeOf))}` : '',
+    caveat(certainty, whole),
+    certainty === 'other_engine' ? `this version would cut: ${listed(cutsToday.map(rangeOf))}` : '',
   ].filter((line) => line !== '');
 }
 
@@ -116,7 +116,7 @@ function writeRegion(
 /** The same for programs; every line number is 1-based and inclusive. */
 function asJson(
   { prune: { decision } }: Original,
-  { told, terms, threshold, budget, cutsToday, regions }: Why,
+  { certainty, terms, threshold, budget, cutsToday, regions }: Why,
 ): object {
   const { pruneId, goal, tool, sourceType, kind, whole, lines, keptLines, basis, boldness } = decision;
   return {
@@ -130,7 +130,7 @@ function asJson(
     kept_lines: keptLines,
     limits: basis ? { max_prune_ratio: basis.limits.maxPruneRatio, min_keep_lines: basis.limits.minKeepLines } : null,
     boldness: boldness ? { step: boldness.step, number: boldness.number } : null,
-    explained_by: told,
+    explained_by: certainty,
     goal_words: terms,
     worth_threshold: threshold === null ? null : rounded(threshold),
     most_lines_to_prune: budget,

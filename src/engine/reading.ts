@@ -1,5 +1,5 @@
+import { informativeGoal } from './goal/informative-goal.ts';
 import { matchGoal } from './goal/matching.ts';
-import { tellingGoal } from './goal/telling-goal.ts';
 import { goalTerms } from './goal/terms.ts';
 import { readVocabulary } from './goal/vocabulary.ts';
 import { wantedLike } from './goal/words.ts';
@@ -23,7 +23,7 @@ export function analyse(input: AnalysisInput): Analysis | null {
   if (stopped()) return null;
   const { kind, name, sourceType } = recogniseKind(whole, input.sourceType, input.hints);
   const view = kind.contentStart === undefined ? whole : viewBehind(whole, kind.contentStart);
-  const terms = goalTerms(tellingGoal(input.goal, input.hints));
+  const terms = goalTerms(informativeGoal(input.goal, input.hints));
   const templates = readTemplates(view);
   const blocks = kind.units(view);
   // the contract keeps declarations in whatever its caller calls code
@@ -33,7 +33,7 @@ export function analyse(input: AnalysisInput): Analysis | null {
   if (stopped()) return null;
   const words = readVocabulary(view, kind.ranksByAllWords ? undefined : wantedLike(terms.map(({ word }) => word)));
   if (stopped()) return null;
-  const match = matchGoal(view, words, kind.tellingTerms?.(terms) ?? terms, kind.ranksByAllWords !== true);
+  const match = matchGoal(view, words, kind.informativeTerms?.(terms) ?? terms, kind.ranksByAllWords !== true);
   const reading: Reading = { view, kind, name, sourceType, terms, units, templates, words, match };
   kind.protectMatches?.(reading, keep);
   keepNamed(reading, keep);

@@ -4,7 +4,7 @@ import { untilCalled } from '../write-behind.ts';
 export class Changes {
   readonly #listeners = new Set<() => void>();
 
-  tell(): void {
+  notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 

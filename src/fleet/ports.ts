@@ -23,5 +23,5 @@ export interface FleetStore {
   readonly plans: PlanStore;
   readonly contracts: ContractStore;
   /** Events that belong to no change of the above. */
-  tell(events: readonly FleetEvent[]): Promise<void>;
+  record(events: readonly FleetEvent[]): Promise<void>;
 }

@@ -84,7 +84,7 @@ export class ContextGc {
     const erase = action === 'delete' ? change.map(({ id }) => this.#options.stashId(project, id)) : [];
     if (set.length > 0) await this.#options.store.change({ project, set, clear: [], erase });
     const tokens = change.reduce((sum, segment) => sum + (segment.directed === null ? freedNow(segment) : 0), 0);
-    await this.#tell(project, done, change, by);
+    await this.#record(project, done, change, by);
     return { ...outcome, tokens };
   }
 
@@ -101,7 +101,7 @@ export class ContextGc {
     );
     const set = change.map(({ id }): Directive => ({ segment: id, action: 'pin', scope: '', upTo: -1 }));
     if (set.length > 0) await this.#options.store.change({ project, set, clear: [] });
-    await this.#tell(project, 'pinned', change, by);
+    await this.#record(project, 'pinned', change, by);
     return { ...outcome, tokens: 0 };
   }
 
@@ -111,7 +111,7 @@ export class ContextGc {
       directed === 'pin' ? 'change' : 'already',
     );
     if (change.length > 0) await this.#options.store.change({ project, set: [], clear: change.map(({ id }) => id) });
-    await this.#tell(project, 'unpinned', change, by);
+    await this.#record(project, 'unpinned', change, by);
     return { ...outcome, tokens: 0 };
   }
 
@@ -144,7 +144,7 @@ export class ContextGc {
   }
 
   /** Records one event per conversation. The action stays done even if its event cannot be stored. */
-  async #tell(project: string, kind: string, segments: readonly StoredSegment[], by: Who): Promise<void> {
+  async #record(project: string, kind: string, segments: readonly StoredSegment[], by: Who): Promise<void> {
     const tsMs = this.#options.clock.nowMs();
     const events = [...groupBy(segments, ({ conversation }) => conversation)].map(([runId, list]) => {
       const tokens = list.reduce((sum, segment) => sum + segment.tokens, 0);

@@ -8,7 +8,7 @@ export interface KeyDeskOptions {
   readonly keys: () => Promise<KeyStore>;
   readonly clock: Clock;
   /** Records an action in the audit trail. */
-  readonly tell: (events: readonly EventRecord[]) => Promise<void>;
+  readonly record: (events: readonly EventRecord[]) => Promise<void>;
   /** Who acts: `cli` or `admin_api`. */
   readonly by: string;
 }
@@ -37,7 +37,7 @@ export class KeyDesk {
       }),
     );
     if (!(await (await keys()).create(rows))) return null;
-    await this.#tell('key_created', rows, ({ projects }) => ({ projects }));
+    await this.#record('key_created', rows, ({ projects }) => ({ projects }));
     return rows.map((row, i) => ({ ...shown(row, nowMs), key: made[i]?.text ?? '' }));
   }
 
@@ -53,7 +53,7 @@ export class KeyDesk {
     const nowMs = this.#options.clock.nowMs();
     const changed = await (await this.#options.keys()).change(id, changeOf(input, nowMs));
     if (changed === null) return null;
-    await this.#tell('key_changed', [changed], () => ({ changed: Object.keys(input).join(', ') }));
+    await this.#record('key_changed', [changed], () => ({ changed: Object.keys(input).join(', ') }));
     return shown(changed, nowMs);
   }
 
@@ -63,7 +63,7 @@ export class KeyDesk {
     const store = await keys();
     const key = await store.change(id, {});
     if (key === null || !(await store.revoke(id, clock.nowMs()))) return null;
-    await this.#tell('key_revoked', [key]);
+    await this.#record('key_revoked', [key]);
     return shown(key, clock.nowMs());
   }
 
@@ -74,16 +74,18 @@ export class KeyDesk {
     const text = newKeyText();
     const key = await store.change(id, {});
     if (key === null || !(await store.rotate(id, hashOfKey(text)))) return null;
-    await this.#tell('key_rotated', [key]);
+    await this.#record('key_rotated', [key]);
     return { ...shown(key, clock.nowMs()), key: text };
   }
 
-  async #tell(
+  async #record(
     kind: Parameters<typeof keyEvent>[0],
     keys: readonly AccessKey[],
     more: (key: AccessKey) => EventRecord['payload'] = () => ({}),
   ): Promise<void> {
-    const { clock, by, tell } = this.#options;
-    await tell(keys.map((key) => keyEvent(kind, clock.nowMs(), { key_id: key.id, name: key.name, by, ...more(key) })));
+    const { clock, by, record } = this.#options;
+    await record(
+      keys.map((key) => keyEvent(kind, clock.nowMs(), { key_id: key.id, name: key.name, by, ...more(key) })),
+    );
   }
 }

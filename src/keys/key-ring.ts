@@ -35,7 +35,7 @@ export class KeyRing {
   #lookingAnew: Promise<void> | null = null;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  #stopTelling = (): void => {};
+  #stopListening = (): void => {};
   #failing = false;
   /** Last uses that are not written yet. */
   #used = new Map<string, number>();
@@ -50,7 +50,7 @@ export class KeyRing {
   /** Reads the keys now and again after every change. Never rejects. */
   async start(): Promise<void> {
     // a running poll may have started too early
-    this.#stopTelling = this.#options.onKeys(() => void this.lookAnew());
+    this.#stopListening = this.#options.onKeys(() => void this.lookAnew());
     this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
     await this.look();
   }
@@ -58,7 +58,7 @@ export class KeyRing {
   /** Writes last uses. Never rejects. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#stopTelling();
+    this.#stopListening();
     await this.#touch();
   }
 

@@ -38,7 +38,7 @@ export class Refusals {
     }
     if (this.#counted.size >= MAX_KINDS) return;
     this.#counted.set(kind, { reason, keyId, times: 0 });
-    this.#tell({ reason, keyId, times: 1 });
+    this.#record({ reason, keyId, times: 1 });
     this.#timer ??= setTimeout(() => this.flush(), TOGETHER_MS).unref();
   }
 
@@ -46,11 +46,11 @@ export class Refusals {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const counted of this.#counted.values()) if (counted.times > 0) this.#tell(counted);
+    for (const counted of this.#counted.values()) if (counted.times > 0) this.#record(counted);
     this.#counted.clear();
   }
 
-  #tell({ reason, keyId, times }: Counted): void {
+  #record({ reason, keyId, times }: Counted): void {
     this.#events.add([keyEvent('key_refused', this.#clock.nowMs(), { reason, key_id: keyId, times })]);
   }
 }

@@ -219,9 +219,9 @@ function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null): Cach
 
 /** Tokens that stand in the cache after a request. */
 function standing(usage: TokenCounts, rules: CacheRules): number {
-  const told = usage.read + usage.write5m + usage.write1h;
-  if (!rules.automatic) return told;
-  return Math.max(told, stepped(inputOf(usage), rules));
+  const reported = usage.read + usage.write5m + usage.write1h;
+  if (!rules.automatic) return reported;
+  return Math.max(reported, stepped(inputOf(usage), rules));
 }
 
 function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {

@@ -90,13 +90,13 @@ export function compactionsOf(
       .filter((id) => id !== '' && !known.has(keyOf(project, id)))
       .map((conversationId) => shownOf({ project, product, model, conversationId, sent: 0, whole: 0 })),
   );
-  const told = [...shown, ...unbilled].filter(
+  const found = [...shown, ...unbilled].filter(
     (one) => one.avoided || one.continues !== null || one.compacted_by !== null,
   );
   return {
     seen: seen.length,
     avoided: shown.filter(({ avoided }) => avoided).length,
-    conversations: [...new Map(told.map((one) => [keyOf(one.project, one.id), one])).values()].slice(0, MAX_LISTED),
+    conversations: [...new Map(found.map((one) => [keyOf(one.project, one.id), one])).values()].slice(0, MAX_LISTED),
   };
 }
 

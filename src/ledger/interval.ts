@@ -31,15 +31,15 @@ const PAIRED_RESAMPLES = 1_500;
  */
 export function difference(pruned: readonly number[], control: readonly number[]): Difference {
   const [a, b] = [momentsOf(pruned), momentsOf(control)];
-  const told = { pruned: a.mean, control: b.mean, difference: a.mean - b.mean };
+  const means = { pruned: a.mean, control: b.mean, difference: a.mean - b.mean };
   const few = Math.min(pruned.length, control.length);
-  if (few < ENOUGH) return { ...told, interval: null, tooSkewed: false };
+  if (few < ENOUGH) return { ...means, interval: null, tooSkewed: false };
   const pool = a.mean > 0 && b.mean > 0 ? [...scaled(pruned, a.mean), ...scaled(control, b.mean)] : null;
   const needed = PER_VARIATION * Math.max(variationOf(a), variationOf(b), pool ? pooledVariation(a, b) : 0);
-  if (few < needed) return { ...told, interval: null, tooSkewed: true };
+  if (few < needed) return { ...means, interval: null, tooSkewed: true };
   const next = randomFrom(0x2f6e2b1);
   const reach = Math.max(reachApart(pruned, control, next), pool ? reachPooled(pool, a, b, next) : 0);
-  return { ...told, interval: [told.difference - reach, told.difference + reach], tooSkewed: false };
+  return { ...means, interval: [means.difference - reach, means.difference + reach], tooSkewed: false };
 }
 
 /**
@@ -50,10 +50,10 @@ export function difference(pruned: readonly number[], control: readonly number[]
  */
 export function pairedDifference(
   differences: readonly number[],
-  told: Pick<Difference, 'pruned' | 'control'>,
+  means: Pick<Difference, 'pruned' | 'control'>,
 ): Difference {
   const own = momentsOf(differences);
-  const shown = { ...told, difference: own.mean };
+  const shown = { ...means, difference: own.mean };
   if (differences.length < ENOUGH) return { ...shown, interval: null, tooSkewed: false };
   const variation = own.mean === 0 ? 0 : own.variance / own.mean ** 2;
   if (differences.length < PER_VARIATION * variation) return { ...shown, interval: null, tooSkewed: true };

@@ -37,15 +37,15 @@ export class GroupWatchdog {
   /** @param group - the group's id, which is the pid of its head */
   watch(group: number): void {
     this.#shell ??= start(this.#mark);
-    this.#tell(`+ ${group}\n`);
+    this.#send(`+ ${group}\n`);
   }
 
   /** The group ended, or may outlive this process. */
   release(group: number): void {
-    this.#tell(`- ${group}\n`);
+    this.#send(`- ${group}\n`);
   }
 
-  #tell(line: string): void {
+  #send(line: string): void {
     const stdin = this.#shell?.stdin;
     if (stdin?.writable) stdin.write(line);
   }

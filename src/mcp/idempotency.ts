@@ -87,7 +87,7 @@ export class Idempotency {
       const done = await running.answer.catch(() => null); // the caller that started it handles the error
       context.signal.throwIfAborted();
       if (done === null) return null;
-      this.#told(tool.name, argsHash);
+      this.#logReplay(tool.name, argsHash);
       return { text: done.text, replayed: true };
     }
     const answer = this.#answer(call);
@@ -106,7 +106,7 @@ export class Idempotency {
     if (taken && taken.argsHash !== argsHash) throw conflict(tool.name);
     if (taken && taken.text !== null) {
       if (await this.#holds(taken.text)) {
-        this.#told(tool.name, argsHash);
+        this.#logReplay(tool.name, argsHash);
         return { text: taken.text, replayed: true };
       }
       await records.dropReply(tool.name, key, true).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
@@ -160,7 +160,7 @@ export class Idempotency {
     }
   }
 
-  #told(tool: string, argsHash: string): void {
+  #logReplay(tool: string, argsHash: string): void {
     const { clock, events, onReplayed } = this.#options;
     const payload = { tool, args_hash: argsHash.slice(0, 16) };
     const about = { tsMs: clock.nowMs(), level: 'info', runId: 'mcp', opId: null } as const;

@@ -36,8 +36,8 @@ export interface ParamIssue {
 /** The -32602 error. The message names the first field, because most agents show only the message to their model. */
 export function invalidParams(...issues: readonly ParamIssue[]): RpcError {
   const [first] = issues;
-  const told = first === undefined ? '' : `: ${first.field}: ${first.message}`;
-  return new RpcError(rpcCodes.invalidParams, `Invalid params${told}`, { code: 'invalid_params', issues });
+  const detail = first === undefined ? '' : `: ${first.field}: ${first.message}`;
+  return new RpcError(rpcCodes.invalidParams, `Invalid params${detail}`, { code: 'invalid_params', issues });
 }
 
 export interface RpcErrorBody {

@@ -33,14 +33,14 @@ const PROXIED: ReadonlySet<Route> = new Set<Route>([
 ]);
 
 /** Reports the provider's counts by kind; skips missing and invalid ones. */
-function eachKind(usage: ProviderTokens, told: (kind: string, tokens: number) => void): void {
-  const tell = (kind: string, tokens: number | null | undefined): void => {
-    if (typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0) told(kind, tokens);
+function eachKind(usage: ProviderTokens, count: (kind: string, tokens: number) => void): void {
+  const add = (kind: string, tokens: number | null | undefined): void => {
+    if (typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0) count(kind, tokens);
   };
-  tell('prompt', usage.promptTokens);
-  tell('cached', usage.cachedTokens);
-  tell('cache_write', usage.cacheWriteTokens);
-  tell('completion', usage.completionTokens);
+  add('prompt', usage.promptTokens);
+  add('cached', usage.cachedTokens);
+  add('cache_write', usage.cacheWriteTokens);
+  add('completion', usage.completionTokens);
 }
 
 /** Creates the counters, histograms and gauges of one server. */

@@ -27,32 +27,32 @@ export const actions: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids } = bodyOf(req, segments);
-      return told(await contextGc.pin(project, ids, 'user'));
+      return answerOf(await contextGc.pin(project, ids, 'user'));
     },
   unpin:
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids } = bodyOf(req, segments);
-      return told(await contextGc.unpin(project, ids, 'user'));
+      return answerOf(await contextGc.unpin(project, ids, 'user'));
     },
   stash:
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids } = bodyOf(req, segments);
-      return told(await contextGc.prune(project, ids, 'stash', 'user'));
+      return answerOf(await contextGc.prune(project, ids, 'stash', 'user'));
     },
   delete:
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids, confirm } = bodyOf(req, deletion);
       if (!confirm) throw new Unfit('confirm: a deletion cannot be undone and must be confirmed');
-      return told(await contextGc.prune(project, ids, 'delete', 'user'));
+      return answerOf(await contextGc.prune(project, ids, 'delete', 'user'));
     },
   doctor:
     ({ doctor }) =>
     async () => ({ findings: doctor === null ? [] : await doctor() }),
 };
 
-function told({ done, errors, tokens }: Outcome): object {
+function answerOf({ done, errors, tokens }: Outcome): object {
   return { done, errors, tokens };
 }

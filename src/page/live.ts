@@ -66,7 +66,7 @@ export class LiveFeed {
     for (let looks = 0; !gone.aborted; looks++) {
       try {
         next ??= (await this.#options.lastSeq()) + 1;
-        next = await this.#tell(res, next);
+        next = await this.#send(res, next);
         if (away) res.write('event: back\ndata: {}\n\n');
         away = false;
       } catch (cause) {
@@ -86,7 +86,7 @@ export class LiveFeed {
   }
 
   /** @returns where to go on */
-  async #tell(res: Response, from: number): Promise<number> {
+  async #send(res: Response, from: number): Promise<number> {
     let next = from;
     for (;;) {
       const events = await this.#options.store.events({ fromSeq: next, limit: AT_ONCE });

@@ -22,9 +22,9 @@ export function happenedIn(events: readonly StoredEvent[]): Happened {
 function requestOf([first, ...rest]: readonly StoredEvent[]): RequestShown[] {
   if (!first) return [];
   const { seq, tsMs, runId, opId, payload } = first;
-  const told = rest.filter(({ kind }) => kind === 'pruned' || kind === 'left_whole');
+  const looked = rest.filter(({ kind }) => kind === 'pruned' || kind === 'left_whole');
   // cuts first: they are what one looks for
-  const texts = [...told.filter(({ kind }) => kind === 'pruned'), ...told.filter(({ kind }) => kind !== 'pruned')];
+  const texts = [...looked.filter(({ kind }) => kind === 'pruned'), ...looked.filter(({ kind }) => kind !== 'pruned')];
   return [
     {
       ...{ seq, atMs: tsMs, conversation: runId, requestId: opId ?? '' },

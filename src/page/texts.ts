@@ -89,7 +89,7 @@ export async function whyOf(
   const why = explainDecision(decision, text);
   return {
     language,
-    caveat: caveat(why.told, decision.whole),
+    caveat: caveat(why.certainty, decision.whole),
     boldness: decision.boldness ? boldnessWords(decision.boldness) : '',
     terms: why.terms.slice(0, 50),
     threshold: why.threshold,

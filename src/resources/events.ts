@@ -2,7 +2,7 @@ import type { StoredChildLog } from '../core/ports/records.ts';
 import type { StoredEvent } from '../core/ports.ts';
 
 /** Common fields of events and log entries in resources. */
-interface Told {
+interface Delivered {
   readonly seq: number;
   /** Epoch milliseconds. */
   readonly ts: number;
@@ -15,7 +15,7 @@ interface Told {
 }
 
 /** An event in a resource. */
-export interface ResourceRunEvent extends Told {
+export interface ResourceRunEvent extends Delivered {
   readonly kind: string;
   readonly level: string;
   readonly runId: string;
@@ -23,7 +23,7 @@ export interface ResourceRunEvent extends Told {
 }
 
 /** An entry of an agent's log in a resource. */
-export interface ResourceChildLogEntry extends Told, Pick<StoredChildLog, 'stream' | 'message' | 'parsed'> {
+export interface ResourceChildLogEntry extends Delivered, Pick<StoredChildLog, 'stream' | 'message' | 'parsed'> {
   readonly childId: string;
   readonly raw: string | null;
 }

@@ -12,20 +12,20 @@ import { run } from './fake-io.ts';
 const AT = '2026-11-20T10:00:00.000Z';
 const nowMs = (): number => Date.parse(AT) + 3_600_000;
 
-interface Told {
+interface Printed {
   readonly skipped: number;
   readonly agents: object;
   readonly report: { readonly totals: Readonly<Record<string, number>> };
 }
 
-async function told(home: string): Promise<Told> {
+async function printed(home: string): Promise<Printed> {
   const { code, out, err } = await run(['report', '--sessions', '--json'], {
     homeDir: home,
     cwd: home,
     clock: { nowMs },
   });
   expect([code, err]).toEqual([0, '']);
-  return JSON.parse(out) as Told;
+  return JSON.parse(out) as Printed;
 }
 
 describe('report --sessions', () => {
@@ -118,7 +118,7 @@ describe('report --sessions', () => {
       { ...of, tokens: { input: 15_000, output: 20, reasoning: 0, cache: { read: 7_000, write: 0 } } },
       [{ type: 'text', text: 'The payment.' }],
     );
-    const { agents, skipped, report } = await told(home);
+    const { agents, skipped, report } = await printed(home);
     expect([agents, skipped]).toEqual([{ opencode: 2, 'Gemini CLI': 2, 'Copilot CLI': 2, Cline: 2 }, 0]);
     const gemini = (25_000 * 1.25 + 8_000 * 0.125 + 70 * 10) / 1e6;
     const copilot = (30_000 * 3 + 10_000 * 0.3 + 80 * 15) / 1e6;
@@ -153,7 +153,7 @@ describe('report --sessions', () => {
     part.run('p1', 'm1', 's', JSON.stringify({ type: 'text', text: 'Why?' }));
     part.run('p2', 'm2', 's', JSON.stringify({ type: 'text', text: 'So.' }));
     database.close();
-    const { agents, report } = await told(home);
+    const { agents, report } = await printed(home);
     expect(agents).toEqual({ opencode: 1 });
     expect(report.totals.dollars).toBeCloseTo((10_000 * 0.6 + 100 * 3) / 1e6, 9);
   });
@@ -195,7 +195,7 @@ describe('report --sessions', () => {
     const seen = await run(['report', '--sessions', '--json'], { ...here, env: { MCP_PRUNER_DB_PATH: proxy.dbPath } });
     const unseen = await run(['report', '--sessions', '--json'], here);
     const of = (out: string) => {
-      const { throughProxy, report } = JSON.parse(out) as Told & { readonly throughProxy: number };
+      const { throughProxy, report } = JSON.parse(out) as Printed & { readonly throughProxy: number };
       return [throughProxy, (report.totals.saved ?? 0) > 0];
     };
     expect([of(seen.out), of(unseen.out)]).toEqual([

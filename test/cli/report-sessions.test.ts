@@ -79,7 +79,7 @@ function codexLines(): unknown[] {
 
 const nowMs = (): number => Date.parse(AT) + 3_600_000;
 
-interface Told {
+interface Printed {
   readonly files: number;
   readonly skipped: number;
   readonly throughProxy: number;
@@ -91,14 +91,14 @@ interface Told {
   };
 }
 
-async function told(home: string): Promise<Told> {
+async function printed(home: string): Promise<Printed> {
   const { code, out, err } = await run(['report', '--sessions', '--json'], {
     homeDir: home,
     cwd: home,
     clock: { nowMs },
   });
   expect([code, err]).toEqual([0, '']);
-  return JSON.parse(out) as Told;
+  return JSON.parse(out) as Printed;
 }
 
 const OPUS = (6 * 5 + 95_000 * 6.25 + 70_000 * 0.5 + 240 * 25) / 1_000_000;
@@ -108,7 +108,7 @@ describe('report --sessions', () => {
     const home = tempFolder();
     write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
     write(home, '.codex/sessions/2026/11/20/rollout-x.jsonl', codexLines());
-    const { files, skipped, agents, report } = await told(home);
+    const { files, skipped, agents, report } = await printed(home);
     expect([files, skipped, agents]).toEqual([2, 0, { 'Claude Code': 3, Codex: 2 }]);
     const { totals, projects } = report;
     const codex = ((9_000 + 40_040) * 1.25 + 8_960 * 0.125 + 100 * 10) / 1_000_000;
@@ -147,7 +147,7 @@ describe('report --sessions', () => {
     write(home, '.claude/projects/-home-me-shop/s.jsonl', interleaved);
     // a session that was taken up again has the older one's lines in its own file
     write(home, '.claude/projects/-home-me-shop/t.jsonl', interleaved);
-    const { agents, report } = await told(home);
+    const { agents, report } = await printed(home);
     expect(agents).toEqual({ 'Claude Code': 3 });
     expect(report.totals.dollars).toBeCloseTo(OPUS, 9);
   });
@@ -163,7 +163,7 @@ describe('report --sessions', () => {
       }
     }
     write(home, '.claude/projects/-home-me-shop/s.jsonl', marked);
-    const { throughProxy, report } = await told(home);
+    const { throughProxy, report } = await printed(home);
     expect([throughProxy, report.totals.saved, report.totals.removed]).toEqual([1, 0, 0]);
     expect(report.totals.dollars).toBeCloseTo(OPUS, 9);
     const { out } = await run(['report', '--sessions'], { homeDir: home, clock: { nowMs } });

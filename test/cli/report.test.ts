@@ -52,12 +52,12 @@ async function filled() {
 
 describe('the report', () => {
   it.each([60, 80])('has no line that is wider than a terminal of %i columns', async (columns) => {
-    const told = await filled();
+    const ledger = await filled();
     const long = {
-      ...told,
-      tools: told.tools.map((one) => ({ ...one, tool: 'mcp__a-very-long-server-name__and-a-tool-of-it' })),
+      ...ledger,
+      tools: ledger.tools.map((one) => ({ ...one, tool: 'mcp__a-very-long-server-name__and-a-tool-of-it' })),
     };
-    for (const shown of [told, long, { ...told, totals: { ...told.totals, requests: 0 } }]) {
+    for (const shown of [ledger, long, { ...ledger, totals: { ...ledger.totals, requests: 0 } }]) {
       const lines = reportText(shown, (_, line) => line, columns).split('\n');
       expect(lines.filter(({ length }) => length > columns)).toEqual([]);
     }

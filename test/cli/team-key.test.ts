@@ -77,8 +77,11 @@ describe('the key of a proxy that others run', () => {
       const { args = [], env = {}, files = [] } = client.launch?.(wiring, place, '/tmp/x') ?? {};
       expect([client.name, args.join(' ')]).not.toContain(KEY);
       expect([client.name, args.some((arg) => arg.includes(KEY))]).toEqual([client.name, false]);
-      const told = [...Object.values(env), ...files.map(({ text }) => text), ...args].join('\n');
-      expect([client.name, told.includes(origin) || told.includes('"MCP_PRUNER_KEY"')]).toEqual([client.name, true]);
+      const written = [...Object.values(env), ...files.map(({ text }) => text), ...args].join('\n');
+      expect([client.name, written.includes(origin) || written.includes('"MCP_PRUNER_KEY"')]).toEqual([
+        client.name,
+        true,
+      ]);
     }
     expect(said.join('\n')).not.toContain(KEY);
   });

@@ -5,7 +5,7 @@ import { inWords } from '../../src/core/calls/why-words.ts';
 import { RULES } from '../../src/engine/kinds/protection.ts';
 import { CODE_WEIGHTS, DOCS_WEIGHTS, LOG_WEIGHTS } from '../../src/engine/rank/weights.ts';
 
-const why: Why = { told: 'ranked', terms: [], threshold: 1, budget: 9, cutsToday: [], regions: [] };
+const why: Why = { certainty: 'ranked', terms: [], threshold: 1, budget: 9, cutsToday: [], regions: [] };
 const region: WhyRegion = {
   startLine: 1,
   endLine: 2,

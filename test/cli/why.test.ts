@@ -17,7 +17,7 @@ const LOG = serverLog(300);
 const why = (proxy: TestProxy, ...args: string[]) =>
   run(['why', ...args], { env: { MCP_PRUNER_DB_PATH: proxy.dbPath }, clock: { nowMs: Date.now } });
 
-interface Told {
+interface WhyJson {
   readonly explained_by: string;
   readonly goal: string;
   readonly would_cut_today: readonly object[];
@@ -31,10 +31,10 @@ interface Told {
   }[];
 }
 
-async function whyAsJson(proxy: TestProxy, pruneId: string): Promise<Told> {
+async function whyAsJson(proxy: TestProxy, pruneId: string): Promise<WhyJson> {
   const { code, out, err } = await why(proxy, pruneId, '--json');
   expect({ code, err }).toEqual({ code: 0, err: '' });
-  return JSON.parse(out) as Told;
+  return JSON.parse(out) as WhyJson;
 }
 
 /** A log and a source file through the proxy; the cuts as the markers tell them. */

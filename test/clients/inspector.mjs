@@ -53,8 +53,8 @@ async function inspect(folder, home, transport, target) {
   for (const [name, args, expected] of CALLS) {
     const pairs = Object.entries(args).flatMap(([key, value]) => ['--tool-arg', `${key}=${value}`]);
     const { stdout, stderr } = await ask('--method', 'tools/call', '--tool-name', name, ...pairs);
-    const told = (parsed(stdout)?.content?.[0]?.text ?? '') + stderr;
-    if (!told.includes(expected)) failures.push(`${name}: ${(stdout + stderr).slice(0, 400)}`);
+    const printed = (parsed(stdout)?.content?.[0]?.text ?? '') + stderr;
+    if (!printed.includes(expected)) failures.push(`${name}: ${(stdout + stderr).slice(0, 400)}`);
   }
   say(`${failures.length === 0 ? 'ok    ' : 'FAILED'} ${transport}: ${tools.length} tools, ${CALLS.length} calls`);
   for (const failure of failures) say(`       ${failure}`);

@@ -95,9 +95,9 @@ function traces(home) {
   const settings = names.filter((name) =>
     /(?:settings|config|providers|mcp[^/]*|opencode|kilo|\.claude)\.(?:jsonc?|toml)$/.test(name),
   );
-  const told = settings.filter((name) => /pruner/.test(readFileSync(join(home, name), 'utf8')));
+  const named = settings.filter((name) => /pruner/.test(readFileSync(join(home, name), 'utf8')));
   const backups = names.filter((name) => name.includes('before-mcp-pruner'));
-  return [...told, ...backups].map((name) => `${name} still tells of this product`);
+  return [...named, ...backups].map((name) => `${name} still tells of this product`);
 }
 
 async function session(setup, way) {

@@ -91,7 +91,7 @@ export function aPlan(runId: string, over: Partial<PlanRecord> = {}): PlanRecord
 }
 
 const noEvents = () => [];
-const tellBoard = ({ kind, key, version }: { kind: string; key: string; version: number }) => [
+const boardEvents = ({ kind, key, version }: { kind: string; key: string; version: number }) => [
   anEvent(`bb_${kind}`, { key, version }),
 ];
 
@@ -225,16 +225,16 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
 
     it('lets an entry expire once, at its time, even when it is replaced before anybody looked', async () => {
       const { store, clock, events } = await open();
-      await store.board.set([aWrite('a', 1, { ttlMs: 10 }), aWrite('b', 1, { ttlMs: 20 })], tellBoard);
+      await store.board.set([aWrite('a', 1, { ttlMs: 10 }), aWrite('b', 1, { ttlMs: 20 })], boardEvents);
       clock.now += 9;
       expect(await store.board.get('a')).not.toBeNull();
       clock.now += 1;
       expect(await store.board.get('a')).toBeNull();
       expect(await store.board.query({ tags: [], namespace: null, before: null, limit: 10 })).toHaveLength(1);
-      await store.board.set([aWrite('a', 2)], tellBoard);
+      await store.board.set([aWrite('a', 2)], boardEvents);
       clock.now += 100;
-      expect(await store.board.expire(tellBoard)).toBe(true);
-      expect(await store.board.expire(tellBoard)).toBe(false);
+      expect(await store.board.expire(boardEvents)).toBe(true);
+      expect(await store.board.expire(boardEvents)).toBe(false);
       const { events: changes } = await store.board.changes({ after: 2, namespace: null, limit: 10 });
       expect(changes.map(({ kind, key, reason }) => [kind, key, reason])).toEqual([
         ['expire', 'a', 'ttl'],

@@ -71,7 +71,7 @@ function session({ perToken, comesBack }: World, seed: number) {
 }
 
 async function savedIn(world: World) {
-  let [told, truth, spent] = [0, 0, 0];
+  let [reported, truth, spent] = [0, 0, 0];
   const nothing = {
     platform: 'linux' as const,
     homeDir: '/home/me',
@@ -95,11 +95,11 @@ async function savedIn(world: World) {
     bill.end(requests);
     const { totals } = bill.report('2026-11-01');
     expect(totals.dollars).toBeCloseTo(provider.dollars, 9);
-    told += totals.saved;
+    reported += totals.saved;
     truth += provider.dollars - pruned.dollars;
     spent += provider.dollars;
   }
-  return { told, truth, spent };
+  return { reported, truth, spent };
 }
 
 describe('what pruning would have saved in sessions of the past', () => {
@@ -109,9 +109,9 @@ describe('what pruning would have saved in sessions of the past', () => {
     { perToken: 2.8, comesBack: false },
     { perToken: 2.8, comesBack: true },
   ])('is within 3 % where the model thinks much, %o', async (world) => {
-    const { told, truth, spent } = await savedIn(world);
+    const { reported, truth, spent } = await savedIn(world);
     expect(truth).toBeGreaterThan(0.05 * spent);
-    expect(Math.abs(told / truth - 1)).toBeLessThan(0.03);
+    expect(Math.abs(reported / truth - 1)).toBeLessThan(0.03);
   });
 
   it('goes by the scale of all sessions where one is too short', () => {

@@ -32,9 +32,9 @@ describe('a replay', () => {
     const file = join(tempFolder(), 'log.jsonl');
     writeFileSync(file, bodies.map((body) => JSON.stringify(body)).join('\n'));
     const { code, out } = await runCommand(['replay', file, '--json']);
-    const told = JSON.parse(out) as Record<string, number>;
+    const printed = JSON.parse(out) as Record<string, number>;
     expect(code).toBe(0);
-    expect(told).toMatchObject({ requests: 2, conversations: 1, unreadable: 0, prunedMessages: 1, prefixStable: 1 });
-    expect(told.tokensAfter).toBeLessThan(0.7 * (told.tokensBefore ?? 0));
+    expect(printed).toMatchObject({ requests: 2, conversations: 1, unreadable: 0, prunedMessages: 1, prefixStable: 1 });
+    expect(printed.tokensAfter).toBeLessThan(0.7 * (printed.tokensBefore ?? 0));
   });
 });

@@ -9,9 +9,9 @@ import { tempFolder } from '../helpers/afterwards.ts';
 async function read(text: string | Buffer, maxLineBytes?: number): Promise<{ lines: string[]; read: number[] }> {
   const path = join(tempFolder(), 'session.jsonl');
   writeFileSync(path, text);
-  const [lines, told]: [string[], number[]] = [[], []];
-  for await (const line of linesOf(path, (bytes) => told.push(bytes), maxLineBytes)) lines.push(line);
-  return { lines, read: told };
+  const [lines, sizes]: [string[], number[]] = [[], []];
+  for await (const line of linesOf(path, (bytes) => sizes.push(bytes), maxLineBytes)) lines.push(line);
+  return { lines, read: sizes };
 }
 
 describe('the lines of a session file', () => {
@@ -24,8 +24,8 @@ describe('the lines of a session file', () => {
       { numRuns: 30 },
     );
     const long = 'ü'.repeat(400_000);
-    const { lines, read: told } = await read(`a\n${long}\nb`);
-    expect([lines, told.at(-1)]).toEqual([['a', long, 'b'], 800_004]);
+    const { lines, read: sizes } = await read(`a\n${long}\nb`);
+    expect([lines, sizes.at(-1)]).toEqual([['a', long, 'b'], 800_004]);
   });
 
   it('leave out one that is too long, and go on behind it', async () => {

@@ -43,8 +43,8 @@ describe('a limit of cost', () => {
     expect(ended).toMatchObject({ stop_reason: 'limit:cost_usd', usage: { messages: 2, tokens: 100_000 } });
     expect(ended.usage.cost_usd).toBeCloseTo(0.1, 10);
     const { events } = await client.call('events_watch', { from_seq: 0, limit: 200 });
-    const told = events.find(({ kind }: { kind: string }) => kind === 'child_limit_exceeded');
-    expect(told.payload).toMatchObject({ limit: 'cost_usd', allowed: 0.08, used: expect.closeTo(0.1, 10) });
+    const event = events.find(({ kind }: { kind: string }) => kind === 'child_limit_exceeded');
+    expect(event.payload).toMatchObject({ limit: 'cost_usd', allowed: 0.08, used: expect.closeTo(0.1, 10) });
   });
 
   it('is said to be unenforced once a model without a price was asked', async () => {

@@ -73,7 +73,7 @@ describe('a reason that a caller gives', () => {
     const status = async () => client.call('plan_status', { run_id });
     await client.call('plan_cancel', { run_id, reason: 'no longer needed' });
     await expect.poll(status).toMatchObject({ state: 'cancelled', reason: 'no longer needed' });
-    const told = JSON.stringify(await client.call('events_watch', { from_seq: 0, limit: 200 }));
-    expect(told).not.toMatch(/no longer needed|the file is gone/);
+    const events = JSON.stringify(await client.call('events_watch', { from_seq: 0, limit: 200 }));
+    expect(events).not.toMatch(/no longer needed|the file is gone/);
   });
 });

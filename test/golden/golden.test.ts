@@ -35,10 +35,10 @@ it('plans and forwarded bodies are those that were recorded, case by case', asyn
   }
   const names = new Set([...Object.keys(recorded.cases), ...Object.keys(cases)]);
   const differing = [...names].filter((name) => cases[name] !== recorded.cases[name]);
-  const told = differing.map(
+  const listed = differing.map(
     (name) => `${name}: ${recorded.cases[name] ?? 'not recorded'} -> ${cases[name] ?? 'no such case'}`,
   );
-  expect(told, `${differing.length} of ${names.size} cases differ`).toEqual([]);
+  expect(listed, `${differing.length} of ${names.size} cases differ`).toEqual([]);
 }, 120_000);
 
 function casesOf(results: readonly GoldenResult[]): Record<string, string> {

@@ -1,14 +1,14 @@
 const BLOCK_BYTES = 128 * 1024;
 
 /**
- * A zstd frame of so many bytes, all spaces: 4 bytes for each 128 KB. `told`: its head says how long it is. `slow`: its
+ * A zstd frame of so many bytes, all spaces: 4 bytes for each 128 KB. `isDeclared`: its head says how long it is. `slow`: its
  * blocks are of one byte, before each of which a window of 8 MiB is moved.
  */
-export function zstdBomb(bytes: number, { told = false, slow = false } = {}): Buffer {
+export function zstdBomb(bytes: number, { isDeclared = false, slow = false } = {}): Buffer {
   const size = Buffer.alloc(8);
   size.writeBigUInt64LE(BigInt(bytes));
   // a window of 2 MiB, as zstd's usual level has it, or the largest
-  const head = [0x28, 0xb5, 0x2f, 0xfd, told ? 0b1100_0000 : 0, slow ? 0x68 : 0x58, ...(told ? size : [])];
+  const head = [0x28, 0xb5, 0x2f, 0xfd, isDeclared ? 0b1100_0000 : 0, slow ? 0x68 : 0x58, ...(isDeclared ? size : [])];
   const count = Math.ceil(bytes / BLOCK_BYTES);
   const blocks = Buffer.alloc(4 * count);
   for (let i = 0; i < count; i++) {

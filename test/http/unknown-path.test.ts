@@ -50,8 +50,8 @@ describe('a request by a path that nobody reads', () => {
     await send(`${proxy.url}/v1/embeddings`, { method: 'POST', headers, body });
     const health = JSON.parse((await send(`${proxy.url}/health`)).body.toString());
     expect(health.not_understood).toEqual({ path_not_understood: 1 });
-    const told = (await proxy.logLines()).filter(({ reason }) => reason === 'path_not_understood');
-    expect(told).toMatchObject([{ path: '/v1/completions' }]);
+    const logged = (await proxy.logLines()).filter(({ reason }) => reason === 'path_not_understood');
+    expect(logged).toMatchObject([{ path: '/v1/completions' }]);
     expect(JSON.stringify(await proxy.logLines())).not.toContain('secret');
   });
 });

@@ -105,8 +105,8 @@ describe('a server that asks for keys', () => {
     const seen = stage.upstream.requests.map(({ url, rawHeaders, body }) => [url, rawHeaders, body.toString()]);
     expect(JSON.stringify(seen)).not.toContain(key.slice(4));
     expect(JSON.stringify(seen)).not.toMatch(/x-mcp-pruner|\/k\//i);
-    const told = await until(() => stage.log().split('model request').length > 8 && stage.log());
-    expect(told).not.toContain(key.slice(4));
+    const written = await until(() => stage.log().split('model request').length > 8 && stage.log());
+    expect(written).not.toContain(key.slice(4));
     await until(() => textOf(dirname(place.MCP_PRUNER_DB_PATH ?? '')).includes(hashOfKey(key)));
     expect(textOf(dirname(place.MCP_PRUNER_DB_PATH ?? ''))).not.toContain(key.slice(4));
   });

@@ -9,21 +9,21 @@ import { until } from '../helpers/until.ts';
 const NEVER_MS = 2 ** 31 - 1;
 const KEY = aKey('a', { createdMs: 0 });
 
-/** A ring that is told of changes by `tell`, over the keys of a store. */
+/** A ring that is told of changes by `notify`, over the keys of a store. */
 async function open(over: Partial<KeyRingOptions>) {
   const clock = manualClock();
   const keys = await openStore(':memory:', clock).keys();
   await keys.create([KEY]);
-  let tell = (): void => {};
+  let notify = (): void => {};
   const onKeys = (listener: () => void) => {
-    tell = listener;
+    notify = listener;
     return () => {};
   };
   const ring = new KeyRing({ keys: async () => keys, clock, onKeys, onFailure: () => {}, lookMs: NEVER_MS, ...over });
   afterwards(() => ring.close());
   await ring.start();
   expect(ring.find(KEY.hash)).toMatchObject({ id: KEY.id });
-  return { ring, keys, clock, tell: () => tell() };
+  return { ring, keys, clock, notify: () => notify() };
 }
 
 describe('the keys that a process knows', () => {
@@ -40,14 +40,14 @@ describe('the keys that a process knows', () => {
       all: () => real.keys.all(),
       touch: async () => {},
     };
-    const { ring, tell } = await open({ keys: async () => slow });
+    const { ring, notify } = await open({ keys: async () => slow });
     hold = new Promise((resolve) => {
       go = resolve;
     });
     const looking = ring.look(); // has asked, and not heard yet
     await soon();
     await real.keys.revoke(KEY.id, 1);
-    tell();
+    notify();
     go();
     await looking;
     await until(() => ring.find(KEY.hash) === 'key_revoked');

@@ -87,7 +87,7 @@ function conversation(seed: number, withTools: boolean): { readonly model: strin
 }
 
 interface Played {
-  readonly told: LedgerConversation | undefined;
+  readonly recorded: LedgerConversation | undefined;
   readonly billed: number;
   readonly twin: number;
 }
@@ -110,8 +110,8 @@ async function play(
       if (body.max_tokens !== undefined || countStatus !== 200) return json(res, countStatus, { type: 'error' });
       return json(res, 200, { input_tokens: piecesOf(body).reduce((sum, { tokens }) => sum + tokens, 0) });
     }
-    const told = provider?.request(body.model, piecesOf(body), 50, clock.now);
-    const { input = 0, output, read = 0, written = 0, written1h = 0 } = told ?? {};
+    const recorded = provider?.request(body.model, piecesOf(body), 50, clock.now);
+    const { input = 0, output, read = 0, written = 0, written1h = 0 } = recorded ?? {};
     const long = written1h ?? 0;
     const usage = {
       input_tokens: (input ?? 0) - (read ?? 0) - (written ?? 0),
@@ -130,7 +130,7 @@ async function play(
     await store.close();
   }
   const proxy = await startProxy(upstream, { clock, dbPath, env: { MCP_PRUNER_PRICES: prices, ...env } });
-  const played: Omit<Played, 'told'>[] = [];
+  const played: Omit<Played, 'recorded'>[] = [];
   for (const seed of seeds) {
     const { model, turns } = conversation(seed, withTools);
     const rules = PROVIDERS[model];
@@ -148,24 +148,24 @@ async function play(
   await proxy.stop();
   const { ledger } = openStore(proxy.dbPath);
   const report = await readReport(ledger, { sinceDay: '2000-01-01' });
-  const told = new Map((await ledger.conversations({ sinceMs: 0, limit: 999 })).map((one) => [one.project, one]));
+  const recorded = new Map((await ledger.conversations({ sinceMs: 0, limit: 999 })).map((one) => [one.project, one]));
   const sums = await ledger.sums({ sinceDay: '2000-01-01', slice: 'all' });
-  const all = played.map((one, i): Played => ({ ...one, told: told.get(`p${seeds[i]}`) }));
+  const all = played.map((one, i): Played => ({ ...one, recorded: recorded.get(`p${seeds[i]}`) }));
   const sum = (field: string): number => sums.reduce((all, one) => all + (one.field === field ? one.value : 0), 0);
   const shelf = await openStore(dbPath).shelf.totals({ sinceDay: '2000-01-01' });
   return { all, asked, sum, report, shelf };
 }
 
-const saved = ({ told, billed, twin }: Played) => ({
-  told: (told?.dollarsWithout ?? 0) - (told?.dollars ?? 0),
+const saved = ({ recorded, billed, twin }: Played) => ({
+  recorded: (recorded?.dollarsWithout ?? 0) - (recorded?.dollars ?? 0),
   true: twin - billed,
 });
 
 /** How far the saving of all is from the true one, as a share of it. */
 function offBy(all: readonly Played[]): number {
-  const told = all.reduce((total, one) => total + saved(one).told, 0);
+  const recorded = all.reduce((total, one) => total + saved(one).recorded, 0);
   const really = all.reduce((total, one) => total + saved(one).true, 0);
-  return Math.abs(told / really - 1);
+  return Math.abs(recorded / really - 1);
 }
 
 const ON = { MCP_PRUNER_TOOL_SHELF: 'on' };
@@ -175,8 +175,8 @@ describe('the ledger of fifty random conversations through the proxy', () => {
   it('has the provider’s bill and the saving to the cent where the provider counts every request', async () => {
     const { all, asked, sum } = await play(SEEDS, { MCP_PRUNER_VERIFY: '1' });
     for (const one of all) {
-      expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
-      expect(Math.abs(saved(one).told - saved(one).true)).toBeLessThan(0.000_01);
+      expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
+      expect(Math.abs(saved(one).recorded - saved(one).true)).toBeLessThan(0.000_01);
     }
     expect(sum('checked')).toBe(asked.count);
     expect(asked.keys).toEqual(new Set(['k1']));
@@ -186,8 +186,8 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     const { all, shelf } = await play(SEEDS.slice(0, 6), { ...ON, MCP_PRUNER_VERIFY: '1' }, { withTools: true });
     const { all: whole } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, { withTools: true });
     for (const [i, one] of all.entries()) {
-      expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
-      expect(Math.abs(saved(one).told - saved(one).true)).toBeLessThan(0.000_01);
+      expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
+      expect(Math.abs(saved(one).recorded - saved(one).true)).toBeLessThan(0.000_01);
       expect(one.billed).toBeLessThan(whole[i]?.billed ?? 0);
     }
     const byTools = whole.reduce((sum, one, i) => sum + one.billed - (all[i]?.billed ?? 0), 0);
@@ -196,15 +196,15 @@ describe('the ledger of fifty random conversations through the proxy', () => {
 
   it('has that saving nearly to the cent where it is estimated', async () => {
     const { all } = await play(SEEDS.slice(0, 6), ON, { withTools: true });
-    for (const one of all) expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
+    for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
     expect(offBy(all)).toBeLessThan(0.06);
   });
 
   it('has the bill to the cent, and the saving nearly always, where cuts are estimated', async () => {
     const { all, asked } = await play(SEEDS.slice(0, 30), {});
-    for (const one of all) expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
+    for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
     expect(offBy(all)).toBeLessThan(0.03);
-    const toTheCent = all.filter((one) => Math.abs(saved(one).told - saved(one).true) < 0.01);
+    const toTheCent = all.filter((one) => Math.abs(saved(one).recorded - saved(one).true) < 0.01);
     expect(toTheCent.length).toBeGreaterThanOrEqual(27);
     expect(asked.count).toBe(0);
   });
@@ -215,7 +215,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(report.checked).toMatchObject({ failures: [{ reason: 'status_529', requests: asked.count }] });
     expect(reportText(report, (_, words) => words, undefined)).toContain(`${asked.count} status_529`);
     expect(asked.count).toBeGreaterThan(5);
-    for (const one of all) expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
+    for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
     const { all: unasked } = await play(SEEDS.slice(0, 6), {});
     expect(Math.abs(offBy(all) - offBy(unasked))).toBeLessThan(0.02);
   });

@@ -17,12 +17,12 @@ describe('the saving of a model that was never seen before', () => {
   it.each([...worlds, ['messages', 'dense', true] as const])(
     'over %s, by a %s tokeniser, hidden reasoning: %s, is the true one within 3 % and inside its range',
     async (wire, how, thinks) => {
-      const { told, really, range, spent, billed } = await play(
+      const { reported, really, range, spent, billed } = await play(
         { wire, count: TOKENISERS[how], thinks },
         conversations,
       );
       expect(really).toBeGreaterThan(0.1);
-      expect(Math.abs(told / really - 1)).toBeLessThan(0.03);
+      expect(Math.abs(reported / really - 1)).toBeLessThan(0.03);
       expect(Math.abs(spent - billed)).toBeLessThan(0.000_01);
       const [low, high] = range ?? [Number.NaN, Number.NaN];
       expect([low <= really, really <= high, high - low < 0.3 * really]).toEqual([true, true, true]);
@@ -33,11 +33,11 @@ describe('the saving of a model that was never seen before', () => {
 describe('hidden reasoning that is sent back', () => {
   it.each(['read', 'left out'] as const)('does not turn the scale where the provider has it %s', async (carried) => {
     const conversations = Array.from({ length: 8 }, (_, i) => conversation(2_000 + i));
-    const { told, really } = await play(
+    const { reported, really } = await play(
       { wire: 'responses', count: TOKENISERS.dense, thinks: true, carried },
       conversations,
     );
-    expect(Math.abs(told / really - 1)).toBeLessThan(0.03);
+    expect(Math.abs(reported / really - 1)).toBeLessThan(0.03);
   });
 });
 
@@ -49,10 +49,10 @@ describe('the saving of the first three conversations with a model', () => {
     async (wire) => {
       for (const first of [5_100, 6_700, 8_300]) {
         const conversations = Array.from({ length: 3 }, (_, i) => conversation(first + i));
-        const { told, really, range } = await play({ wire, count: characters, thinks: true }, conversations);
+        const { reported, really, range } = await play({ wire, count: characters, thinks: true }, conversations);
         const [low, high] = range ?? [Number.NaN, Number.NaN];
         expect([low <= really, really <= high]).toEqual([true, true]);
-        expect(Math.abs(told / really - 1)).toBeLessThan(0.03);
+        expect(Math.abs(reported / really - 1)).toBeLessThan(0.03);
       }
     },
   );

@@ -74,24 +74,24 @@ async function play(env: Readonly<Record<string, string>>) {
   });
   await proxy.stop();
   const { ledger } = openStore(proxy.dbPath);
-  const [told] = await ledger.conversations({ sinceMs: 0, limit: 9 });
-  const turns = await ledger.turns({ conversationId: told?.conversationId ?? '', limit: 99 });
-  return { provider, twin, ledger, told, turns, proxy, metrics };
+  const [recorded] = await ledger.conversations({ sinceMs: 0, limit: 9 });
+  const turns = await ledger.turns({ conversationId: recorded?.conversationId ?? '', limit: 99 });
+  return { provider, twin, ledger, recorded, turns, proxy, metrics };
 }
 
 describe('the ledger of the proxy', () => {
   it('has the provider’s bill, and what the same conversation would have cost whole', async () => {
-    const { provider, twin, told, turns, ledger, proxy, metrics } = await play({});
+    const { provider, twin, recorded, turns, ledger, proxy, metrics } = await play({});
     expect(turns.map(({ miss }) => miss)).toEqual(['first_request', null, null, null, null]);
     expect(
       turns.every(
         ({ removed, arm, project }, i) => (i === 0 || removed > 1_000) && arm === 'pruned' && project === 'shop',
       ),
     ).toBe(true);
-    expect(told?.dollars).toBeCloseTo(provider.dollars, 6);
+    expect(recorded?.dollars).toBeCloseTo(provider.dollars, 6);
     // removed tokens are estimates: the whole is right to 2 %
-    expect(Math.abs((told?.dollarsWithout ?? 0) / twin.dollars - 1)).toBeLessThan(0.02);
-    expect((told?.dollarsWithout ?? 0) - (told?.dollars ?? 0)).toBeGreaterThan(0.02);
+    expect(Math.abs((recorded?.dollarsWithout ?? 0) / twin.dollars - 1)).toBeLessThan(0.02);
+    expect((recorded?.dollarsWithout ?? 0) - (recorded?.dollars ?? 0)).toBeGreaterThan(0.02);
     const sums = await ledger.sums({ sinceDay: '2000-01-01' });
     expect(sums.find(({ slice, field }) => slice === 'all' && field === 'requests')?.value).toBe(5);
     expect(

@@ -106,8 +106,8 @@ describe('the events of a conversation', () => {
     expect(events[0]?.payload).toMatchObject({ model: 'gpt-test', candidates: 2, status: 200, end: 'answered' });
     expect(events[2]?.payload).toMatchObject({ prune_id: expect.stringMatching(/^prn_/), tool: 'bash', lines: 400 });
     expect(events[4]?.payload).toMatchObject({ reason: expect.any(String), tool: 'bash' });
-    const told = JSON.stringify(events);
-    for (const secret of ['sk-test', 'checkout', 'payment', 'INFO', 'npm start']) expect(told).not.toContain(secret);
+    const text = JSON.stringify(events);
+    for (const secret of ['sk-test', 'checkout', 'payment', 'INFO', 'npm start']) expect(text).not.toContain(secret);
   });
 
   it('contain recoveries in the same run, and tool calls in their own run, without texts of clients', async () => {

@@ -42,9 +42,9 @@ describe('a store that is opened while another process makes its file', () => {
   it('is ready when the file is, and reports no error for the lock', async () => {
     const path = tempPath();
     const maker = lockOutEverybody(path);
-    const told: string[] = [];
-    const tell = (_: object, says: string) => void told.push(says);
-    const store = openStore(path, { log: { info: tell, warn: tell } });
+    const logged: string[] = [];
+    const log = (_: object, says: string) => void logged.push(says);
+    const store = openStore(path, { log: { info: log, warn: log } });
     let isReady = false;
     const ready = store.ready().then(() => {
       isReady = true;
@@ -55,7 +55,7 @@ describe('a store that is opened while another process makes its file', () => {
     maker.close();
     await ready;
     expect(store.problem()).toBeNull();
-    expect(told).toEqual([]);
+    expect(logged).toEqual([]);
   });
 });
 

@@ -69,8 +69,8 @@ function weighed(score: WhyRegion['score'], words: ReasonWords): string {
 }
 
 /** What must be known to read an explanation: how far it goes. */
-export function caveat(told: Certainty, whole: string): string {
-  switch (told) {
+export function caveat(certainty: Certainty, whole: string): string {
+  switch (certainty) {
     case 'ranked':
       return '';
     case 'opinions':

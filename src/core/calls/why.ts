@@ -26,7 +26,7 @@ export interface WhyRegion extends LineRange {
 }
 
 export interface Why {
-  readonly told: Certainty;
+  readonly certainty: Certainty;
   /** Words of the goal that the text has, heaviest first; only with `ranked`. */
   readonly terms: readonly string[];
   /** A region goes when its worth is below this; only with `ranked`. */
@@ -41,8 +41,8 @@ export interface Why {
 /** Explains the decision that is stored, by its text; never a decision that would be made in its place today. */
 export function explainDecision(decision: Decision, text: string): Why {
   const { basis, kind, whole } = decision;
-  if (kind === 'stashed' || kind === 'deleted') return untold(decision, 'asked');
-  if (whole !== '' && (basis === undefined || decision.warnings.length > 0)) return untold(decision, 'whole');
+  if (kind === 'stashed' || kind === 'deleted') return withoutRanking(decision, 'asked');
+  if (whole !== '' && (basis === undefined || decision.warnings.length > 0)) return withoutRanking(decision, 'whole');
   const today = explainPlan(inputOf(decision, text, basis));
   if (basis === undefined) return byRules(decision, 'unrecorded', today);
   if (basis.opinions) return byRules(decision, 'opinions', today);
@@ -73,7 +73,7 @@ function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Expla
   // where the cuts of a plan did not pay, all of its lines stayed
   const whole = cuts.length === 0;
   return {
-    told: 'ranked',
+    certainty: 'ranked',
     terms,
     threshold,
     budget,
@@ -91,7 +91,7 @@ function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Expla
 }
 
 /** The part that does not depend on the ranking: the stored cuts, and the rules by which lines must stay. */
-function byRules(decision: Decision, told: Certainty, { regions, budget }: Explanation): Why {
+function byRules(decision: Decision, certainty: Certainty, { regions, budget }: Explanation): Why {
   const rules = regions.filter(({ because }) => because === 'rule');
   const out: WhyRegion[] = [];
   for (const cut of [...decision.cuts, null]) {
@@ -99,7 +99,7 @@ function byRules(decision: Decision, told: Certainty, { regions, budget }: Expla
     out.push(...keptBetween(from, (cut?.startLine ?? decision.lines + 1) - 1, rules));
     if (cut) out.push({ ...cut, kept: false, because: 'unknown', rule: '', score: null });
   }
-  return { ...EMPTY, told, budget: told === 'unrecorded' ? null : budget, regions: out };
+  return { ...EMPTY, certainty, budget: certainty === 'unrecorded' ? null : budget, regions: out };
 }
 
 function keptBetween(first: number, last: number, rules: readonly Region[]): WhyRegion[] {
@@ -119,12 +119,13 @@ function keptBetween(first: number, last: number, rules: readonly Region[]): Why
   return out;
 }
 
-const EMPTY: Omit<Why, 'told' | 'regions'> = { terms: [], threshold: null, budget: null, cutsToday: [] };
+const EMPTY: Omit<Why, 'certainty' | 'regions'> = { terms: [], threshold: null, budget: null, cutsToday: [] };
 
-function untold({ cuts, lines }: Decision, told: 'asked' | 'whole'): Why {
+function withoutRanking({ cuts, lines }: Decision, certainty: 'asked' | 'whole'): Why {
   const all = { startLine: 1, endLine: lines, rule: '', score: null } as const;
-  if (lines === 0) return { ...EMPTY, told, regions: [] };
-  if (cuts.length === 0) return { ...EMPTY, told, regions: [{ ...all, kept: true, because: 'whole', reason: '' }] };
+  if (lines === 0) return { ...EMPTY, certainty, regions: [] };
+  if (cuts.length === 0)
+    return { ...EMPTY, certainty, regions: [{ ...all, kept: true, because: 'whole', reason: '' }] };
   const regions = cuts.map((cut): WhyRegion => ({ ...all, ...cut, kept: false, because: 'asked' }));
-  return { ...EMPTY, told, regions };
+  return { ...EMPTY, certainty, regions };
 }

@@ -1,4 +1,4 @@
-import { UNTOLD_ID } from '../marked-in.ts';
+import { SHORT_ID } from '../marked-in.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
@@ -63,7 +63,7 @@ export async function settleTexts(
   const known =
     marked.length > 0
       ? await store.knownPruneIds(
-          [...new Set(marked.flatMap(({ markerIds }) => markerIds))].filter((id) => id !== UNTOLD_ID),
+          [...new Set(marked.flatMap(({ markerIds }) => markerIds))].filter((id) => id !== SHORT_ID),
         )
       : new Set<string>();
   for (const { pruneId } of outcomesBefore) if (pruneId) known.add(pruneId);

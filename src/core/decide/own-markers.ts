@@ -1,4 +1,4 @@
-import { UNTOLD_ID } from '../marked-in.ts';
+import { SHORT_ID } from '../marked-in.ts';
 import type { Decision } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { Job } from './decision.ts';
@@ -42,5 +42,5 @@ export function ripeTexts({ open, rest, results, known, idOf }: MarkedTexts): Ma
 
 /** Whether a marker may name one of these ids; a short one may name any. */
 function isAmong(ids: ReadonlySet<string>, id: string): boolean {
-  return id === UNTOLD_ID ? ids.size > 0 : ids.has(id);
+  return id === SHORT_ID ? ids.size > 0 : ids.has(id);
 }

@@ -33,8 +33,8 @@ export class MessagesAnswer implements AnswerReader {
     this.#dropped += droppedIn(value) + droppedIn(field(value, 'message'));
     const usage = field(value, 'usage') ?? field(field(value, 'message'), 'usage');
     if (usage === null || typeof usage !== 'object') return;
-    const told = Object.entries(usage).filter(([, figure]) => figure !== null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+    const reported = Object.entries(usage).filter(([, figure]) => figure !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(reported) };
   }
 }
 
@@ -43,8 +43,8 @@ const MISMATCH = 'prefix_binding_mismatch';
 
 /** Number of reported input changes with that reason. */
 function droppedIn(message: unknown): number {
-  const told = field(message, 'input_transformations');
-  return Array.isArray(told) ? told.filter((one) => JSON.stringify(one ?? null).includes(MISMATCH)).length : 0;
+  const reported = field(message, 'input_transformations');
+  return Array.isArray(reported) ? reported.filter((one) => JSON.stringify(one ?? null).includes(MISMATCH)).length : 0;
 }
 
 function hasUsage(line: Buffer): boolean {

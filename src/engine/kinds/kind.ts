@@ -126,7 +126,7 @@ export interface Kind {
   /** Protects the lines that must stay, by the contract and by what the kind itself needs to be understood. */
   protect(text: Protectable, protect: Protect): void;
   /** Which of the goal's terms distinguish lines of such a text; all of them where it is absent. */
-  tellingTerms?(terms: readonly GoalTerm[]): GoalTerm[];
+  informativeTerms?(terms: readonly GoalTerm[]): GoalTerm[];
   /** Whether words that the goal does not ask for take part in the ranking. */
   readonly ranksByAllWords?: boolean;
   /** Protects lines that matter only for this goal. */

@@ -11,11 +11,11 @@ const SAMPLED_LINES = 240;
 const READ_CHARS = 240;
 
 /** A single line of one of these identifies the text. */
-const TELLING: readonly Shape[] = ['diff', 'hunks', 'headings', 'rst'];
-const isTelling = ({ name }: LineRule<Shape>): boolean => TELLING.includes(name);
+const DISTINCTIVE: readonly Shape[] = ['diff', 'hunks', 'headings', 'rst'];
+const isDistinctive = ({ name }: LineRule<Shape>): boolean => DISTINCTIVE.includes(name);
 const SHAPE_RULES = mergeRules(KINDS.flatMap(({ shapes }) => shapes));
-const tellingShapes = new Matcher(SHAPE_RULES.filter(isTelling));
-const otherShapes = new Matcher(SHAPE_RULES.filter((rule) => !isTelling(rule)));
+const distinctiveShapes = new Matcher(SHAPE_RULES.filter(isDistinctive));
+const otherShapes = new Matcher(SHAPE_RULES.filter((rule) => !isDistinctive(rule)));
 
 const NONE = Object.fromEntries(
   [...SHAPE_RULES.map(({ name }) => name), 'lines', 'prose', 'table', 'aligned'].map((name) => [name, 0]),
@@ -27,7 +27,7 @@ export class SampledLines {
   /** Indices of the lines that are looked at, -1 for those that say nothing. */
   readonly #lines: number[] = [];
   /** How many of all of them have identifying shapes. */
-  readonly #telling: Shapes = { ...NONE };
+  readonly #distinctive: Shapes = { ...NONE };
 
   constructor(view: View) {
     this.#view = view;
@@ -35,14 +35,14 @@ export class SampledLines {
     for (let i = 0; i < view.n; i += i < SAMPLED_LINES / 3 ? 1 : step) {
       const says = !isBlankLine(view, i) && !isUnnumbered(view, i);
       this.#lines.push(says ? i : -1);
-      if (says) countNamed(this.#telling, tellingShapes, tellingShapes.matches(view, i, READ_CHARS));
+      if (says) countNamed(this.#distinctive, distinctiveShapes, distinctiveShapes.matches(view, i, READ_CHARS));
     }
   }
 
   /** The shapes of one line `of` so many, from the `which`-th on; rare but identifying shapes are counted in all of them. */
   shapes(which = 0, of = 1): Shapes {
     const view = this.#view;
-    const seen: Shapes = { ...this.#telling };
+    const seen: Shapes = { ...this.#distinctive };
     const columns = new ColumnCounts();
     for (let k = which; k < this.#lines.length; k += of) {
       const i = this.#lines[k] ?? -1;

@@ -53,11 +53,11 @@ export function editsOf(lines: Lines, annotations: readonly Annotation[], option
     }
   };
   for (const [k, { startLine, endLine, marker }] of annotations.entries()) {
-    const told = k > 0 && options.shortMarkers === true ? formatShortMarker({ startLine, endLine }) : marker;
+    const shown = k > 0 && options.shortMarkers === true ? formatShortMarker({ startLine, endLine }) : marker;
     number(startLine - 1);
     const end = startOf(lines, endLine + 1);
     const ending = lines.text.charCodeAt(end - 1) === LINE_FEED ? '\n' : '';
-    edits.push({ start: startOf(lines, startLine), end, text: options.includeMarkers ? told + ending : '' });
+    edits.push({ start: startOf(lines, startLine), end, text: options.includeMarkers ? shown + ending : '' });
     line = endLine + 1;
   }
   number(lines.count);

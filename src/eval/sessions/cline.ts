@@ -38,17 +38,17 @@ export function clineTask({ history, shown, id }: ClineTask): Session {
 
 function billOf(line: unknown) {
   if (field(line, 'say') !== 'api_req_started') return [];
-  const told = parsed(textOf(field(line, 'text')));
-  const [read, written] = [numberOf(field(told, 'cacheReads')), numberOf(field(told, 'cacheWrites'))];
-  const input = numberOf(field(told, 'tokensIn')) + read + written;
+  const request = parsed(textOf(field(line, 'text')));
+  const [read, written] = [numberOf(field(request, 'cacheReads')), numberOf(field(request, 'cacheWrites'))];
+  const input = numberOf(field(request, 'tokensIn')) + read + written;
   if (input === 0) return [];
-  const folder = /Working Directory \(([^)\n]{1,500})\)/.exec(textOf(field(told, 'request')))?.[1] ?? '';
+  const folder = /Working Directory \(([^)\n]{1,500})\)/.exec(textOf(field(request, 'request')))?.[1] ?? '';
   return [
     {
       atMs: numberOf(field(line, 'ts')),
       model: textOf(field(field(line, 'modelInfo'), 'modelId')),
       project: projectOf(folder),
-      usage: { input, output: numberOf(field(told, 'tokensOut')), read, written, written1h: 0 },
+      usage: { input, output: numberOf(field(request, 'tokensOut')), read, written, written1h: 0 },
     },
   ];
 }

@@ -38,9 +38,9 @@ export class Board {
       }),
     );
     await nextTurn();
-    const entries = await this.#store.set(writes, tell(caller));
+    const entries = await this.#store.set(writes, eventsOf(caller));
     if (entries === null) throw new PrunerError('E-FLEET-BOUND', { bound: 'entries of the blackboard' });
-    this.changes.tell();
+    this.changes.notify();
     await nextTurn(); // serialising large values for the answer takes long
     return entries.map(shownEntry);
   }
@@ -57,8 +57,8 @@ export class Board {
   }
 
   async delete(key: string, caller: Caller) {
-    const deleted = await this.#store.delete(key, tell(caller));
-    if (deleted) this.changes.tell();
+    const deleted = await this.#store.delete(key, eventsOf(caller));
+    if (deleted) this.changes.notify();
     return { key, deleted };
   }
 
@@ -100,7 +100,7 @@ export class Board {
     const { start_version: after, limit, namespace = null, wait_ms: waitMs = 0 } = asked;
     const endMs = performance.now() + waitMs;
     for (;;) {
-      while (await this.#store.expire(tell({ childId: null })));
+      while (await this.#store.expire(eventsOf({ childId: null })));
       const { events, dropped } = await this.#store.changes({ after, namespace, limit });
       const leftMs = endMs - performance.now();
       if (events.length > 0 || dropped > after || leftMs <= 0 || signal.aborted) {
@@ -146,7 +146,7 @@ async function valuesOf(inputs: readonly BoardInput[]): Promise<string[]> {
   }
 }
 
-function tell({ childId }: Caller): BoardEvents {
+function eventsOf({ childId }: Caller): BoardEvents {
   return ({ kind, key, version }) => [eventOf(`bb_${kind}`, { childId }, { key, version }, 'debug')];
 }
 

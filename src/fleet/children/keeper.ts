@@ -8,7 +8,7 @@ import { forbids, type Limits } from './limits.ts';
 import { LoadWatch } from './load-watch.ts';
 import type { ChildrenOptions } from './options.ts';
 import { OutputReader } from './output.ts';
-import { type ChildRecords, childEvent, limitTold, meta } from './records.ts';
+import { type ChildRecords, childEvent, limitReported, meta } from './records.ts';
 import { hasEnded, isActive, type StartSpec } from './spec.ts';
 
 /** This process's state of a child that it monitors. */
@@ -132,7 +132,7 @@ export class Keeper {
       })
       .catch((cause: unknown) => this.#failed('end', cause));
     this.#folders.removePrompt(childId);
-    this.#records.changes.tell();
+    this.#records.changes.notify();
   }
 
   /** Asks a child to end, kills it after the grace period, and waits until it is gone. */
@@ -253,7 +253,7 @@ export class Keeper {
 
   async #exceeded({ childId }: ChildRecord, key: string, used: number): Promise<void> {
     await this.#records.update(childId, (record) =>
-      record.limitsTold.includes(key) ? null : limitTold(record, key, Math.round(used)),
+      record.limitsTold.includes(key) ? null : limitReported(record, key, Math.round(used)),
     );
     this.#endForLimit(childId, key);
   }

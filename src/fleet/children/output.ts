@@ -62,14 +62,14 @@ export class OutputReader {
     }
     this.#position += end;
     const isMore = end > 0 && (isFull || (isLast && end < bytes.length));
-    if (isLast && !isMore) this.#tellDropped(lines);
+    if (isLast && !isMore) this.#logDropped(lines);
     return { lines, position: this.#position, isMore };
   }
 
   #add(lines: ChildLogLine[], line: string, nowMs: number): void {
     const second = Math.floor(nowMs / 1000);
     if (second !== this.#second) {
-      this.#tellDropped(lines);
+      this.#logDropped(lines);
       [this.#second, this.#linesOfSecond] = [second, 0];
     }
     if (++this.#linesOfSecond > LINES_PER_SECOND) {
@@ -80,7 +80,7 @@ export class OutputReader {
     lines.push({ stream: this.#options.stream, message, parsed: parsedLine(this.#options.stream, message) });
   }
 
-  #tellDropped(lines: ChildLogLine[]): void {
+  #logDropped(lines: ChildLogLine[]): void {
     if (this.#dropped === 0) return;
     const message = `${this.#dropped} lines of ${this.#options.stream} were dropped`;
     lines.push({ stream: 'meta', message, parsed: null });

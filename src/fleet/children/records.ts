@@ -29,7 +29,7 @@ export class ChildRecords {
     change: (record: ChildRecord, nowMs: number, active: number) => ChildChange | null,
   ): Promise<ChildRecord> {
     const record = await this.#store.update(childId, (before, active, nowMs) => change(before, nowMs, active));
-    this.changes.tell();
+    this.changes.notify();
     return found(childId, record);
   }
 }
@@ -55,7 +55,7 @@ export function childEvent(
 }
 
 /** Notes that a limit was reached. @param used - what was counted, where the record's own usage does not say it */
-export function limitTold(record: ChildRecord, key: string, used?: number): ChildChange {
+export function limitReported(record: ChildRecord, key: string, used?: number): ChildChange {
   const { usage, limits } = record;
   const ofUsage = { messages: usage.messages, cost_usd: usage.costUsd ?? 0 };
   const counted = used ?? ofUsage[key as keyof typeof ofUsage] ?? usage.tokensIn + usage.tokensOut;

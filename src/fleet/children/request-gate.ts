@@ -4,7 +4,7 @@ import type { ChildGate } from '../ports/child-gate.ts';
 import type { ChildRecord, ChildStore } from '../ports.ts';
 import { forbids } from './limits.ts';
 import { hashToken } from './output.ts';
-import { type ChildRecords, limitTold } from './records.ts';
+import { type ChildRecords, limitReported } from './records.ts';
 import { isActive } from './spec.ts';
 
 export interface RequestGateOptions {
@@ -42,7 +42,7 @@ export class RequestGate implements ChildGate {
     try {
       await this.#options.records.update(childId, (record) => {
         refused = forbids(record);
-        if (refused !== null) return record.limitsTold.includes(refused) ? null : limitTold(record, refused);
+        if (refused !== null) return record.limitsTold.includes(refused) ? null : limitReported(record, refused);
         return { record: { ...record, usage: { ...record.usage, messages: record.usage.messages + 1 } } };
       });
     } catch (cause) {
@@ -53,11 +53,11 @@ export class RequestGate implements ChildGate {
     return refused;
   }
 
-  async settle(childId: string, told: ExchangeUsage): Promise<void> {
-    const { tokensIn, tokensOut } = told;
+  async settle(childId: string, used: ExchangeUsage): Promise<void> {
+    const { tokensIn, tokensOut } = used;
     if (tokensIn + tokensOut === 0) return; // the request was refused
     const { records, costOf, onFailure } = this.#options;
-    const cost = costOf(told);
+    const cost = costOf(used);
     await records
       .update(childId, (record) => {
         const { usage } = record;

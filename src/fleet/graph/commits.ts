@@ -18,7 +18,7 @@ export interface Change {
 }
 
 /** Most violations listed in an answer. */
-const MAX_TOLD = 100;
+const MAX_LISTED = 100;
 
 /**
  * Commits changes of graphs as versions. A change must not break a rule that held before; an empty change writes
@@ -81,7 +81,7 @@ export class GraphCommits {
       changed,
       operations_applied: change.operations,
       applied: change.applied,
-      invariants: enforce ? { ok: violations.length === 0, violations: violations.slice(0, MAX_TOLD) } : null,
+      invariants: enforce ? { ok: violations.length === 0, violations: violations.slice(0, MAX_LISTED) } : null,
       graph: descriptorOf(document, graphId, version),
       owner,
       note,
@@ -92,7 +92,7 @@ export class GraphCommits {
     const found = await inTurns(violationsOf(after));
     if (!enforce || found.length === 0) return found;
     const added = addedViolations(await inTurns(violationsOf(before)), found);
-    if (added.length > 0) throw new PrunerError('E-GRAPH-INVARIANT', { violations: added.slice(0, MAX_TOLD) });
+    if (added.length > 0) throw new PrunerError('E-GRAPH-INVARIANT', { violations: added.slice(0, MAX_LISTED) });
     return found;
   }
 }

@@ -75,7 +75,7 @@ export class Graphs {
     return graphFault(async () => {
       const [a, b] = [await this.#select(graphId, from), await this.#select(graphId, to)];
       const { patch, summary } = await inTurns(diffGraphs(a.document, b.document));
-      return { graph_id: graphId, from: a.told, to: b.told, changed: patch.length > 0, patch, summary };
+      return { graph_id: graphId, from: a.shown, to: b.shown, changed: patch.length > 0, patch, summary };
     });
   }
 
@@ -169,7 +169,7 @@ export class Graphs {
   async #select(graphId: string, selector: Selector) {
     if ('graph' in selector) {
       const document = await inTurns(documentOf(selector.graph));
-      return { document, told: { source: 'descriptor' as const, version: selector.graph.graph_version ?? null } };
+      return { document, shown: { source: 'descriptor' as const, version: selector.graph.graph_version ?? null } };
     }
     const isLatest = 'latest' in selector;
     const base = isLatest
@@ -177,6 +177,6 @@ export class Graphs {
       : await this.#versions.version(graphId, selector.version);
     if (base.version === 0) throw notFound(graphId);
     const source = isLatest ? ('latest' as const) : ('version' as const);
-    return { document: base.document, told: { source, version: base.version } };
+    return { document: base.document, shown: { source, version: base.version } };
   }
 }

@@ -120,7 +120,7 @@ export class Plans {
       call: (tool, args, signal) => this.#call(tool, args, full, tools, signal),
       onNode: (id, status) => {
         void store
-          .tell([eventOf('plan_node', about, { node: id, status }, 'debug')])
+          .record([eventOf('plan_node', about, { node: id, status }, 'debug')])
           .catch((cause: unknown) => this.#options.onFailure('plan_node', cause));
       },
     });

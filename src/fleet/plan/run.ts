@@ -273,7 +273,7 @@ export class PlanRun {
 
   #wake(): void {
     this.#isWoken = true;
-    this.#wakes.tell();
+    this.#wakes.notify();
   }
 
   /** Milliseconds since the start, without pauses. */

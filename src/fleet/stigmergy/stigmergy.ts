@@ -30,18 +30,18 @@ export class Stigmergy {
       if (name === null) throw new PrunerError('E-STIG-TYPE', { index });
       return { nodeId: node_id, type: name, intensity };
     });
-    const changes = await this.#store.mark(clean, tell(caller));
+    const changes = await this.#store.mark(clean, eventsOf(caller));
     if (changes === null) throw new PrunerError('E-FLEET-BOUND', { bound: 'pheromone points' });
-    this.changes.tell();
+    this.changes.notify();
     return changes.map(shown);
   }
 
   async decay(halfLifeMs: number | undefined, caller: Caller) {
     const changes = await this.#store.update(
       (point, nowMs) => decayed(point, nowMs, halfLifeMs ?? this.#halfLifeMs),
-      tell(caller),
+      eventsOf(caller),
     );
-    this.changes.tell();
+    this.changes.notify();
     await nextTurn();
     return { changes: changes.map(shown) };
   }
@@ -63,7 +63,7 @@ export class Stigmergy {
   }
 }
 
-function tell({ childId }: Caller) {
+function eventsOf({ childId }: Caller) {
   return ({ point: { nodeId, type, intensity }, nodeTotal }: PointChange) => [
     eventOf(
       'stig_changed',

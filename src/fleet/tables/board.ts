@@ -1,7 +1,7 @@
 import type { Steps, Transactions } from '../../store/sql/steps.ts';
 import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from '../ports.ts';
 import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
-import { tell } from './tell.ts';
+import { recordEvents } from './record.ts';
 
 /** Most entries that one transaction expires; the next one continues. */
 const EXPIRED_AT_ONCE = 200;
@@ -20,14 +20,14 @@ export class StoredBoard implements BoardStore {
     return this.#access.write(function* (nowMs): Steps<readonly BoardEntry[] | null> {
       if (!(yield* board.hasRoomFor(writes))) return null;
       const entries: EntryRow[] = [];
-      const told: FleetEvent[] = [];
+      const recorded: FleetEvent[] = [];
       for (const write of writes) {
-        const previous = yield* living(write.key, nowMs, events, told);
+        const previous = yield* living(write.key, nowMs, events, recorded);
         const entry = yield* board.set(write, previous, nowMs);
-        told.push(...events({ kind: 'set', key: write.key, version: entry.version }));
+        recorded.push(...events({ kind: 'set', key: write.key, version: entry.version }));
         entries.push(entry);
       }
-      yield* finish(entries.at(-1)?.version ?? 0, told, nowMs);
+      yield* finish(entries.at(-1)?.version ?? 0, recorded, nowMs);
       return entries.map(entryOf);
     });
   }
@@ -41,14 +41,14 @@ export class StoredBoard implements BoardStore {
 
   delete(key: string, events: BoardEvents): Promise<boolean> {
     return this.#access.write(function* (nowMs) {
-      const told: FleetEvent[] = [];
-      const entry = yield* living(key, nowMs, events, told);
+      const recorded: FleetEvent[] = [];
+      const entry = yield* living(key, nowMs, events, recorded);
       let version = 0;
       if (entry !== null) {
         version = yield* board.drop(entry, 'delete', yield* board.namespaceOf(key), nowMs);
-        told.push(...events({ kind: 'delete', key, version }));
+        recorded.push(...events({ kind: 'delete', key, version }));
       }
-      yield* finish(version, told, nowMs);
+      yield* finish(version, recorded, nowMs);
       return entry !== null;
     });
   }
@@ -69,10 +69,10 @@ export class StoredBoard implements BoardStore {
     if (due.length === 0) return false;
     return this.#access.write(function* (nowMs) {
       const overdue = yield* board.overdue(nowMs, EXPIRED_AT_ONCE);
-      const told: FleetEvent[] = [];
+      const recorded: FleetEvent[] = [];
       let version = 0;
-      for (const entry of overdue) version = yield* expire(entry, nowMs, events, told);
-      yield* finish(version, told, nowMs);
+      for (const entry of overdue) version = yield* expire(entry, nowMs, events, recorded);
+      yield* finish(version, recorded, nowMs);
       return overdue.length > 0;
     });
   }
@@ -87,10 +87,10 @@ export class StoredBoard implements BoardStore {
 }
 
 /** The entry at a key. If it has expired, its expiry is recorded first. */
-function* living(key: string, nowMs: number, events: BoardEvents, told: FleetEvent[]): Steps<EntryRow | null> {
+function* living(key: string, nowMs: number, events: BoardEvents, recorded: FleetEvent[]): Steps<EntryRow | null> {
   const entry = yield* board.entry(key);
   if (entry === null || isLiving(entry, nowMs)) return entry;
-  yield* expire(entry, nowMs, events, told);
+  yield* expire(entry, nowMs, events, recorded);
   return null;
 }
 
@@ -98,14 +98,14 @@ function isLiving({ expires_ms }: EntryRow, nowMs: number): boolean {
   return expires_ms === null || expires_ms > nowMs;
 }
 
-function* expire(entry: EntryRow, nowMs: number, events: BoardEvents, told: FleetEvent[]): Steps<number> {
+function* expire(entry: EntryRow, nowMs: number, events: BoardEvents, recorded: FleetEvent[]): Steps<number> {
   const version = yield* board.drop(entry, 'expire', yield* board.namespaceOf(entry.key), nowMs);
-  told.push(...events({ kind: 'expire', key: entry.key, version }));
+  recorded.push(...events({ kind: 'expire', key: entry.key, version }));
   return version;
 }
 
 /** Records all changes of a transaction as one batch of events. @param version - the latest version */
-function* finish(version: number, told: readonly FleetEvent[], nowMs: number): Steps<void> {
+function* finish(version: number, recorded: readonly FleetEvent[], nowMs: number): Steps<void> {
   if (version > 0) yield* board.trimHistory(version);
-  yield* tell(told, nowMs);
+  yield* recordEvents(recorded, nowMs);
 }

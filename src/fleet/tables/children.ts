@@ -10,7 +10,7 @@ import type {
   LogPositions,
 } from '../ports.ts';
 import { ChildTable } from './child-table.ts';
-import { tell } from './tell.ts';
+import { recordEvents } from './record.ts';
 
 const children = new ChildTable();
 
@@ -31,7 +31,7 @@ export class StoredChildren implements ChildStore {
       yield* children.insert(record, spec);
       yield* children.trim(atMost);
       yield* log(record, logs, nowMs);
-      yield* tell(events, nowMs);
+      yield* recordEvents(events, nowMs);
       return true;
     });
   }
@@ -66,7 +66,7 @@ export class StoredChildren implements ChildStore {
       if (spec) yield* children.saveSpec(childId, spec);
       if (record.starts !== before.starts) yield* children.setPositions(childId, { stdout: 0, stderr: 0 });
       yield* log(record, logs, nowMs);
-      yield* tell(events, nowMs);
+      yield* recordEvents(events, nowMs);
       return record;
     });
   }
@@ -87,7 +87,7 @@ export class StoredChildren implements ChildStore {
   remove(childId: string, events: readonly FleetEvent[]): Promise<boolean> {
     return this.#access.write(function* (nowMs) {
       const removed = yield* children.remove(childId);
-      if (removed) yield* tell(events, nowMs);
+      if (removed) yield* recordEvents(events, nowMs);
       return removed;
     });
   }

@@ -1,6 +1,6 @@
 import { all, change, record, type Steps, type Transactions } from '../../store/sql/steps.ts';
 import type { ContractRecord, ContractStore, FleetEvent } from '../ports.ts';
-import { tell } from './tell.ts';
+import { recordEvents } from './record.ts';
 
 const MAX_CONTRACTS = 10_000;
 
@@ -16,7 +16,7 @@ export class StoredContracts implements ContractStore {
     return this.#access.write(function* (nowMs) {
       const { record, events } = decide(yield* openAwards(nowMs), nowMs);
       yield* put(record);
-      yield* tell(events, nowMs);
+      yield* recordEvents(events, nowMs);
       return record;
     });
   }
@@ -31,7 +31,7 @@ export class StoredContracts implements ContractStore {
       if (found === null || found.status === 'completed') return found;
       const record: ContractRecord = { ...found, status: 'completed', completedMs: nowMs };
       yield* put(record);
-      yield* tell(events(record), nowMs);
+      yield* recordEvents(events(record), nowMs);
       return record;
     });
   }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { all, change, number, one, type Steps, type Transactions } from '../../store/sql/steps.ts';
 import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../ports.ts';
-import { tell } from './tell.ts';
+import { recordEvents } from './record.ts';
 
 const MAX_POINTS = 10_000;
 const SELECT = 'SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM main.fleet_point';
@@ -33,7 +33,7 @@ export class StoredField implements FieldStore {
         const before = (yield* find(nodeId, type))?.intensity ?? 0;
         changes.push(yield* put({ nodeId, type, intensity: before + intensity, updatedAt: nowMs }));
       }
-      yield* tell(changes.flatMap(events), nowMs);
+      yield* recordEvents(changes.flatMap(events), nowMs);
       return changes;
     });
   }
@@ -50,7 +50,7 @@ export class StoredField implements FieldStore {
         const behind = `${SELECT} WHERE (node_id, type) > (?, ?) ORDER BY node_id, type LIMIT ?`;
         const next = yield* all<StoredPoint>(behind, [last.nodeId, last.type, AT_ONCE]);
         for (const point of next) done.push(yield* put(changed(point, nowMs)));
-        yield* tell(done.flatMap(events), nowMs);
+        yield* recordEvents(done.flatMap(events), nowMs);
         return done;
       });
       changes.push(...some);

@@ -6,7 +6,7 @@ import { StoredContracts } from './contracts.ts';
 import { StoredField } from './field.ts';
 import { StoredGraphs } from './graphs.ts';
 import { StoredPlans } from './plans.ts';
-import { tell } from './tell.ts';
+import { recordEvents } from './record.ts';
 
 /** `FleetStore` on the tables that `access` reads and writes. */
 export class StoredFleet implements FleetStore {
@@ -30,7 +30,7 @@ export class StoredFleet implements FleetStore {
     this.contracts = new StoredContracts(access);
   }
 
-  async tell(events: readonly FleetEvent[]): Promise<void> {
-    if (events.length > 0) await this.#access.write((nowMs) => tell(events, nowMs));
+  async record(events: readonly FleetEvent[]): Promise<void> {
+    if (events.length > 0) await this.#access.write((nowMs) => recordEvents(events, nowMs));
   }
 }

@@ -12,7 +12,7 @@ import type {
   OpenTransaction,
 } from '../ports.ts';
 import { GraphTable, type StoredText } from './graph-table.ts';
-import { tell } from './tell.ts';
+import { recordEvents } from './record.ts';
 
 const graphs = new GraphTable();
 
@@ -59,7 +59,7 @@ export class StoredGraphs implements GraphStore {
         const about = { graphId, txId, baseVersion, owner, note, finalVersion: version, expiresMs: null };
         yield* graphs.addSnapshot({ ...about, state, startedMs: nowMs, endedMs: nowMs }, null);
       }
-      yield* tell(events(version), nowMs);
+      yield* recordEvents(events(version), nowMs);
       return { kind: 'committed', version, committedMs: text === null ? (head?.committedMs ?? nowMs) : nowMs };
     });
   }
@@ -84,7 +84,7 @@ export class StoredGraphs implements GraphStore {
         expiresMs: ttlMs === null ? null : nowMs + ttlMs,
       };
       yield* graphs.putLock(lock);
-      yield* tell(events(lock), nowMs);
+      yield* recordEvents(events(lock), nowMs);
       return lock;
     });
   }
@@ -95,7 +95,7 @@ export class StoredGraphs implements GraphStore {
       if (lock === null) return null;
       const expired = lock.expiresMs !== null && lock.expiresMs <= nowMs;
       yield* graphs.dropLock(lockId);
-      yield* tell(events(lock, expired), nowMs);
+      yield* recordEvents(events(lock, expired), nowMs);
       return { lock, expired, releasedMs: nowMs };
     });
   }
@@ -122,7 +122,7 @@ export class StoredGraphs implements GraphStore {
         expiresMs: ttlMs === null ? null : nowMs + ttlMs,
       };
       yield* graphs.addSnapshot(snapshot, text);
-      yield* tell(events, nowMs);
+      yield* recordEvents(events, nowMs);
       return { kind: 'begun', snapshot };
     });
   }
@@ -163,7 +163,7 @@ export class StoredGraphs implements GraphStore {
     return this.#access.write(function* (nowMs) {
       if ((yield* graphs.open(txId)) === null) return null;
       yield* graphs.end(txId, 'rolled_back', null, nowMs);
-      yield* tell(events, nowMs);
+      yield* recordEvents(events, nowMs);
       return yield* graphs.snapshot(txId);
     });
   }
@@ -183,7 +183,7 @@ export class StoredGraphs implements GraphStore {
     await this.#access.write(function* (nowMs) {
       for (const snapshot of yield* graphs.overdue(nowMs)) {
         yield* graphs.end(snapshot.txId, 'expired', null, nowMs);
-        yield* tell(expired(snapshot), nowMs);
+        yield* recordEvents(expired(snapshot), nowMs);
       }
       yield* graphs.sweep(nowMs);
     });
@@ -194,7 +194,7 @@ export class StoredGraphs implements GraphStore {
       const open = yield* graphs.open(txId);
       if (open === null) return; // another call has recorded it
       yield* graphs.end(txId, 'expired', null, nowMs);
-      yield* tell(expired(open), nowMs);
+      yield* recordEvents(expired(open), nowMs);
     });
   }
 }

@@ -1,6 +1,6 @@
 import { change, record, records, type Steps, type Transactions } from '../../store/sql/steps.ts';
 import type { FleetEvent, PlanRecord, PlanStore } from '../ports.ts';
-import { tell } from './tell.ts';
+import { recordEvents } from './record.ts';
 
 const OPEN = "state IN ('running', 'paused')";
 
@@ -26,7 +26,7 @@ export class StoredPlans implements PlanStore {
         state,
         JSON.stringify(record),
       ]);
-      yield* tell(events, nowMs);
+      yield* recordEvents(events, nowMs);
       return record;
     });
   }
@@ -40,7 +40,7 @@ export class StoredPlans implements PlanStore {
         record.runId,
       ]);
       yield* trim(atMost);
-      yield* tell(events, nowMs);
+      yield* recordEvents(events, nowMs);
     });
   }
 

@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 /** The admin API over keys and the ledger. */
 export function adminRoutes({ store, events, clock, ledger }: Services): readonly AdminRoute[] {
   const keys = () => store.keys();
-  const desk = new KeyDesk({ keys, clock, by: 'admin_api', tell: async (told) => events.add(told) });
+  const desk = new KeyDesk({ keys, clock, by: 'admin_api', record: async (added) => events.add(added) });
   const spend = async (query: z.infer<typeof spendQuery>) => {
     await ledger.flush();
     const since = query.since ?? new Date(clock.nowMs() - 29 * DAY_MS).toISOString().slice(0, 10);

@@ -94,10 +94,10 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
     if (store.problem() === null) refuseOtherStore(settings, running, await store.id());
     const { KeyDesk } = await import('../key-desk.ts');
     const keys = await store.keys();
-    const tell = async (events: readonly EventRecord[]): Promise<void> => {
+    const record = async (events: readonly EventRecord[]): Promise<void> => {
       await store.addEvents(events);
     };
-    const desk = new KeyDesk({ keys: async () => keys, clock: io.clock, tell, by: 'cli' });
+    const desk = new KeyDesk({ keys: async () => keys, clock: io.clock, record, by: 'cli' });
     return await use({ keys, desk, place: storePlace(settings) });
   } catch (cause) {
     if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });

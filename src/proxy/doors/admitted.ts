@@ -20,8 +20,8 @@ export function viewerOf(req: IncomingMessage): Viewer | null {
 export interface OwnAdmission {
   /** The child agent that sends it. */
   readonly childId: string;
-  /** Observes its WebSocket as `watch` does, and counts the requests in its frames; `tell` sends a frame to the client. */
-  readonly watch: (watch: BridgeWatch, tell: (frame: Buffer) => void) => BridgeWatch;
+  /** Observes its WebSocket as `watch` does, and counts the requests in its frames; `send` sends a frame to the client. */
+  readonly watch: (watch: BridgeWatch, send: (frame: Buffer) => void) => BridgeWatch;
 }
 
 export const ownAdmissions = new WeakMap<IncomingMessage, OwnAdmission>();

@@ -91,14 +91,14 @@ const FIELD =
 
 /** The usage reported in an answer's text, or else an estimate from the bytes of request and answer. */
 export function usageIn(text: string, bytesIn: number, bytesOut: number): ExchangeUsage {
-  const told = toldIn(text);
-  if (told.tokensIn + told.tokensOut > 0) return told;
+  const reported = reportedIn(text);
+  if (reported.tokensIn + reported.tokensOut > 0) return reported;
   const [tokensIn, tokensOut] = [Math.ceil(bytesIn / BYTES_PER_TOKEN), Math.ceil(bytesOut / BYTES_PER_TOKEN)];
-  return { ...NOTHING, tokensIn, tokensOut, model: told.model };
+  return { ...NOTHING, tokensIn, tokensOut, model: reported.model };
 }
 
 /** The maximum of each count: a streamed answer reports its usage several times, as a running total. */
-function toldIn(text: string): ExchangeUsage {
+function reportedIn(text: string): ExchangeUsage {
   const most = new Map<string, number>();
   for (const [, name = '', digits = ''] of text.matchAll(FIELD)) {
     most.set(name, Math.max(most.get(name) ?? 0, Number(digits)));

@@ -34,7 +34,7 @@ export interface ReporterOptions {
 const MAX_WAITING = 5_000;
 /** Requests are reported in batches, so that code and data stay in the processor's caches. */
 const REPORT_DELAY_MS = 25;
-const TOLD_AT_ONCE = 64;
+const REPORTED_AT_ONCE = 64;
 
 /** Reports each request: one log line, the metrics, the totals and the events. */
 export class Reporter {
@@ -91,7 +91,7 @@ export class Reporter {
 
   #writeReports(): void {
     const ready: Ended[] = [];
-    for (const { make, atMs } of this.#reports.splice(0, TOLD_AT_ONCE)) {
+    for (const { make, atMs } of this.#reports.splice(0, REPORTED_AT_ONCE)) {
       const report = this.#made(make);
       if (report instanceof Promise) this.#reportLater(report, atMs);
       else if (report) ready.push({ report, atMs });
@@ -112,12 +112,12 @@ export class Reporter {
 
   /** The answer was compressed: its usage is read on another thread. */
   #reportLater(report: Promise<RequestReport>, atMs: number): void {
-    const told = report.then(
+    const reported = report.then(
       (made) => this.#reportOne({ report: made, atMs }),
       (err: unknown) => this.#options.onFailure('not_reported', err),
     );
-    this.#unfinished.add(told);
-    void told.finally(() => this.#unfinished.delete(told));
+    this.#unfinished.add(reported);
+    void reported.finally(() => this.#unfinished.delete(reported));
   }
 
   #reportOne({ report, atMs }: Ended): void {

@@ -42,7 +42,7 @@ export type Exchange =
   | { readonly kind: 'failed'; readonly status: number; readonly error: string };
 
 /** An exchange of which the client has received nothing, so that it can be retried. */
-export type Untold =
+export type Unanswered =
   /** A reused connection was closed before the request was read. */
   | { readonly kind: 'lost' }
   /** The upstream sent an unsolicited `100 Continue`, which undici rejects. */
@@ -62,7 +62,7 @@ const WRITABLE = /^[\t\x20-\x7e]*$/;
 export class PassOn {
   readonly #request: UpstreamRequest;
   readonly #res: ServerResponse;
-  readonly #resolve: (exchange: Exchange | Untold) => void;
+  readonly #resolve: (exchange: Exchange | Unanswered) => void;
   readonly #mayTryAgain: boolean;
   #flow: Flow | null = null;
   #status = 0;
@@ -77,7 +77,7 @@ export class PassOn {
     request: UpstreamRequest,
     res: ServerResponse,
     mayTryAgain: boolean,
-    resolve: (exchange: Exchange | Untold) => void,
+    resolve: (exchange: Exchange | Unanswered) => void,
   ) {
     this.#request = request;
     this.#res = res;
@@ -191,7 +191,7 @@ export class PassOn {
     this.#flow?.abort();
   };
 
-  #settle(exchange: Exchange | Untold): void {
+  #settle(exchange: Exchange | Unanswered): void {
     this.#settled = true;
     this.#res.off('close', this.#onClose);
     this.#res.off('drain', this.#onDrain);

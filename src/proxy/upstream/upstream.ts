@@ -7,7 +7,7 @@ import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { ProxyRoute } from '../../core/proxy-route.ts';
 import type { Hops } from './hops.ts';
 import { NodeHop } from './node-hop.ts';
-import { type Exchange, type Outgoing, PassOn, type Untold, type UpstreamRequest } from './pass-on.ts';
+import { type Exchange, type Outgoing, PassOn, type Unanswered, type UpstreamRequest } from './pass-on.ts';
 import { UndiciHop } from './undici-hop.ts';
 
 export interface UpstreamOptions {
@@ -75,7 +75,7 @@ export class Upstream {
     const { method, path, body } = request;
     const headers = [...request.headers, ...fields, 'via', this.#options.hops.own];
     const sent: Outgoing = { method, path: prefix + path, headers, body };
-    const attempt = (hop: Hop, mayTryAgain: boolean): Promise<Exchange | Untold> =>
+    const attempt = (hop: Hop, mayTryAgain: boolean): Promise<Exchange | Unanswered> =>
       new Promise((resolve) => hop.send(origin, sent, new PassOn(request, res, mayTryAgain, resolve)));
     let end = await attempt(this.#node ?? this.#undici, !(body instanceof Readable));
     if (end.kind === 'lost') {
@@ -181,7 +181,7 @@ export function agentFor({ origin, tunnel }: Connection): HttpAgent {
   return origin.startsWith('https:') ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
 }
 
-function settled(end: Exchange | Untold): Exchange {
+function settled(end: Exchange | Unanswered): Exchange {
   if (end.kind === 'lost' || end.kind === 'continued') throw new Error('an exchange that may not be tried again was');
   return end;
 }

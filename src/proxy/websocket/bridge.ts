@@ -48,12 +48,12 @@ export class Bridge {
   }
 
   /** Sends a message of the proxy's own to the upstream. */
-  send(text: Buffer): void {
+  sendUp(text: Buffer): void {
     this.#upstream.send(text, false, () => {});
   }
 
   /** Sends a message of the proxy's own to the client. */
-  tell(text: Buffer): void {
+  sendDown(text: Buffer): void {
     this.#client.send(text, false, () => {});
   }
 

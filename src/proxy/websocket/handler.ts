@@ -138,11 +138,11 @@ export class WebSocketHandler {
         context: contextOf(req, '', to),
         foreign,
         cloud: to.provider.name,
-        send: (text) => open.bridge.send(text),
+        send: (text) => open.bridge.sendUp(text),
         onClosed: () => this.#open.delete(open),
       },
     );
-    const watch = ownAdmissions.get(req)?.watch(frames, (frame) => open.bridge.tell(frame)) ?? frames;
+    const watch = ownAdmissions.get(req)?.watch(frames, (frame) => open.bridge.sendDown(frame)) ?? frames;
     const open: Open = { frames, bridge: new Bridge(client, upstream, watch, this.#turns) };
     this.#open.add(open);
     if (this.#draining) this.drain();

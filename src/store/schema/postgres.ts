@@ -101,7 +101,7 @@ const COUNTING = `
   CREATE TRIGGER decision_counted AFTER INSERT OR DELETE ON mcp_pruner.decision
     FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_decisions();
 
-  CREATE FUNCTION mcp_pruner.tell_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+  CREATE FUNCTION mcp_pruner.notify_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF EXISTS (SELECT 1 FROM gone) THEN
       UPDATE mcp_pruner.meter SET value = value + 1 WHERE name = 'deleted_generation';
@@ -110,9 +110,9 @@ const COUNTING = `
     RETURN NULL;
   END $$;
   CREATE TRIGGER prune_deleted AFTER DELETE ON mcp_pruner.prune
-    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.tell_deleted();
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.notify_deleted();
 
-  CREATE FUNCTION mcp_pruner.tell_directives() RETURNS trigger LANGUAGE plpgsql AS $$
+  CREATE FUNCTION mcp_pruner.notify_directives() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     generation_now bigint;
     changed bigint;
@@ -130,31 +130,31 @@ const COUNTING = `
     RETURN NULL;
   END $$;
   CREATE TRIGGER directive_added AFTER INSERT ON mcp_pruner.directive
-    REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.tell_directives();
+    REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.notify_directives();
   CREATE TRIGGER directive_removed AFTER DELETE ON mcp_pruner.directive
-    REFERENCING OLD TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.tell_directives();
+    REFERENCING OLD TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.notify_directives();
 
-  CREATE FUNCTION mcp_pruner.tell() RETURNS trigger LANGUAGE plpgsql AS $$
+  CREATE FUNCTION mcp_pruner.notify_changed() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     PERFORM pg_notify('mcp_pruner', '');
     RETURN NULL;
   END $$;
-  CREATE TRIGGER served_told AFTER INSERT OR UPDATE OF id ON mcp_pruner.served
-    FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.tell();
-  CREATE TRIGGER left_alone_told AFTER INSERT OR UPDATE OF id ON mcp_pruner.left_alone
-    FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.tell();
+  CREATE TRIGGER served_notified AFTER INSERT OR UPDATE OF id ON mcp_pruner.served
+    FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.notify_changed();
+  CREATE TRIGGER left_alone_notified AFTER INSERT OR UPDATE OF id ON mcp_pruner.left_alone
+    FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.notify_changed();
 
   CREATE FUNCTION mcp_pruner.next_seq(of_log text, many bigint) RETURNS bigint LANGUAGE sql AS $$
     UPDATE mcp_pruner.log_seq SET seq = seq + many WHERE log = of_log RETURNING seq - many
   $$;
-  CREATE FUNCTION mcp_pruner.tell_keys() RETURNS trigger LANGUAGE plpgsql AS $$
+  CREATE FUNCTION mcp_pruner.notify_keys() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE mcp_pruner.meter SET value = value + 1 WHERE name = 'key_generation';
     PERFORM pg_notify('mcp_pruner', '');
     RETURN NULL;
   END $$;
-  CREATE TRIGGER access_key_told AFTER INSERT OR UPDATE OR DELETE ON mcp_pruner.access_key
-    FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.tell_keys();
+  CREATE TRIGGER access_key_notified AFTER INSERT OR UPDATE OR DELETE ON mcp_pruner.access_key
+    FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.notify_keys();
   CREATE FUNCTION mcp_pruner.count_recall() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN

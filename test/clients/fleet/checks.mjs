@@ -17,9 +17,9 @@ function checkAny({ manifest, logs, events, seen, secrets }) {
   if (manifest.usage.messages !== requests.length)
     failures.push(`${manifest.usage.messages} requests were counted, ${requests.length} arrived`);
   if (manifest.usage.tokens === 0) failures.push('no tokens were counted');
-  const told = JSON.stringify({ manifest, logs, events });
-  for (const secret of secrets) if (told.includes(secret)) failures.push(`a secret was told: ${secret}`);
-  if (/child\/[0-9a-f]{32}/.test(told)) failures.push('the address of the child was told');
+  const shown = JSON.stringify({ manifest, logs, events });
+  for (const secret of secrets) if (shown.includes(secret)) failures.push(`a secret was told: ${secret}`);
+  if (/child\/[0-9a-f]{32}/.test(shown)) failures.push('the address of the child was told');
   const upstream = JSON.stringify(requests.map(({ path, headers }) => ({ path, headers })));
   if (/child/.test(upstream)) failures.push('the provider was told of the child');
   return failures;
@@ -48,8 +48,8 @@ export function checkLimited(run, { messages }) {
   const failures = checkAny(run);
   const arrived = modelRequests(seen).length;
   if (arrived !== messages) failures.push(`${arrived} requests arrived, ${messages} were allowed`);
-  const told = events.filter(({ kind }) => kind === 'child_limit_exceeded');
-  if (told.length !== 1) failures.push(`child_limit_exceeded was told ${told.length} times`);
+  const shown = events.filter(({ kind }) => kind === 'child_limit_exceeded');
+  if (shown.length !== 1) failures.push(`child_limit_exceeded was told ${shown.length} times`);
   const byItself = manifest.stop_reason === null && manifest.exit_code !== null;
   if (!byItself && manifest.stop_reason !== 'limit:messages')
     failures.push(`it was stopped by ${manifest.stop_reason}`);

@@ -5,8 +5,8 @@ import type { PruneInput } from '../../../src/engine/types.ts';
 
 /** Lines of a service's log, one of them a failure. */
 const LOG = Array.from({ length: 210 }, (_, i) => {
-  const told = i === 133 ? 'ERROR orders gateway refused order 4711' : `INFO orders request ${i} took ${i % 17} ms`;
-  return `2026-03-01 10:${String(Math.floor(i / 60)).padStart(2, '0')}:${String(i % 60).padStart(2, '0')} ${told}`;
+  const shown = i === 133 ? 'ERROR orders gateway refused order 4711' : `INFO orders request ${i} took ${i % 17} ms`;
+  return `2026-03-01 10:${String(Math.floor(i / 60)).padStart(2, '0')}:${String(i % 60).padStart(2, '0')} ${shown}`;
 });
 
 function inputOf(lines: readonly string[], command: string): PruneInput {

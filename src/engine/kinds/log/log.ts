@@ -3,12 +3,12 @@ import { LOG_WEIGHTS } from '../../rank/weights.ts';
 import { evenUnits } from '../../text/units.ts';
 import { protectByContract } from '../contract.ts';
 import { always, type Kind, type Shapes } from '../kind.ts';
+import { informativeTerms } from './informative-terms.ts';
 import { LOG_SHAPES } from './lines.ts';
 import { natureOfCut } from './nature.ts';
 import { keepNews, keepOddLines } from './news.ts';
 import { protectLog } from './protect.ts';
 import { measureLog } from './rank.ts';
-import { tellingTerms } from './telling-terms.ts';
 
 /** Lines of a log that count as one block. Chosen: a log has none of its own. */
 const LINES_OF_A_BLOCK = 12;
@@ -34,7 +34,7 @@ export const log: Kind = {
     protectByContract(text, protect);
     if (text.sourceType !== 'logs') protectLog(text, protect);
   },
-  tellingTerms,
+  informativeTerms,
   protectMatches(reading, keep) {
     keepOddLines(reading, keep);
     keepNews(reading, keep);

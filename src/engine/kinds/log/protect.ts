@@ -11,7 +11,7 @@ const DETAILED = saying('detailed');
 const TRACE_OPEN = saying('trace-open');
 const TRACE_FRAME = saying('trace-frame');
 const SUMMARY = saying('summary');
-const TELLING = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
+const INFORMATIVE = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
 /** A frame that stands in so many traces above is not repeated. Chosen, as the bounds below. */
 const TRACE_REPEATS = 2;
 /** A longer trace goes on like any other text. */
@@ -26,7 +26,7 @@ export function protectLog({ view, templates, inner }: Protectable, protect: Pro
   const maySay = maySayOf(view);
   const frames = new Frames(view, maySay);
   for (let i = inner.first; i < inner.end; i++) {
-    const may = (maySay[i] ?? 0) & TELLING;
+    const may = (maySay[i] ?? 0) & INFORMATIVE;
     if (may === 0) continue;
     const said = says(view, i, may);
     const failure = (said & FAILURE) !== 0;

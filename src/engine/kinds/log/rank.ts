@@ -9,7 +9,7 @@ const PASSED = saying('passed');
 const HOT = saying('hot');
 const COLD = saying('cold');
 const WARM = saying('warm');
-const TELLING = STEP | PASSED | HOT | WARM;
+const INFORMATIVE = STEP | PASSED | HOT | WARM;
 /** How hot a warning is beside a failure. Chosen, as all below; the weights were fitted with them. */
 const WARMTH = 0.1;
 /** Lines that heat reaches: close by, near and far; and that a match of the goal reaches. */
@@ -39,8 +39,8 @@ export function measureLog({
     const seen = count[shape[i] ?? 0] ?? 1;
     news[i] = 1 / seen;
     const may = maySay[i] ?? 0;
-    if ((may & TELLING) === 0) continue;
-    const said = says(view, i, may & (TELLING | COLD));
+    if ((may & INFORMATIVE) === 0) continue;
+    const said = says(view, i, may & (INFORMATIVE | COLD));
     if ((said & STEP) !== 0) opener = i;
     if ((said & PASSED) !== 0) {
       passed[i] = 1;

@@ -86,7 +86,7 @@ async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | C
   ownAdmissions.set(req, {
     childId,
     /** Counts and limits the requests in the frames of a WebSocket. */
-    watch: (watch, tell) => new MeteredFrames({ ...entered, watch, tell }),
+    watch: (watch, send) => new MeteredFrames({ ...entered, watch, send }),
   });
   return entered;
 }

@@ -13,7 +13,7 @@ export interface Metered {
   /** Observes admitted messages. */
   readonly watch: BridgeWatch;
   /** Sends a message of the proxy's own to the client. */
-  readonly tell: (frame: Buffer) => void;
+  readonly send: (frame: Buffer) => void;
 }
 
 const FORBIDDEN = 403;
@@ -30,11 +30,11 @@ export class MeteredFrames implements BridgeWatch {
   }
 
   async fromClient(data: Buffer, isBinary: boolean): Promise<Buffer | null> {
-    const { reserve, tell, watch } = this.#metered;
+    const { reserve, send, watch } = this.#metered;
     if (!isBinary && asksNothing(data)) return watch.fromClient(data, isBinary);
     const error = await reserve();
     if (error !== null) {
-      tell(Buffer.from(JSON.stringify({ type: 'error', status: FORBIDDEN, error })));
+      send(Buffer.from(JSON.stringify({ type: 'error', status: FORBIDDEN, error })));
       return null;
     }
     this.#waiting.push(data.length);

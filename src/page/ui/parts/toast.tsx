@@ -1,17 +1,17 @@
 import { useEffect, useState } from 'preact/hooks';
 
-let tell: (text: string) => void = () => {};
+let show: (text: string) => void = () => {};
 
 /** Says something in passing, aloud too. */
 export function say(text: string): void {
-  tell(text);
+  show(text);
 }
 
 const SHOWN_MS = 6_000;
 
 export function Toasts() {
   const [text, setText] = useState('');
-  tell = setText;
+  show = setText;
   useEffect(() => {
     if (text === '') return;
     const timer = setTimeout(() => setText(''), SHOWN_MS);

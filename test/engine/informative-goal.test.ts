@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tellingGoal } from '../../src/engine/goal/telling-goal.ts';
+import { informativeGoal } from '../../src/engine/goal/informative-goal.ts';
 
 const ASKED = 'Why was the order refused?';
 
@@ -13,27 +13,27 @@ it.each([
   ['ls -la src; cat README', ''],
 ])(
   'of the command %j its words for what it looks for stay, programs, options, files and counts go',
-  (command, told) => {
-    expect(tellingGoal(`${command}\n${ASKED}`, { command })).toBe(`${told}\n${ASKED}`.trim());
+  (command, kept) => {
+    expect(informativeGoal(`${command}\n${ASKED}`, { command })).toBe(`${kept}\n${ASKED}`.trim());
   },
 );
 
 it('the beginning of a long command is known as such, further down in a goal too', () => {
   const command = `cat ${'src/orders.ts '.repeat(200)}`;
-  expect(tellingGoal(`retry\n${command.slice(0, 1200)}\n${ASKED}`, { command })).toBe(`retry\n\n${ASKED}`);
+  expect(informativeGoal(`retry\n${command.slice(0, 1200)}\n${ASKED}`, { command })).toBe(`retry\n\n${ASKED}`);
 });
 
 it('the path of the file that is read says where it is', () => {
-  expect(tellingGoal(`src/engine/goal.ts\n${ASKED}`, { path: 'src/engine/goal.ts' })).toBe(ASKED);
+  expect(informativeGoal(`src/engine/goal.ts\n${ASKED}`, { path: 'src/engine/goal.ts' })).toBe(ASKED);
 });
 
 it('what the user says of a command or a file stays', () => {
   const goal = `Does cat logs/app.log show it?\n${ASKED}`;
-  expect(tellingGoal(goal, { command: 'cat logs/app.log', path: 'logs/app.log' })).toBe(goal);
+  expect(informativeGoal(goal, { command: 'cat logs/app.log', path: 'logs/app.log' })).toBe(goal);
 });
 
 it('of an address its host goes, the page that it names stays', () => {
-  expect(tellingGoal('see https://docs.example.com/guide/retries#limits and www.example.org', undefined)).toBe(
+  expect(informativeGoal('see https://docs.example.com/guide/retries#limits and www.example.org', undefined)).toBe(
     'see  /guide/retries#limits and  ',
   );
 });

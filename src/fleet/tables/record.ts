@@ -3,6 +3,6 @@ import type { Steps } from '../../store/sql/steps.ts';
 import type { FleetEvent } from '../ports.ts';
 
 /** Writes events within the current transaction. */
-export function* tell(events: readonly FleetEvent[], nowMs: number): Steps<void> {
+export function* recordEvents(events: readonly FleetEvent[], nowMs: number): Steps<void> {
   yield* addEvents(events.map((event) => ({ ...event, tsMs: nowMs })));
 }

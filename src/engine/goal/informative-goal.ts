@@ -1,8 +1,8 @@
 import type { Hints } from '../types.ts';
 
 /** A goal without what says where to look instead of what for: words of the command, the path of the file, addresses. */
-export function tellingGoal(goal: string, hints: Pick<Hints, 'command' | 'path'> | undefined): string {
-  const withoutCommand = hints?.command === undefined ? goal : without(goal, hints.command, tellingWords);
+export function informativeGoal(goal: string, hints: Pick<Hints, 'command' | 'path'> | undefined): string {
+  const withoutCommand = hints?.command === undefined ? goal : without(goal, hints.command, informativeWords);
   const withoutPath = hints?.path === undefined ? withoutCommand : without(withoutCommand, hints.path, () => '');
   return withoutAddresses(withoutPath).trimStart();
 }
@@ -38,8 +38,8 @@ const OF_FILES = new Set(
 const OF_PATTERN = new Set('grep egrep fgrep rg ag ack sed awk'.split(' '));
 
 /** What a command asks for: its patterns and plain words, without programs, options, files and counts. */
-function tellingWords(command: string): string {
-  const told: string[] = [];
+function informativeWords(command: string): string {
+  const kept: string[] = [];
   let program = '';
   let patterns = 0;
   for (const [whole, double, single, plain] of command.matchAll(ARGUMENT)) {
@@ -47,17 +47,17 @@ function tellingWords(command: string): string {
     if (ENDS.test(whole)) program = '';
     else if (quoted !== undefined) {
       if (COUNT.test(quoted) || (OF_PATTERN.has(program) && patterns++ > 0)) continue;
-      told.push(quoted);
+      kept.push(quoted);
     } else if (plain === undefined || COUNT.test(plain)) {
       // an option's value, a count
     } else if (program === '') {
       if (!WRAPPERS.has(plain) && (!WHERE.test(plain) || /^\.{0,2}\/|^~\//.test(plain))) program = baseName(plain);
       patterns = 0;
-    } else if (plain.includes('::')) told.push(plain.slice(plain.indexOf('::') + 2));
+    } else if (plain.includes('::')) kept.push(plain.slice(plain.indexOf('::') + 2));
     else if (!WHERE.test(plain) && !OF_FILES.has(program) && !(OF_PATTERN.has(program) && patterns++ > 0))
-      told.push(plain);
+      kept.push(plain);
   }
-  return told.join(' ');
+  return kept.join(' ');
 }
 
 function baseName(path: string): string {

@@ -45,7 +45,7 @@ const answering = (usage: object | null) =>
 const USED = { prompt_tokens: 50_000, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 0 } };
 
 /** What the ledger holds once the proxy is gone. */
-async function told(proxy: TestProxy): Promise<LedgerReport> {
+async function reportFrom(proxy: TestProxy): Promise<LedgerReport> {
   await proxy.stop();
   return readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
 }
@@ -69,7 +69,7 @@ describe('regret', () => {
     const { proxy, sent } = await reader(await answering(USED));
     await proxy.requestLines(1);
     await proxy.recover(pruneIdsIn(sent)[0] ?? '', 1, 40);
-    const report = await told(proxy);
+    const report = await reportFrom(proxy);
     expect(fileOf(report)).toMatchObject({ regrets: { recovered: 1, reread: 0, quoted: 0 }, texts: 1, cut: 1 });
     const { regretTokens = 0, regretDollars } = fileOf(report) ?? {};
     expect(regretTokens).toBeGreaterThan(100);
@@ -100,7 +100,7 @@ describe('regret', () => {
     const { proxy, agent, text } = await reader(await answering(USED));
     agent.tool('read_file', { path: 'src/orders.ts' }, text);
     await agent.send();
-    const report = await told(proxy);
+    const report = await reportFrom(proxy);
     expect(fileOf(report)?.regrets).toEqual({ recovered: 0, reread: 1, quoted: 0 });
     expect(fileOf(report)?.regretTokens).toBeGreaterThan(1_000);
   });
@@ -113,7 +113,7 @@ describe('regret', () => {
     const shown = "import { database } from './database.ts';";
     agent.tool('edit_file', { path: 'src/orders.ts', old_string: shown, new_string: '' }, 'done');
     await agent.send();
-    expect(fileOf(await told(proxy))?.regrets).toEqual({ recovered: 0, reread: 0, quoted: 1 });
+    expect(fileOf(await reportFrom(proxy))?.regrets).toEqual({ recovered: 0, reread: 0, quoted: 1 });
   });
 });
 
@@ -124,7 +124,7 @@ describe('what is not reported', () => {
     const first = upstream.last.body.length;
     agent.chatter(1);
     await agent.send();
-    const { totals, misses } = await told(proxy);
+    const { totals, misses } = await reportFrom(proxy);
     expect(totals).toMatchObject({ requests: 2, estimated: 2, output: 0 });
     // a byte is a quarter of a token; what the first request left in the cache is read
     expect(totals.read).toBeGreaterThan(0.8 * (first / 4) - 128);
@@ -141,7 +141,7 @@ describe('shadow mode', () => {
     expect(sent).toContain(JSON.stringify(text).slice(1, 2_000));
     agent.tool('bash', { command: 'npm start' }, serverLog(300));
     await agent.send();
-    const report = await told(proxy);
+    const report = await reportFrom(proxy);
     expect(report.totals).toMatchObject({ requests: 2, gross: 0, removed: 0, removedNew: 0 });
     expect(report.totals.wouldRemove).toBeGreaterThan(2_000);
     expect(report.totals.wouldSave).toBeCloseTo((report.totals.wouldRemove * 10) / 1e6, 2);
@@ -158,7 +158,7 @@ describe('a file of prices that was named', () => {
   it('leaves the proxy at work where it is broken; log and report say so, and other prices hold', async () => {
     const path = priceFile('price = 3');
     const { proxy } = await reader(await answering(USED), { MCP_PRUNER_PRICES: path });
-    const { totals, notes } = await told(proxy);
+    const { totals, notes } = await reportFrom(proxy);
     expect(totals).toMatchObject({ requests: 1, unpriced: 1, dollars: 0, fresh: 50_000 });
     expect(notes).toEqual(['1 request of gpt-test without a price']);
     const line = `price file broken: ${path}: price: `;

@@ -12,6 +12,6 @@ const SAID_OF_EVERY_LOG = new Set(
 );
 
 /** The goal's terms without those that could be said of any log. */
-export function tellingTerms(terms: readonly GoalTerm[]): GoalTerm[] {
+export function informativeTerms(terms: readonly GoalTerm[]): GoalTerm[] {
   return terms.filter(({ hash }) => !SAID_OF_EVERY_LOG.has(hash));
 }
