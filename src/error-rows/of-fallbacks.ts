@@ -12,40 +12,40 @@ export interface FallbackRow {
  */
 export const fallbackTable = {
   timeout: {
-    about: 'deciding or storing took longer than MCP_PRUNER_TIMEOUT_MS',
-    hint: 'Recorded cuts were replayed and new texts went whole. Raise the limit if this happens often.',
+    about: 'deciding or storing exceeded MCP_PRUNER_TIMEOUT_MS',
+    hint: 'Recorded cuts were replayed and new texts passed whole. Raise the limit if this happens often.',
   },
   overloaded: {
-    about: 'the byte budget for bodies that are pruned at once was spent',
-    hint: 'Recorded cuts were replayed and new texts went whole. Give the process a larger heap.',
+    about: 'the byte budget for bodies under rewriting was spent',
+    hint: 'Recorded cuts were replayed and new texts passed whole. Give the process a larger heap.',
   },
   body_too_large: {
-    about: 'the body is larger than MCP_PRUNER_MAX_BODY_BYTES',
+    about: 'the body exceeds MCP_PRUNER_MAX_BODY_BYTES',
     hint: 'It was streamed through unread.',
   },
   encoding_not_understood: {
-    about: 'the Content-Encoding of the body is not known, or the body does not fit it',
-    hint: 'It was forwarded as it came.',
+    about: 'unknown or wrong Content-Encoding',
+    hint: 'The body was forwarded unchanged.',
   },
   foreign_origin: {
-    about: 'a web page of a foreign origin may have sent the request',
+    about: 'a foreign web page may have sent the request',
     hint: 'It was forwarded unread. MCP_PRUNER_ALLOWED_ORIGINS can list the origin.',
   },
   left_alone: {
-    about: 'the provider refused a pruned request of this conversation before',
-    hint: 'All of the conversation is forwarded as it comes.',
+    about: 'the provider refused an earlier pruned request of this conversation',
+    hint: 'The whole conversation is forwarded unchanged.',
   },
   past_refused: {
-    about: 'the provider refused the unpruned history, which an earlier run must have pruned',
-    hint: 'The history was pruned again and the request was sent once more.',
+    about: 'the provider refused the unpruned history, so an earlier run must have pruned it',
+    hint: 'The history was pruned again and the request was resent once.',
   },
   prefix_binding_mismatch: {
     about: 'the provider dropped thinking blocks that belong to another history',
     hint: 'Look for a change of the history between two requests of the conversation.',
   },
   budget_waits_for_client: {
-    about: 'the conversation is over its token budget on a wire whose provider verifies the history',
-    hint: "Nothing was set aside; the client's own compaction ends it.",
+    about: 'over the token budget, on a wire whose provider checks the history',
+    hint: "Nothing was stashed; the client's own compaction helps.",
   },
 } satisfies Readonly<Record<string, FallbackRow>>;
 

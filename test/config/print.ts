@@ -1,4 +1,5 @@
 import { defaultWords } from '../../src/config/load.ts';
+import { baseUrl, headerSecret, httpUrl, onOff } from '../../src/config/rules.ts';
 import { backendsSettings } from '../../src/config/settings/backends.ts';
 import { cloudSettings } from '../../src/config/settings/clouds.ts';
 import { keepingSettings } from '../../src/config/settings/keeping.ts';
@@ -63,21 +64,26 @@ export function configurationPage(): string {
   if (missing.length > 0) throw new Error(`no section of the configuration page has ${missing.join(', ')}`);
   return `# Configuration
 
-A setting comes from the command line of \`mcp-pruner serve\`, else from the environment, else from a TOML file, else it has its default.
+The command line of \`mcp-pruner serve\` wins over the environment, the environment over a TOML file, the file over the default.
 \`mcp-pruner config\` prints the effective values and their sources.
 
-- The file is the one that \`--config\` or \`MCP_PRUNER_CONFIG\` names, else \`~/.config/mcp-pruner/config.toml\` (\`XDG_CONFIG_HOME\` applies; on
+- The file is named by \`--config\` or \`MCP_PRUNER_CONFIG\`, else \`~/.config/mcp-pruner/config.toml\` (\`XDG_CONFIG_HOME\` applies; on
   Windows \`%APPDATA%\\mcp-pruner\\config.toml\`). A file in the working directory is never read, so that a repository cannot redirect
-  requests.
-- Keys stand below \`[${SECTION}]\`. A key is the variable without \`MCP_PRUNER_\`, in lower case, unless the table names another.
-  \`config/default.toml\` lists all keys.
+  requests. Keys stand below \`[${SECTION}]\`: the variable without \`MCP_PRUNER_\`, in lower case, unless the table names another.
+  \`config/default.toml\` lists all.
 - A wrong value, an unknown key or a missing file stops the start with one line that says what to do (exit code 2). An unknown
   \`MCP_PRUNER_\` variable is a warning.
-- Secrets come from the environment only; a file that contains one is refused.
-- An empty variable counts as unset, except for lists and optional addresses, where it means none.
-- Lists are comma-separated in the environment and arrays in the file. Switches take \`true\`, \`1\`, \`yes\`, \`on\` and their opposites.
+- An empty variable counts as unset, except for lists and where "or empty" is allowed: there it means none.
 
-This page is generated from \`src/config/settings/\` by \`npx vitest run test/config -u\`.
+| word | allowed value |
+| --- | --- |
+| secret | visible ASCII without blanks. Only from the environment: a file that contains one is refused |
+| switch | \`true\`, \`1\`, \`yes\`, \`on\` and their opposites. For each \`MCP_PRUNER_ENABLE_<X>\`, \`serve\` has \`--enable-<x>\` and \`--disable-<x>\` |
+| URL | http:// or https://, without user name, query or fragment |
+| base URL | such a URL to which paths are appended, such as https://api.openai.com/v1 (no /chat/completions) |
+| list | comma-separated in the environment, an array in the file |
+
+\`npx vitest run test/config -u\` prints this page from \`src/config/settings/\`.
 
 ${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))).join('\n\n')}
 `;
@@ -89,20 +95,35 @@ function sectionOf(title: string, keys: ReadonlySet<string>): string {
 }
 
 function pageRow(setting: Setting<unknown>): string {
-  const { env, toml, rule, unit, doc, flag, toggle } = setting;
+  const { env, toml, unit, doc, flag } = setting;
+  const allowed = allowedInShort(setting);
   const usualKey = env[0]?.replace(/^MCP_PRUNER_/, '').toLowerCase();
   const remarks = [
-    toml === null ? 'Environment only.' : toml === usualKey ? '' : `Key: \`${toml}\`.`,
+    toml === null && allowed !== 'secret'
+      ? 'Environment only.'
+      : toml === null || toml === usualKey
+        ? ''
+        : `Key: \`${toml}\`.`,
     flag === undefined ? '' : `\`--${flag}\``,
-    toggle === undefined ? '' : `\`--enable-${toggle}\`, \`--disable-${toggle}\``,
   ];
   const meaning = [doc, ...remarks].filter((part) => part !== '').join(' ');
   const fallback = unit === undefined ? defaultWords(setting) : `${defaultWords(setting)} ${unit}`;
-  const allowed = rule.allowed
-    .replace('; in the environment separated by commas', '')
-    .replace(/^(?:a whole number from|one of|a list of) /, '');
   const cells = [env.map((name) => `\`${name}\``).join(', '), meaning, allowed, fallback];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+/** Allowed values in the words that the page explains. */
+function allowedInShort({ rule }: Setting<unknown>): string {
+  return rule.allowed
+    .replace(baseUrl().allowed, 'base URL')
+    .replace(httpUrl().allowed, 'URL')
+    .replace(headerSecret().allowed, 'secret')
+    .replace(onOff().allowed, 'switch')
+    .replace('or empty for none', 'or empty')
+    .replace('; in the environment separated by commas', '')
+    .replace(/^a list of /, 'list: ')
+    .replace(/^a number /, '')
+    .replace(/^(?:a whole number from|one of) /, '');
 }
 
 /** Settings that the image sets itself, or that would lead out of it. */

@@ -12,11 +12,9 @@ export function errorsPage(): string {
     .sort((a, b) => a.status - b.status);
   return `# Errors
 
-Every failure that a client can see. This page is printed from the table in \`src/errors.ts\`
-(\`npx vitest run test/errors -u\`). Codes and numbers are public: rows are added, none is renumbered.
-
-A failure inside the proxy is none of these: the request is then forwarded as it came, the log says why, and the client
-notices nothing. What the model's provider answers, errors included, passes as it is.
+Every failure that a client can see. Codes and numbers are public: rows may be added, never renumbered. After a failure inside
+the proxy, the request is forwarded unchanged, and only the log reports it. Answers of the model's provider, errors included, pass
+unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors.ts\`.
 
 ## Calls of \`POST /rpc\` and over stdio
 
@@ -24,8 +22,8 @@ notices nothing. What the model's provider answers, errors included, passes as i
 {"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"prune_id_not_found","data":{"code":"prune_id_not_found","prune_id":"prn_…","hint":"…"}}}
 \`\`\`
 
-An answer to a readable request is always a 200; its body says what failed. \`message\` is the code. Errors of fleet tools
-add the hint to it, and the five numbers of JSON-RPC itself have a sentence. \`data.hint\` says what to do.
+Every readable request is answered with status 200. \`message\` is the code, with the hint behind it for fleet tools; the five numbers
+of JSON-RPC itself have a sentence. \`data.hint\` says what to do.
 
 | number | code | when | what to do |
 | --- | --- | --- | --- |
@@ -33,18 +31,22 @@ ${rpc.map(({ code, number, about, hint }) => `| ${number} | \`${code}\` | ${abou
 
 ## HTTP
 
-Answers of our own on the model's routes have the shape that clients of the provider expect, elsewhere
-\`{"error": {"message": "…", "type": "<code>"}}\`.
+On model routes these errors have the provider's shape, elsewhere \`{"error": {"message": "…", "type": "<code>"}}\`.
 
 | status | code | when | what to do |
 | --- | --- | --- | --- |
-${http.map(({ code, status, about, hint }) => `| ${status} | \`${code}\` | ${about} | ${hint} |`).join('\n')}
+${http
+  .map(
+    ({ code, status, about, hint, rpc }) =>
+      `| ${status} | \`${code}\` | ${rpc === null ? `${about} | ${hint}` : 'above |'} |`,
+  )
+  .join('\n')}
 
 ## Fallbacks
 
-Codes in \`fallbacks\` of a request's log line, in events and in the metrics: the request was forwarded, and the client notices
-nothing. Beside them stand \`store_<reason>\`, \`upstream_refused_<status>\`, the codes of [backends](backends.md) and those of
-bodies that are not understood.
+Codes in \`fallbacks\` of a request's log line, in events and in metrics. The request was forwarded, and the client notices nothing.
+There are also \`store_<reason>\`, \`upstream_refused_<status>\`, the codes of [backends](backends.md) and those of
+[unreadable requests](wires.md#requests-that-cannot-be-read).
 
 | code | when | what it means |
 | --- | --- | --- |

@@ -48,7 +48,7 @@ export const backendsSettings = {
     rule: wholeNumber(0, 365 * DAY_S),
     fallback: 30,
     unit: 's',
-    doc: 'How long answers of a remote backend are cached; 0: not at all.',
+    doc: 'How long answers of a remote backend are cached; 0: none.',
   }),
   cacheMaxItems: setting({
     env: ['MCP_PRUNER_CACHE_MAX_ITEMS', 'MCP_PRUNER_CACHE_MAX_ENTRIES'],

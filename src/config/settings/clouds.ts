@@ -6,13 +6,13 @@ export const cloudSettings = {
   vertexUrl: setting({
     rule: optional(baseUrl()),
     fallback: null,
-    fallbackWords: 'the host of the location in the path',
+    fallbackWords: "by the path's location",
     doc: 'Upstream of Vertex AI (/v1/projects, /v1beta1/projects): an origin or gateway base without a version. The whole path is appended.',
   }),
   bedrockUrl: setting({
     rule: optional(baseUrl()),
     fallback: null,
-    fallbackWords: 'the host of the region that the signature or AWS_REGION names',
+    fallbackWords: 'by the region of the signature, or AWS_REGION',
     doc: 'Upstream of Bedrock (/model, /guardrail). The whole path is appended.',
   }),
   azureUrl: setting({
@@ -32,7 +32,7 @@ export const cloudSettings = {
     fallback: null,
     instead: null,
     secret: true,
-    doc: "The proxy's own credentials for Bedrock: id of the key.",
+    doc: "Id of the proxy's own key for Bedrock.",
   }),
   awsSecretAccessKey: setting({
     env: ['AWS_SECRET_ACCESS_KEY'],
@@ -48,7 +48,7 @@ export const cloudSettings = {
     fallback: null,
     instead: null,
     secret: true,
-    doc: 'The session token of that key, where it is temporary.',
+    doc: 'Session token of that key if it is temporary.',
   }),
   awsRegion: setting({
     env: ['AWS_REGION', 'AWS_DEFAULT_REGION'],

@@ -7,7 +7,7 @@ export const ledgerSettings = {
     rule: optional(plainText('a file path')),
     fallback: null,
     fallbackWords: 'only config/prices.toml of this installation',
-    doc: 'A TOML file of prices in the form of config/prices.toml. Its rows come first; with replace = true at its top, the built-in rows are ignored.',
+    doc: 'A TOML file of prices in the form of config/prices.toml. Its rows come first; with replace = true at its top, they replace the built-in ones.',
   }),
   holdout: setting({
     rule: share(),
@@ -18,7 +18,7 @@ export const ledgerSettings = {
   learn: setting({
     rule: onOff(),
     fallback: true,
-    doc: 'Cuts milder where cuts are often regretted (by project, tool and kind) and bolder where they rarely are. Off: new texts are cut as configured.',
+    doc: 'Cuts more mildly where cuts are often regretted (by project, tool and kind), and more boldly where they rarely are. Off: new texts are cut as configured.',
   }),
   corrections: setting({
     rule: onOff(),

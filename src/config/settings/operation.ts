@@ -7,17 +7,17 @@ export const operationSettings = {
     rule: headerSecret(),
     fallback: null,
     secret: true,
-    doc: 'Bearer token of the admin API at /admin/v1, which issues, changes and ends keys (/admin/v1/openapi.json). Without it there is no such API.',
+    doc: 'Bearer token of the admin API for keys at /admin/v1 (docs/operate.md). Without it there is no such API.',
   }),
   metricsLabels: setting({
     rule: listOf(['model', 'project', 'key']),
     fallback: ['model'],
-    doc: 'What requests and dollars are counted by at /metrics: model, project, key (its id). Each label multiplies the number of series.',
+    doc: 'Labels of requests and dollars at /metrics (key: its id). Each multiplies the number of series.',
   }),
   metricsMaxValues: setting({
     rule: wholeNumber(1, 10_000),
     fallback: 50,
     unit: 'values',
-    doc: 'Most values of each of these labels; further ones are counted as other.',
+    doc: 'Most values of each label; further ones are counted as other.',
   }),
 };

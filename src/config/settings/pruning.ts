@@ -12,7 +12,7 @@ export const pruningSettings = {
     rule: oneOf(['prune', 'shadow']),
     fallback: 'prune',
     flag: 'mode',
-    doc: 'shadow forwards everything unchanged and reports possible savings.',
+    doc: 'shadow: forwards everything unchanged and reports possible savings.',
   }),
   minPruneChars: setting({
     rule: wholeNumber(0),
@@ -37,12 +37,12 @@ export const pruningSettings = {
     rule: wholeNumber(1),
     fallback: 64 * MIB,
     unit: 'bytes',
-    doc: 'Request bodies larger than this are streamed through without pruning.',
+    doc: 'Larger request bodies stream through unpruned.',
   }),
   maxPruneRatio: setting({
     rule: share(),
     fallback: 0.9,
-    doc: 'Largest share of lines that may be cut from a text: a ceiling, not a target.',
+    doc: 'Largest share of the lines of a text that may be cut: a ceiling, not a target.',
   }),
   minKeepLines: setting({
     rule: wholeNumber(0),
@@ -64,12 +64,12 @@ export const pruningSettings = {
   markerStyle: setting({
     rule: oneOf(['full', 'short']),
     fallback: 'short',
-    doc: 'full: each marker has prune id and reason. short: only the first marker of a text has. Texts sent earlier keep theirs.',
+    doc: 'full: each marker has prune id and reason. short: only the first of a text. Sent texts keep theirs.',
   }),
   reasonLanguage: setting({
     rule: oneOf(['fr', 'en']),
     fallback: 'fr',
-    doc: 'Language of reasons in markers and annotations. Texts sent earlier keep theirs.',
+    doc: 'Language of reasons in markers and annotations. Sent texts keep theirs.',
   }),
   annotateLines: setting({
     rule: onOff(),

@@ -25,7 +25,7 @@ export const serverSettings = {
     rule: wholeNumber(0, 65_535),
     fallback: 8006,
     flag: 'port',
-    doc: 'Port to listen on; 0 takes any free one.',
+    doc: 'Port to listen on; 0: any free one.',
   }),
   upstreamUrl: setting({
     rule: baseUrl(),
@@ -54,12 +54,12 @@ export const serverSettings = {
   localToken: setting({
     rule: oneOf(['off', 'auto']),
     fallback: 'off',
-    doc: 'auto: without MCP_PRUNER_AUTH_TOKEN, /rpc, /prune and /metrics require the token in the file local-token beside the store. The server creates the file, readable by its owner only.',
+    doc: 'auto: without MCP_PRUNER_AUTH_TOKEN, /rpc, /prune and /metrics require the token in the file local-token beside the store. The server creates it, readable by its owner only.',
   }),
   allowedHosts: setting({
     rule: list('host names, each with or without a port'),
     fallback: [],
-    doc: 'Further allowed Host headers, besides loopback and the host itself.',
+    doc: 'Further allowed Host headers.',
   }),
   allowedOrigins: setting({
     rule: list('web origins such as http://localhost:3000'),
@@ -75,7 +75,7 @@ export const serverSettings = {
   startFromHook: setting({
     rule: onOff(),
     fallback: false,
-    doc: 'Allows the session-start hook of an agent plugin to start the proxy if the agent is set up for it and it is down.',
+    doc: 'Lets the session-start hook of an agent plugin start the proxy if it is down and the agent is set up for it.',
   }),
   httpProxy: setting({
     env: ['http_proxy', 'HTTP_PROXY'],
@@ -106,20 +106,20 @@ export const serverSettings = {
     rule: plainText('a file path'),
     fallback: '',
     flag: 'db-path',
-    fallbackWords: '~/.local/share/mcp-pruner/store.db (XDG_DATA_HOME is honoured; on Windows below %LOCALAPPDATA%)',
+    fallbackWords: '~/.local/share/mcp-pruner/store.db (or below XDG_DATA_HOME; on Windows %LOCALAPPDATA%)',
     doc: 'The SQLite file. A relative path in the TOML file is relative to that file.',
   }),
   databaseUrl: setting({
     rule: databaseUrl(),
     fallback: null,
     secret: true,
-    doc: 'A PostgreSQL database (14 or newer) instead of the SQLite file, shared by several proxies (docs/team.md).',
+    doc: 'A PostgreSQL database (14 or newer) instead of the SQLite file, for several proxies (docs/team.md).',
   }),
   databaseWaitMs: setting({
     rule: wholeNumber(0, MAX_TIMER_MS),
     fallback: 15_000,
     unit: 'ms',
-    doc: 'How long requests wait for an absent database if only it knows the history of their conversation. Other requests continue without it after 3 seconds. Keep it below the time-outs of clients and balancers; 0 adds no wait (docs/team.md).',
+    doc: 'How long requests wait for an absent database that alone knows their history (docs/team.md). Other requests continue after 3 seconds. Keep it below the time-outs of clients and balancers; 0: no further wait.',
   }),
   logLevel: setting({
     rule: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { warning: 'warn' }),
@@ -130,6 +130,6 @@ export const serverSettings = {
   logFormat: setting({
     rule: oneOf(['auto', 'json', 'line'], {}),
     fallback: 'auto',
-    doc: 'Format of log lines: json; line (for people); auto (line on a terminal, else json).',
+    doc: 'json; line (for people); auto (line on a terminal, else json).',
   }),
 };

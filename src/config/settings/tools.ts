@@ -18,7 +18,7 @@ export const toolsSettings = {
   toolShelf: setting({
     rule: oneOf(['off', 'measure', 'on', 'always']),
     fallback: 'measure',
-    doc: 'Long descriptions of tools that are declared and never called: on shortens them for conversations that begin, measure only notes what that would save, off notes nothing. Subscription logins are only measured; always shortens theirs too, and their provider may refuse that.',
+    doc: 'Long descriptions of tools that are never called. on: shortens them in new conversations. measure: only reports what that would save. off: neither. always: as on, and for subscription logins too, whose provider may refuse that; the others only measure those.',
   }),
   toolShelfNever: setting({
     rule: list('tool names (globs)'),
@@ -31,14 +31,12 @@ export const toolsSettings = {
     toggle: true,
     doc: 'Offers the MCP tools mcp_info and mcp_capabilities.',
   }),
-  enableResources: part(
-    'Whether MCP clients can read sc:// resources (events, originals, logs of agents), by tool and by protocol.',
-  ),
-  enableEventsBus: part('Whether the MCP tool events_watch follows the events of all conversations.'),
+  enableResources: part('Lets MCP clients read sc:// resources (events, originals, logs of agents).'),
+  enableEventsBus: part('Offers the MCP tool events_watch, which follows the events of all conversations.'),
   enableIdempotency: part(
-    'Whether MCP tools that change something take an idempotency_key and replay their answer to a repeated call.',
+    'Lets MCP tools that change something take an idempotency_key and replay their answer to a repeated call.',
   ),
-  enableBulk: part('Whether the MCP tools prune_batch and recover_batch are offered.'),
+  enableBulk: part('Offers the MCP tools prune_batch and recover_batch.'),
   idempotencyTtlS: setting({
     rule: wholeNumber(1, 365 * DAY_S),
     fallback: DAY_S,

@@ -4,7 +4,7 @@ import { part, setting } from '../../config/settings/setting.ts';
 /** The fleet: children, graphs, blackboard, stigmergy, plans. */
 export const fleetSettings = {
   enableFleet: part(
-    'Whether all of the fleet is on (children, graphs, blackboard, pheromones, plans), with resources, events, bulk and idempotency; a --disable-… beside it takes one part out.',
+    'Switches on the whole fleet, with resources, events, bulk and idempotency; a --disable-… beside it takes one out (docs/fleet.md).',
     [
       'enableResources',
       'enableEventsBus',
@@ -25,26 +25,24 @@ export const fleetSettings = {
       'enableCNP',
     ],
   ),
-  enableChildren: part('Whether MCP clients can start child agents (docs/fleet.md). Over HTTP only with a token.'),
+  enableChildren: part('Lets MCP clients start child agents. Over HTTP only with a token.'),
   enableChildOpsFine: part(
-    'Whether children can be started from manifest files, attached to, and given roles and limits later.',
+    'Lets MCP clients start children from manifest files, attach to them, and change roles and limits.',
     ['enableChildren'],
   ),
-  enableGraphs: part('Whether the MCP tool graph_mutate keeps task graphs.'),
-  enableTx: part('Whether graphs have transactions (tx_begin, tx_apply, tx_commit, tx_rollback).', ['enableGraphs']),
-  enableLocks: part('Whether graphs can be locked (graph_lock, graph_unlock).', ['enableGraphs']),
-  enableDiffPatch: part('Whether graphs can be compared and patched (graph_diff, graph_patch).', ['enableGraphs']),
-  enableBlackboard: part('Whether agents share facts on a blackboard (bb_set, bb_get, bb_query, bb_watch, bb_delete).'),
-  enableStigmergy: part('Whether agents mark nodes with pheromones (stig_mark, stig_decay, stig_snapshot).'),
-  enableBT: part('Whether the MCP tool plan_run_bt runs behaviour trees.'),
-  enableReactiveScheduler: part(
-    'Whether the MCP tool plan_run_reactive runs trees that react to the blackboard and to pheromones.',
-  ),
+  enableGraphs: part('Offers task graphs (graph_mutate).'),
+  enableTx: part('Offers transactions of graphs (tx_*).', ['enableGraphs']),
+  enableLocks: part('Offers locks of graphs (graph_lock, graph_unlock).', ['enableGraphs']),
+  enableDiffPatch: part('Offers comparing and patching graphs (graph_diff, graph_patch).', ['enableGraphs']),
+  enableBlackboard: part('Offers a blackboard of shared facts (bb_*).'),
+  enableStigmergy: part('Offers pheromones on nodes (stig_*).'),
+  enableBT: part('Offers behaviour trees (plan_run_bt).'),
+  enableReactiveScheduler: part('Offers trees that react to blackboard and pheromones (plan_run_reactive).'),
   enablePlanLifecycle: part(
-    'Whether runs can be looked at, paused and resumed (plan_status, plan_pause, plan_resume, plan_dry_run).',
+    'Offers looking at, pausing and resuming runs (plan_status, plan_pause, plan_resume, plan_dry_run).',
   ),
-  enableCancellation: part('Whether runs can be cancelled (op_cancel, plan_cancel).'),
-  enableCNP: part('Whether tasks are given to the least cost by a contract net (cnp_announce, cnp_complete).'),
+  enableCancellation: part('Offers cancelling runs (op_cancel, plan_cancel).'),
+  enableCNP: part('Offers a contract net that gives tasks to the lowest bid (cnp_*).'),
   maxChildren: setting({
     rule: wholeNumber(1, 1_000),
     fallback: 16,
@@ -57,21 +55,21 @@ export const fleetSettings = {
     fallback: 4096,
     unit: 'MB',
     flag: 'child-memory-mb',
-    doc: 'Most memory of a child with its descendants, and its default; 0: none. Needs /proc.',
+    doc: 'Largest and default memory of a child with its descendants; 0: no limit. Needs /proc.',
   }),
   childCpuPercent: setting({
     rule: wholeNumber(0),
     fallback: 0,
     unit: '%',
     flag: 'child-cpu-percent',
-    doc: 'Most CPU of a child (100 is one core), and its default; 0: none. Needs /proc.',
+    doc: 'Largest and default CPU of a child (100: one core); 0: no limit. Needs /proc.',
   }),
   childTimeoutS: setting({
     rule: wholeNumber(0, 1_000_000),
     fallback: 3600,
     unit: 's',
     flag: 'child-timeout-sec',
-    doc: 'Longest run of a child, and its default; 0: none.',
+    doc: 'Longest and default run of a child; 0: no limit.',
   }),
   childGraceMs: setting({
     rule: wholeNumber(0, 60_000),
@@ -83,7 +81,7 @@ export const fleetSettings = {
     rule: list('agent names and absolute paths of programs'),
     fallback: ['codex', 'codex-chat', 'claude', 'opencode', 'qwen', 'kilo', 'cline', 'copilot', 'gemini'],
     fallbackWords: 'codex, codex-chat, claude, opencode, qwen, kilo, cline, copilot, gemini',
-    doc: 'Allowed children: names of wired agents, and absolute paths of programs.',
+    doc: 'Programs that may be children.',
   }),
   childRoots: setting({
     rule: list('folders'),
@@ -99,7 +97,7 @@ export const fleetSettings = {
   childEnvAllow: setting({
     rule: list('names of variables, or beginnings with a * behind them'),
     fallback: [],
-    doc: 'Variables that a call may set for a child beside the harmless ones (docs/fleet.md). A name that lets a program load or start something gets round MCP_PRUNER_CHILD_COMMANDS.',
+    doc: 'Further variables that a call may set for a child (docs/fleet.md). A name that lets a program load or start something gets round MCP_PRUNER_CHILD_COMMANDS.',
   }),
   childTools: setting({
     rule: list('tool names (globs)'),

@@ -6,18 +6,18 @@ export const keysSettings = {
   requireKey: setting({
     rule: onOff(),
     fallback: false,
-    fallbackWords: 'true where the host is not loopback and MCP_PRUNER_DATABASE_URL is set, else false',
+    fallbackWords: 'true beyond loopback with MCP_PRUNER_DATABASE_URL, else false',
     doc: 'Requires a key of mcp-pruner keys create with each request: header x-mcp-pruner-key, or base URL /k/<key>/v1. /health needs none; /metrics needs MCP_PRUNER_AUTH_TOKEN or a key of all projects (docs/team.md).',
   }),
   trustedAuthHeader: setting({
     rule: optional(headerName()),
     fallback: null,
-    doc: 'Header in which an authenticating proxy names the signed-in user, such as x-forwarded-user of oauth2-proxy. It is believed from MCP_PRUNER_TRUSTED_PROXIES only, taken off everybody else, and never forwarded. Such a user needs no key (docs/operate.md).',
+    doc: 'Header in which an authenticating proxy at MCP_PRUNER_TRUSTED_PROXIES names the signed-in user, such as x-forwarded-user. It is removed from all other requests and never forwarded. Such a user needs no key (docs/operate.md).',
   }),
   trustedGroupsHeader: setting({
     rule: headerName(),
     fallback: 'x-forwarded-groups',
-    doc: 'Header with the groups of that user, separated by commas.',
+    doc: 'Header with the groups of the signed-in user, separated by commas.',
   }),
   trustedProxies: setting({
     rule: cidrs(),
@@ -27,6 +27,6 @@ export const keysSettings = {
   groupProjects: setting({
     rule: list('pairs group=project, with * for all projects'),
     fallback: [],
-    doc: 'Which projects the groups of such a user open. A user without any of these groups is refused.',
+    doc: 'Which projects these groups open. A user without any of them is refused.',
   }),
 };
