@@ -9,6 +9,7 @@ import type { Ownership } from '../core/ownership.ts';
 import type { KeptAnswers } from '../core/ports/answers.ts';
 import type { BoldnessSteps } from '../core/ports/boldness.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
+import type { Traces } from '../core/ports/traces.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { FindSettings } from '../core/request/find-texts.ts';
 import { RequestPipeline } from '../core/request/pipeline.ts';
@@ -46,6 +47,7 @@ export interface RewriterParts {
   readonly findOf?: (project: string, usual: FindSettings) => FindSettings;
   readonly boldness?: BoldnessSteps;
   readonly shelf?: ToolShelf;
+  readonly traces?: Traces | undefined;
   /** Program that markers name to agents without `recover_text`; `mcp-pruner` where it is absent. */
   readonly recoverCommand?: string;
 }
@@ -79,6 +81,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     isHeldOut,
     boldness,
     shelf: parts.shelf,
+    traces: parts.traces,
   });
 }
 

@@ -8,6 +8,7 @@ import { keptAnswers } from '../core/kept-answers.ts';
 import { isForeign } from '../core/origin.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
+import type { Traces } from '../core/ports/traces.ts';
 import type { EventRecord } from '../core/ports.ts';
 import { RefusedConversations } from '../core/request/refused-conversations.ts';
 import { ToolShelf } from '../core/shelf/shelf.ts';
@@ -216,6 +217,7 @@ async function handlerOptions(
   await Promise.all([loadRefused(), learner?.start()]);
   store.onRefused(() => void loadRefused());
   const callers = callersOf(settings);
+  const traces = settings.traces ? await tracesOf(services) : undefined;
   const command = recoverCommand(settings, services.env?.PATH ?? '', process.argv[1] ?? '');
   return {
     rewriter: rewriterOf(settings, {
@@ -231,10 +233,12 @@ async function handlerOptions(
       isHeldOut: (id, project) => isHeldOut(id, projectBook.holdoutOf(project)),
       findOf: findSettingsBy(projectBook, settings),
       shelf: toolShelfOf(services, reporter, owners),
+      traces,
       segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
       owners,
     }),
+    traces,
     refused,
     modeOf: (project) => projectBook.modeOf(project),
     isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),
@@ -255,6 +259,14 @@ async function handlerOptions(
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
   };
+}
+
+/** The library loads only where traces are asked for. */
+async function tracesOf({ version, log }: Services): Promise<Traces> {
+  const { openTraces } = await import('../observe/traces.ts');
+  return openTraces(version, () =>
+    log.warn('MCP_PRUNER_TRACES is on, but no OpenTelemetry SDK is registered: load one with NODE_OPTIONS=--import'),
+  );
 }
 
 function toolShelfOf(

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { CountAnswer } from '../core/ports/request-facts.ts';
+import { inSpan, type Traces } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
@@ -40,6 +41,7 @@ export interface WireOptions extends PruneStepOptions {
   readonly counts?: ExactCounts;
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
+  readonly traces?: Traces | undefined;
   /** Whether the ledger counts the user's words of correction. */
   readonly countsCorrections?: boolean;
 }
@@ -62,12 +64,19 @@ export class WireHandler {
     const requestId = this.#options.newRequestId();
     const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId, to), to);
     try {
-      await exchange.run();
+      await this.#traced(req, exchange, requestId);
     } catch (cause) {
       this.#options.onFailure('internal_error', cause, { requestId });
       const message = 'The proxy failed before the request could be forwarded.';
       sendError(res, 'internal_error', message, 502, this.#options.dialect.error);
     }
+  }
+
+  #traced({ headers }: IncomingMessage, exchange: WireExchange, requestId: string): Promise<void> {
+    const { traces, dialect, cloud } = this.#options;
+    if (!traces) return exchange.run();
+    const facts = { 'mcp_pruner.request_id': requestId, 'mcp_pruner.wire': dialect.name, 'mcp_pruner.cloud': cloud };
+    return traces.request(headers, facts, () => exchange.run());
   }
 }
 
@@ -232,23 +241,25 @@ class WireExchange {
       signing && scope && Buffer.isBuffer(body)
         ? await signing.sign(came, scope, upstream.origin, { url: path, body })
         : came;
-    return upstream.exchange(
-      {
-        method: 'POST',
-        path,
-        headers,
-        body,
-        extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
-        onHead: (encoding) => {
-          this.#firstByteMs ??= performance.now() - this.#startedAt;
-          this.#tap.head(encoding);
+    const exchange = () =>
+      upstream.exchange(
+        {
+          method: 'POST',
+          path,
+          headers,
+          body,
+          extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
+          onHead: (encoding) => {
+            this.#firstByteMs ??= performance.now() - this.#startedAt;
+            this.#tap.head(encoding);
+          },
+          onData: (chunk) => this.#tap.data(chunk),
+          errorBody: this.#options.dialect.error,
+          decline,
         },
-        onData: (chunk) => this.#tap.data(chunk),
-        errorBody: this.#options.dialect.error,
-        decline,
-      },
-      this.#res,
-    );
+        this.#res,
+      );
+    return inSpan(this.#options.traces, 'upstream', exchange);
   }
 
   /** The ledger's facts of an answered request. */
@@ -320,6 +331,14 @@ class WireExchange {
       counted: counted ?? undefined,
       tools: facts && rewritten ? this.#tools(rewritten) : undefined,
     };
+    this.#options.traces?.note({
+      'gen_ai.request.model': known.model,
+      'http.response.status_code': known.status,
+      'mcp_pruner.end': known.end,
+      'mcp_pruner.pruned': known.outcomes.filter(({ pruneId }) => pruneId !== null).length,
+      'mcp_pruner.tokens_saved': rewritten && !known.shadow ? savedBy(rewritten) : 0,
+      'mcp_pruner.fallbacks': known.fallbacks,
+    });
     const make = (): RequestReport | Promise<RequestReport> => {
       const usage = tap.usage();
       return usage instanceof Promise ? usage.then((later) => withUsage(known, later)) : withUsage(known, usage);

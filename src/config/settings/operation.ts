@@ -1,4 +1,4 @@
-import { headerSecret, listOf, wholeNumber } from '../rules.ts';
+import { headerSecret, listOf, onOff, wholeNumber } from '../rules.ts';
 import { setting } from './setting.ts';
 
 /** Metrics and administration of a shared proxy. */
@@ -8,6 +8,11 @@ export const operationSettings = {
     fallback: null,
     secret: true,
     doc: 'Bearer token of the admin API for keys at /admin/v1 (docs/operate.md). Without it there is no such API.',
+  }),
+  traces: setting({
+    rule: onOff(),
+    fallback: false,
+    doc: 'Spans of requests to models (look-up, decide, commit, upstream) by the OpenTelemetry API, without texts. An SDK must be registered: see docs/operate.md.',
   }),
   metricsLabels: setting({
     rule: listOf(['model', 'project', 'key']),

@@ -8,6 +8,7 @@ import type { Ownership } from '../ownership.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { RequestScope, SegmentPorts } from '../ports/segments.ts';
+import { inSpan, type Traces } from '../ports/traces.ts';
 import type { Clock, Store } from '../ports.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
 import { ofImmutableHistory } from '../segments/immutable-history-project.ts';
@@ -66,6 +67,7 @@ export interface PipelineOptions {
   readonly memoBytes: number;
   /** Shared by all that works long on this thread. */
   readonly turns?: Turns;
+  readonly traces?: Traces | undefined;
 }
 
 /** The share of the memory for bodies that records of single messages take. */
@@ -181,7 +183,9 @@ export class RequestPipeline {
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
     await slideExpiry(this.#options, body, from, scope.project);
     if (bypassed) return bypassed;
-    const persisted = await this.#persist.run(await this.#decide.run(directed));
+    const { traces } = this.#options;
+    const decided = await inSpan(traces, 'decide', () => this.#decide.run(directed));
+    const persisted = await inSpan(traces, 'commit', () => this.#persist.run(decided));
     request.signal?.throwIfAborted();
     return persisted;
   }
@@ -207,10 +211,11 @@ export class RequestPipeline {
     match: PrefixMatch | null,
     unasked: unknown,
   ): Promise<DirectedRequest> {
-    const { decisions, find, findOf } = this.#options;
+    const { decisions, find, findOf, traces } = this.#options;
     const { reasonLanguage } = findOf?.((request.scope ?? NO_SCOPE).project, find) ?? find;
     const read = await this.#read.run(request, policy, state, match);
-    const known = await recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), unasked);
+    const recall = () => recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), unasked);
+    const known = await inSpan(traces, 'look-up', recall);
     return directRequest(read, known, reasonLanguage);
   }
 

@@ -1,0 +1,22 @@
+/** Spans of one request to a model: what takes time in it. */
+export type SpanName = 'look-up' | 'decide' | 'commit' | 'upstream';
+
+/** Facts of a request; never a text or a credential. */
+export type SpanFacts = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Spans of requests, for a tracing SDK that the user has registered. Never changes the result of the work. */
+export interface Traces {
+  /** Runs a request as a span, below the one that its `traceparent` names. */
+  request<T>(headers: RequestHeaders, facts: SpanFacts, work: () => Promise<T>): Promise<T>;
+  /** Runs a part of the current request as a span. */
+  part<T>(name: SpanName, work: () => Promise<T>): Promise<T>;
+  /** Adds facts to the current span. */
+  note(facts: SpanFacts): void;
+}
+
+/** Runs a part of a request, as a span where there are traces. */
+export function inSpan<T>(traces: Traces | undefined, name: SpanName, work: () => Promise<T>): Promise<T> {
+  return traces ? traces.part(name, work) : work();
+}
