@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { install } from './lib/install.mjs';
 import { runProcess } from './lib/process.mjs';
-import { FACTS, sourceText, TASK, writeProject } from './lib/project.mjs';
+import { FACTS, TASK, writeProject } from './lib/project.mjs';
 import { startProxy } from './lib/proxy.mjs';
+import { checkResults, resultsSeen } from './lib/recovered.mjs';
 import { finalAnswer, startUpstream } from './lib/upstream.mjs';
-import { conversationOf } from './lib/wires.mjs';
 import { command, setups } from './mcp/setups.mjs';
 
 const HELP = `Real clients, started by \`mcp-pruner run\` and set up by \`mcp-pruner setup --write\`, do a task against a
@@ -59,36 +59,6 @@ function environment(home, bin) {
   };
 }
 
-/** A number of its own stands in the body of each function of the source file. */
-function bodiesIn(text) {
-  return new Set([...text.matchAll(/let weight = (\d+)/g)].map(([, weight]) => weight));
-}
-
-/** What is wrong with the tool results that reached the model. */
-function checkResults(results) {
-  const failures = [];
-  const pruned = results.find((text) => text.includes('⟦PRUNÉ'));
-  const recovered = results.filter((text) => text.includes('raw_text')).join('\n'); // a description may say it too
-  if (pruned === undefined) failures.push('no result was pruned');
-  if (recovered === '') failures.push('nothing was recovered');
-  if (pruned === undefined || recovered === '') return failures;
-  const shown = bodiesIn(pruned);
-  const all = bodiesIn(sourceText('inside'));
-  const back = [...bodiesIn(recovered)].filter((weight) => all.has(weight) && !shown.has(weight));
-  if (back.length === 0) failures.push('what was recovered is not what was cut');
-  if (shown.size > all.size / 2) failures.push('the file was hardly pruned');
-  return failures;
-}
-
-/** The texts of tool results in the last request of the task. */
-function resultsSeen(model) {
-  const conversations = model.seen
-    .filter(({ step }) => step !== '' && step !== 'title')
-    .map(({ path, body }) => conversationOf(path, body));
-  const results = (conversations.at(-1)?.messages ?? []).filter(({ role }) => role === 'tool');
-  return results.map(({ content }) => JSON.stringify(content));
-}
-
 /** Files below the home that still tell of this product; what a client writes of its session is its own. */
 function traces(home) {
   const names = readdirSync(home, { recursive: true, encoding: 'utf8' });
@@ -102,13 +72,13 @@ function traces(home) {
 
 async function session(setup, way) {
   const nonce = randomBytes(5).toString('hex');
-  const { folder, version } = await install(cache, setup.packages);
+  const { folder, version, node } = await install(cache, setup.packages);
   const root = mkdtempSync(join(tmpdir(), `mcp-${setup.name}-`));
   const [home, work, bin, state] = ['home', 'work', 'bin', 'proxy'].map((name) => join(root, name));
   for (const each of [join(home, 'tmp'), work, bin, state]) mkdirSync(each, { recursive: true });
   writeProject(work, 'inside');
   const [name, target] = setup.program(folder);
-  command(bin, name, target);
+  command(bin, name, target, node);
 
   const closers = [];
   try {
