@@ -40,17 +40,17 @@ const LIMITED = { messages: 2 };
  * One child does the task once.
  *
  * @param {object} agent - of `agents`
- * @param {string} folder - where it is installed
+ * @param {{ folder: string, node: string }} installed
  * @param {Record<string, number> | undefined} limits
  */
-async function runChild(agent, folder, limits) {
+async function runChild(agent, { folder, node }, limits) {
   const nonce = randomBytes(5).toString('hex');
   const root = mkdtempSync(join(tmpdir(), `fleet-${agent.name}-`));
   const [home, work, bin, state] = ['home', 'work', 'bin', 'proxy'].map((name) => join(root, name));
   for (const each of [join(home, 'tmp'), work, bin, state]) mkdirSync(each, { recursive: true });
   writeProject(work, 'inside');
   const [name, target] = agent.program(folder);
-  command(bin, name, target);
+  command(bin, name, target, node);
   const closers = [];
   try {
     const model = await startUpstream({ nonce, steps: ['read', 'log', 'answer'], calls: agent.calls, work });
@@ -94,11 +94,11 @@ async function main() {
     ({ name }) => positionals.length === 0 || positionals.some((one) => name.startsWith(one)),
   );
   for (const agent of chosen) {
-    const { folder, version } = await install(cache, agent.name);
+    const installed = await install(cache, agent.name);
     for (const limits of [undefined, LIMITED]) {
       const what = limits === undefined ? 'to its end' : `with ${JSON.stringify(limits)}`;
       const startedMs = performance.now();
-      const result = await runChild(agent, folder, limits).catch((cause) => ({
+      const result = await runChild(agent, installed, limits).catch((cause) => ({
         failures: [cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)],
         usage: null,
         tail: '',
@@ -106,7 +106,7 @@ async function main() {
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
       const isOk = result.failures.length === 0;
       say(
-        `${isOk ? 'ok    ' : 'FAILED'} ${agent.name} ${version} ${what}, ${seconds} s, ${JSON.stringify(result.usage)}`,
+        `${isOk ? 'ok    ' : 'FAILED'} ${agent.name} ${installed.version} ${what}, ${seconds} s, ${JSON.stringify(result.usage)}`,
       );
       for (const failure of result.failures) say(`       ${failure.slice(0, 600)}`);
       if (isOk) continue;

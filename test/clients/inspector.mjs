@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ChildServer } from './fleet/child-server.mjs';
 import { install } from './lib/install.mjs';
@@ -37,10 +37,10 @@ const CALLS = [
   ['child_status', { child_id: 'nobody' }, 'E-CHILD-NOT-FOUND'],
 ];
 
-async function inspect(folder, home, transport, target) {
+async function inspect({ folder, node }, home, transport, target) {
   const failures = [];
   const cli = join(folder, 'node_modules/.bin/mcp-inspector');
-  const env = { PATH: process.env.PATH ?? '', HOME: home, NO_COLOR: '1' };
+  const env = { PATH: `${dirname(node)}:${process.env.PATH ?? ''}`, HOME: home, NO_COLOR: '1' };
   const ask = (...args) =>
     runProcess(cli, ['--cli', ...target.server, ...target.options, ...args], { cwd: home, env, timeoutMs: 60_000 });
   const listed = await ask('--method', 'tools/list', '--strict');
@@ -71,8 +71,8 @@ function parsed(text) {
 }
 
 async function main() {
-  const { folder, version } = await install(cache, 'inspector');
-  say(`MCP inspector ${version}`);
+  const installed = await install(cache, 'inspector');
+  say(`MCP inspector ${installed.version}`);
   const home = mkdtempSync(join(tmpdir(), 'inspector-'));
   try {
     const server = await ChildServer.start({
@@ -84,13 +84,13 @@ async function main() {
     });
     try {
       const options = ['--transport', 'http', '--header', `Authorization: Bearer ${server.token}`];
-      await inspect(folder, home, 'HTTP', { options, server: [server.rpcUrl] });
+      await inspect(installed, home, 'HTTP', { options, server: [server.rpcUrl] });
     } finally {
       await server.close();
     }
     const variables = { HOME: home, MCP_PRUNER_DB_PATH: join(home, 'stdio.db') };
     const options = Object.entries(variables).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
-    await inspect(folder, home, 'stdio', { options, server: [process.execPath, CLI, 'stdio', '--enable-fleet'] });
+    await inspect(installed, home, 'stdio', { options, server: [process.execPath, CLI, 'stdio', '--enable-fleet'] });
   } finally {
     rmSync(home, { recursive: true, force: true, maxRetries: 3 });
   }

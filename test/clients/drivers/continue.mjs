@@ -4,7 +4,7 @@ import { readCall, shellCall } from '../lib/calls.mjs';
 
 const calls = { read: readCall(['Read']), log: shellCall(['Bash']) };
 
-async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, start }, mcp) {
+async function run({ folder, node, home, work, baseUrl, rpcUrl, apiKey, task, env, start }, mcp) {
   const config = join(home, '.continue/config.yaml');
   mkdirSync(join(home, '.continue'), { recursive: true });
   const lines = [
@@ -27,7 +27,7 @@ async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, sta
   ];
   writeFileSync(config, lines.join('\n'));
   const cli = join(folder, 'node_modules/@continuedev/cli/dist/cn.js');
-  const result = await start(process.execPath, [cli, '--print', '--auto', '--config', config, task], {
+  const result = await start(node, [cli, '--print', '--auto', '--config', config, task], {
     cwd: work,
     env: {
       ...env,

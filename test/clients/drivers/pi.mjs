@@ -6,7 +6,7 @@ import { SOURCE_PATH } from '../lib/project.mjs';
 const calls = { read: readCall(['read']), log: shellCall(['bash']) };
 
 async function run(
-  { folder, home, work, baseUrl, bareUrl, apiKey, task, env, start },
+  { folder, node, home, work, baseUrl, bareUrl, apiKey, task, env, start },
   files,
   api = 'openai-completions',
 ) {
@@ -16,9 +16,9 @@ async function run(
   const address = api === 'anthropic-messages' ? bareUrl : baseUrl;
   const scripted = { baseUrl: address, api, apiKey, models: [model] };
   writeFileSync(join(config, 'models.json'), JSON.stringify({ providers: { scripted } }));
-  const cli = join(folder, 'node_modules/@mariozechner/pi-coding-agent/dist/cli.js');
+  const cli = join(folder, 'node_modules/@earendil-works/pi-coding-agent/dist/cli.js');
   const args = [cli, '--print', '--offline', '--no-session', '--provider', 'scripted', '--model', 'scripted'];
-  const result = await start(process.execPath, [...args, ...files, task], {
+  const result = await start(node, [...args, ...files, task], {
     cwd: work,
     env: { ...env, PI_CODING_AGENT_DIR: config, PI_TELEMETRY: '0' },
   });

@@ -9,7 +9,7 @@ const calls = {
   log: shellCall(['run_shell_command']),
 };
 
-async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, env, start }, prompt, mcp = false) {
+async function run({ folder, node, home, work, baseUrl, rpcUrl, apiKey, env, start }, prompt, mcp = false) {
   mkdirSync(join(home, '.qwen'), { recursive: true });
   const settings = {
     general: { disableAutoUpdate: true, disableUpdateNag: true },
@@ -20,22 +20,18 @@ async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, env, start }, 
   };
   writeFileSync(join(home, '.qwen/settings.json'), JSON.stringify(settings));
   const cli = join(folder, 'node_modules/@qwen-code/qwen-code/cli.js');
-  const result = await start(
-    process.execPath,
-    [cli, '--yolo', '--output-format', 'json', '--model', 'scripted', prompt],
-    {
-      cwd: work,
-      // It takes an HTTPS_PROXY for plain http and for loopback as well.
-      env: {
-        ...env,
-        HTTPS_PROXY: '',
-        https_proxy: '',
-        OPENAI_API_KEY: apiKey,
-        OPENAI_BASE_URL: baseUrl,
-        OPENAI_MODEL: 'scripted',
-      },
+  const result = await start(node, [cli, '--yolo', '--output-format', 'json', '--model', 'scripted', prompt], {
+    cwd: work,
+    // It takes an HTTPS_PROXY for plain http and for loopback as well.
+    env: {
+      ...env,
+      HTTPS_PROXY: '',
+      https_proxy: '',
+      OPENAI_API_KEY: apiKey,
+      OPENAI_BASE_URL: baseUrl,
+      OPENAI_MODEL: 'scripted',
     },
-  );
+  });
   return { result, answer: answerIn(result.stdout) };
 }
 

@@ -22,7 +22,7 @@ function sdkDriver(name, mode, steps = ['read', 'log', 'answer'], packages = nam
     packages,
     steps,
     calls,
-    async run({ folder, work, baseUrl, rpcUrl, apiKey, task, followUp, env, start }) {
+    async run({ folder, node, work, baseUrl, rpcUrl, apiKey, task, followUp, env, start }) {
       // Beside its packages, where Node looks for them.
       for (const file of ['tools.mjs', `${name}.mjs`]) copyFileSync(new URL(file, programs), join(folder, file));
       const settings = {
@@ -33,7 +33,7 @@ function sdkDriver(name, mode, steps = ['read', 'log', 'answer'], packages = nam
         CLIENT_TASK: task,
         CLIENT_FOLLOW_UP: followUp,
       };
-      const result = await start(process.execPath, [join(folder, `${name}.mjs`)], {
+      const result = await start(node, [join(folder, `${name}.mjs`)], {
         cwd: work,
         env: { ...env, ...settings },
       });
@@ -49,7 +49,7 @@ export const sdkDrivers = [
   ...['plain', 'stream', 'stream-helper', 'parts', 'runner', 'runner-stream'].map((mode) => sdkDriver('openai', mode)),
   sdkDriver('openai', 'two-turns', ['read', 'answer', 'log', 'answer']),
   ...['plain', 'stream'].map((mode) => sdkDriver('langchain', mode)),
-  ...['aisdk', 'aisdk5'].flatMap((packages) =>
+  ...['aisdk7', 'aisdk', 'aisdk5'].flatMap((packages) =>
     ['plain', 'stream', 'responses-stream', 'messages-stream']
       .map((mode) => sdkDriver('aisdk', mode, undefined, packages))
       .concat(['mcp', 'responses-mcp', 'messages-mcp'].map((mode) => sdkDriver('aisdk', mode, WITH_MCP, packages))),

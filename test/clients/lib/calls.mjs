@@ -62,24 +62,27 @@ export function shellCall(names, command = LOG_COMMAND) {
     });
 }
 
-/** A marker anywhere in a text; it may stand in JSON in a string. */
-const MARKER_INSIDE = /⟦PRUNÉ: prune_id=(\S+) lignes (\d+)-(\d+) \(\d+\)/gu;
+/** A marker anywhere in a text; it may stand in JSON in a string. Only the first one of a text names the prune id. */
+const MARKER_INSIDE = /⟦PRUNÉ: (?:prune_id=(\S+) )?lignes (\d+)-(\d+) \(\d+\)/gu;
 
 /**
  * Asks for the longest cut back, with the tool of the proxy that the client offers over MCP, under whatever name.
  */
 export function recoverCall(tools, { messages }) {
-  const cuts = [...JSON.stringify(messages).matchAll(MARKER_INSIDE)].map(([, pruneId, start, end]) => ({
-    pruneId,
-    start: Number(start),
-    end: Number(end),
-  }));
+  let pruneId = '';
+  const cuts = [...JSON.stringify(messages).matchAll(MARKER_INSIDE)].map(([, named, start, end]) => {
+    pruneId = named ?? pruneId;
+    return { pruneId, start: Number(start), end: Number(end) };
+  });
   const [longest] = cuts.sort((a, b) => b.end - b.start - (a.end - a.start));
   if (longest === undefined) throw new Error('no marker to recover');
-  const { name, namespace } =
-    tools.map((each) => each.function ?? {}).find((each) => /recover_text$/.test(each.name)) ?? {};
-  if (name === undefined)
-    throw new Error(`no recover_text among ${tools.map((each) => each.function?.name).join(', ')}`);
+  const declared = tools.map((each) => each.function ?? {});
   const range = { start_line: longest.start, end_line: longest.end };
-  return { name, namespace, args: { prune_id: longest.pruneId, ranges: [range], include_line_numbers: false } };
+  const args = { prune_id: longest.pruneId, ranges: [range], include_line_numbers: false };
+  // Qwen Code keeps the tools of MCP servers out of its list, and calls them by one of its own
+  if (declared.some((each) => each.name === 'tool_call'))
+    return { name: 'tool_call', args: { name: 'mcp__pruner__recover_text', arguments: args } };
+  const { name, namespace } = declared.find((each) => /recover_text$/.test(each.name)) ?? {};
+  if (name === undefined) throw new Error(`no recover_text among ${declared.map((each) => each.name).join(', ')}`);
+  return { name, namespace, args };
 }

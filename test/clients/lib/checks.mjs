@@ -118,7 +118,8 @@ export async function checkRecovered(body, recover) {
   const call = body.messages.flatMap((message) => message.tool_calls ?? []).find(({ id }) => id.endsWith('_recover'));
   const result = body.messages.find((message) => message.role === 'tool' && message.tool_call_id === call?.id);
   if (call === undefined || result === undefined) return ['recover_text was not called'];
-  const { prune_id: pruneId, ranges } = JSON.parse(call.function.arguments);
+  const args = JSON.parse(call.function.arguments);
+  const { prune_id: pruneId, ranges } = args.arguments ?? args; // a call by way of another tool holds the arguments of this one
   const original = await recover({ pruneId, startLine: ranges[0].start_line, endLine: ranges[0].end_line });
   let wanted = original;
   for (let depth = 0; depth < 4; depth++) {

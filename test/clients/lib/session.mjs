@@ -48,7 +48,7 @@ export function environment(home) {
  * One client does the task once.
  *
  * @param {object} driver
- * @param {{ folder: string }} installed
+ * @param {{ folder: string, node: string }} installed
  * @param {{ through: 'direct' | 'start' | string, upstreamPort?: number, timeoutMs: number, keep: boolean, nonce: string,
  *   settings?: Record<string, string>, state?: string, task?: string, extraEnv?: Record<string, string> }} options -
  *   `through` is the origin of a running proxy, or one of the two words; `state` a folder for the proxy's store that outlives
@@ -87,6 +87,7 @@ export async function runSession(driver, installed, options) {
 
     const { result, answer } = await driver.run({
       folder: installed.folder,
+      node: installed.node,
       home,
       work,
       baseUrl: `${hop.url}/v1`,

