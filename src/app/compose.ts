@@ -97,19 +97,8 @@ export function openServices(
     ...counters,
     onRated: (turn, rate, { tokens, dollars }) => toolWatch?.billed({ ...turn, rate, saved: { tokens, usd: dollars } }),
   });
-  const projectBook = new ProjectBook({
-    settings,
-    store: store.projectSettings,
-    onUnreadable: (project) =>
-      context.log.warn({ project }, 'the settings of a project are not understood: a newer program wrote them'),
-    onFailure: failures.of('projects'),
-  });
-  const retention = new RetentionByProject(context, projectBook);
-  const kept = {
-    sweep: async () => (await store.sweep()) || (await store.recall.index()) || (await retention.step()),
-    pressed: () => store.pressed(),
-  };
-  const upkeep = new Upkeep(kept, failures.of('upkeep'));
+  const projectBook = openProjectBook(context);
+  const upkeep = openUpkeep(context, projectBook);
   return {
     ...context,
     scorer,
@@ -143,6 +132,26 @@ export function openServices(
       await store.close();
     },
   };
+}
+
+function openProjectBook({ settings, store, log, failures }: Context): ProjectBook {
+  return new ProjectBook({
+    settings,
+    store: store.projectSettings,
+    onUnreadable: (project) =>
+      log.warn({ project }, 'the settings of a project are not understood: a newer program wrote them'),
+    onFailure: failures.of('projects'),
+  });
+}
+
+function openUpkeep(context: Context, projectBook: ProjectBook): Upkeep {
+  const { store, failures } = context;
+  const retention = new RetentionByProject(context, projectBook);
+  const kept = {
+    sweep: async () => (await store.sweep()) || (await store.recall.index()) || (await retention.step()),
+    pressed: () => store.pressed(),
+  };
+  return new Upkeep(kept, failures.of('upkeep'));
 }
 
 /** What takes note of the requests that pass. */

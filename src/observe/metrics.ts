@@ -144,9 +144,9 @@ export interface Metrics {
   folded(figures: number): void;
   /** Counts a client's compaction, or one that cuts have avoided. Never throws. */
   compaction(kind: 'seen' | 'avoided'): void;
-  /** The page for Prometheus. */
   /** Once the library is loaded. */
   loaded(): Promise<void>;
+  /** The page for Prometheus. */
   page(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
@@ -160,6 +160,30 @@ function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0;
 }
 
+/** Records on what is loaded with the first record; records made meanwhile wait for it. */
+function recordLater(open: () => Promise<Recorder>) {
+  let recorder: Recorder | undefined;
+  let loading: Promise<Recorder> | undefined;
+  const waiting: ((recorder: Recorder) => void)[] = [];
+  const load = (): Promise<Recorder> => {
+    loading ??= open().then((made) => {
+      for (const count of waiting.splice(0)) count(made);
+      recorder = made;
+      return made;
+    });
+    return loading;
+  };
+  const record = (count: (recorder: Recorder) => void): void => {
+    if (recorder !== undefined) {
+      count(recorder);
+      return;
+    }
+    if (waiting.length < MAX_WAITING) waiting.push(count);
+    load().catch(() => {}); // a scrape reports the error
+  };
+  return { record, load };
+}
+
 /**
  * Creates the metrics of one server on their own registry. The library loads after the start; counts wait until then.
  */
@@ -169,29 +193,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const labelsOf = (named: Named): LabelValues =>
     Object.fromEntries(bounds.map(([label, bound]) => [label, bound.of(named[label] ?? '')]));
   const reasons = new BoundedLabels(MAX_REASONS);
-  let recorder: Recorder | undefined;
-  let loading: Promise<Recorder> | undefined;
-  const waiting: ((recorder: Recorder) => void)[] = [];
-
-  const load = (): Promise<Recorder> => {
-    loading ??= import('./prometheus.ts').then(({ createRecorder }) => {
-      const made = createRecorder({ ...options, labels });
-      for (const record of waiting.splice(0)) record(made);
-      recorder = made;
-      return made;
-    });
-    return loading;
-  };
-
-  const record = (count: (recorder: Recorder) => void): void => {
-    if (recorder !== undefined) {
-      count(recorder);
-      return;
-    }
-    if (waiting.length < MAX_WAITING) waiting.push(count);
-    load().catch(() => {}); // a scrape reports the error
-  };
-
+  const { record, load } = recordLater(async () =>
+    (await import('./prometheus.ts')).createRecorder({ ...options, labels }),
+  );
   const plainPruning = (sample: PruningSample): PruningSample => ({
     candidates: amount(sample.candidates),
     pruned: amount(sample.pruned),

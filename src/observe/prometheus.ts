@@ -6,7 +6,6 @@ import type {
   Metrics,
   MetricsOptions,
   ProviderTokens,
-  PruningSample,
   RequestSample,
   Route,
 } from './metrics.ts';
@@ -43,6 +42,24 @@ function eachKind(usage: ProviderTokens, count: (kind: string, tokens: number) =
   add('completion', usage.completionTokens);
 }
 
+/** Creates the metrics of one registry, with their common prefix. */
+function makerFor(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
+      new Counter({ name: `mcp_pruner_${name}`, help, labelNames, registers }),
+    histogram: (name: string, help: string, buckets: number[]): Histogram =>
+      new Histogram({ name: `mcp_pruner_${name}`, help, buckets, registers }),
+  };
+}
+
+type Maker = ReturnType<typeof makerFor>;
+
+/** Adds to a counter without labels. It exists from the start, so zero need not be added. */
+function add(counter: Counter, value: number): void {
+  if (value > 0) counter.inc(value);
+}
+
 /** Creates the counters, histograms and gauges of one server. */
 export function createRecorder({
   version,
@@ -51,25 +68,74 @@ export function createRecorder({
   gauges = [],
 }: MetricsOptions & { readonly labels: readonly MetricLabel[] }): Recorder {
   const registry = new Registry();
-  const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
-    new Counter({ name: `mcp_pruner_${name}`, help, labelNames, registers });
-  const histogram = (name: string, help: string, buckets: number[]): Histogram =>
-    new Histogram({ name: `mcp_pruner_${name}`, help, buckets, registers });
+  const make = makerFor(registry);
+  const pruning = pruningMetrics(make);
+  const request = requestMetrics(make, labels, pruning);
+  const ofLedger = ledgerMetrics(make, labels);
+  const readStore = storeGauges(registry, storeSizes);
+  addProcessGauges(registry);
+  for (const { name, help, read } of gauges) addGauge(registry, `mcp_pruner_${name}`, help, read);
+  new Gauge({ name: 'mcp_pruner_build_info', help: 'Always 1.', labelNames: ['version'], registers: [registry] })
+    .labels(version)
+    .set(1);
+  return {
+    request,
+    pruning,
+    ...ofLedger,
+    async page() {
+      await readStore(); // before the scrape, which reads all gauges at once
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+}
 
-  const requests = counter('requests_total', 'Requests answered.', 'route', 'status', ...labels);
+function pruningMetrics({ counter, histogram }: Maker): Recorder['pruning'] {
   const candidates = counter('candidates_total', 'Texts large enough to be pruned.');
   const prunes = counter('prunes_total', 'Texts of which something was cut.');
   const tokensBefore = counter('tokens_before_total', 'Estimated tokens of candidates as they came.');
   const tokensAfter = counter('tokens_after_total', 'Estimated tokens of candidates as they were passed on.');
   const tokensSaved = counter('tokens_saved_total', 'Estimated tokens saved.');
+  const fallbacks = counter('fallbacks_total', 'Times something passed whole or by the fallback ranking.', 'reason');
+  const time = histogram('pruning_seconds', 'Time spent in pruning, for each request.', PRUNING_SECONDS);
+  return (sample) => {
+    add(candidates, sample.candidates);
+    add(prunes, sample.pruned);
+    add(tokensBefore, sample.tokensBefore);
+    add(tokensAfter, sample.tokensAfter);
+    add(tokensSaved, sample.tokensBefore - sample.tokensAfter);
+    time.observe(sample.elapsedMs / 1000);
+    for (const reason of sample.fallbacks) fallbacks.inc({ reason });
+  };
+}
+
+function requestMetrics(
+  { counter, histogram }: Maker,
+  labels: readonly MetricLabel[],
+  pruning: Recorder['pruning'],
+): Recorder['request'] {
+  const requests = counter('requests_total', 'Requests answered.', 'route', 'status', ...labels);
   const savedByRoute = counter('route_tokens_saved_total', 'Estimated tokens saved, for each wire.', 'route');
   const providerTokens = counter('provider_tokens_total', 'Tokens as the provider counted them.', 'route', 'kind');
-  const fallbacks = counter('fallbacks_total', 'Times something passed whole or by the fallback ranking.', 'reason');
   const upstreamErrors = counter('upstream_errors_total', 'Requests that the upstream failed.', 'reason');
-  const pruningTime = histogram('pruning_seconds', 'Time spent in pruning, for each request.', PRUNING_SECONDS);
   const firstByte = histogram('first_byte_seconds', 'Time until the first byte of an answer.', FIRST_BYTE_SECONDS);
+  return (sample, of) => {
+    const { route, status, firstByteMs, upstreamError } = sample;
+    requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', ...of });
+    // only proxied answers: scrapes and health checks would dominate the histogram
+    if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(firstByteMs / 1000);
+    if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
+    if (sample.pruning !== undefined) {
+      pruning(sample.pruning);
+      savedByRoute.inc({ route }, Math.max(0, sample.pruning.tokensBefore - sample.pruning.tokensAfter));
+    }
+    if (sample.usage) eachKind(sample.usage, (kind, tokens) => providerTokens.inc({ route, kind }, tokens));
+  };
+}
 
+function ledgerMetrics(
+  { counter }: Maker,
+  labels: readonly MetricLabel[],
+): Pick<Recorder, 'billed' | 'folded' | 'compaction'> {
   const dollars = counter('dollars_total', 'What requests cost, by the table of prices.', ...labels);
   const without = counter('dollars_without_pruning_total', 'What they would have cost without any cut.', ...labels);
   const regret = counter('regret_dollars_total', 'What came again because it had been cut.');
@@ -82,44 +148,9 @@ export function createRecorder({
   );
   const compactions = counter('compactions_total', 'Compactions of clients, and those that cuts have avoided.', 'kind');
   for (const kind of ['seen', 'avoided']) compactions.inc({ kind }, 0);
-  // a counter without labels exists from the start, so zero need not be added
-  const add = (counter: Counter, value: number): void => {
-    if (value > 0) counter.inc(value);
-  };
   const amount = (value: number | null): number => (value !== null && value > 0 ? value : 0);
-
-  const readStore = storeGauges(registry, storeSizes);
-  addProcessGauges(registry);
-  for (const { name, help, read } of gauges) addGauge(registry, `mcp_pruner_${name}`, help, read);
-  new Gauge({ name: 'mcp_pruner_build_info', help: 'Always 1.', labelNames: ['version'], registers })
-    .labels(version)
-    .set(1);
-
-  const pruning = (sample: PruningSample): void => {
-    add(candidates, sample.candidates);
-    add(prunes, sample.pruned);
-    add(tokensBefore, sample.tokensBefore);
-    add(tokensAfter, sample.tokensAfter);
-    add(tokensSaved, sample.tokensBefore - sample.tokensAfter);
-    pruningTime.observe(sample.elapsedMs / 1000);
-    for (const reason of sample.fallbacks) fallbacks.inc({ reason });
-  };
-
   return {
-    request(sample: RequestSample, of: LabelValues) {
-      const { route, status, firstByteMs, upstreamError } = sample;
-      requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', ...of });
-      // only proxied answers: scrapes and health checks would dominate the histogram
-      if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(firstByteMs / 1000);
-      if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
-      if (sample.pruning !== undefined) {
-        pruning(sample.pruning);
-        savedByRoute.inc({ route }, Math.max(0, sample.pruning.tokensBefore - sample.pruning.tokensAfter));
-      }
-      if (sample.usage) eachKind(sample.usage, (kind, tokens) => providerTokens.inc({ route, kind }, tokens));
-    },
-    pruning,
-    billed(sample: BillSample, of: LabelValues) {
+    billed(sample, of) {
       const { miss } = sample;
       if (sample.dollars === null) unpriced.inc(of);
       dollars.inc(of, amount(sample.dollars));
@@ -129,16 +160,8 @@ export function createRecorder({
       missTokens.inc({ cause: miss }, amount(sample.missTokens));
       missDollars.inc({ cause: miss }, amount(sample.missDollars));
     },
-    folded(figures: number) {
-      add(folded, figures);
-    },
-    compaction(kind: 'seen' | 'avoided') {
-      compactions.inc({ kind });
-    },
-    async page() {
-      await readStore(); // before the scrape, which reads all gauges at once
-      return { contentType: registry.contentType, text: await registry.metrics() };
-    },
+    folded: (figures) => add(folded, figures),
+    compaction: (kind) => compactions.inc({ kind }),
   };
 }
 

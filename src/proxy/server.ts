@@ -71,84 +71,112 @@ export interface Listening {
 }
 
 /**
- * The server's port. It opens before the handlers are ready and answers only `/health`; other requests wait for
- * `serve`.
+ * Opens the server's port before the handlers are ready. It answers only `/health` then; other requests wait for `serve`.
+ *
+ * @throws the error of `listen` (`EADDRINUSE`, …)
  */
 export async function listen(options: ServerOptions): Promise<Listening> {
-  const { health, host, port, bodyIdleTimeoutMs = BODY_IDLE_MS } = options;
-  let draining = false;
-  let routes: Routes | null = null;
-  const waiting: (() => void)[] = [];
-  const connections = new Connections();
-  const acceptBatcher = new AcceptBatcher();
-  const server = createServer(
-    {
+  const port = new Port(options);
+  await port.open();
+  return port;
+}
+
+class Port implements Listening {
+  readonly #options: ServerOptions;
+  readonly #server: Server;
+  readonly #connections = new Connections();
+  readonly #acceptBatcher = new AcceptBatcher();
+  /** Requests that came before the handlers. */
+  readonly #waiting: (() => void)[] = [];
+  #routes: Routes | null = null;
+  #draining = false;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    const limits = {
       maxHeaderSize: 64 * 1024,
       headersTimeout: 30_000,
       requestTimeout: 0, // an upload may take as long as bytes arrive
       keepAliveTimeout: 75_000,
       noDelay: true,
-    },
-    (req, res) => {
-      req.url = originForm(req.url ?? '');
-      res.on('error', () => {}); // a client that disconnected; the exchange receives 'close'
-      const { socket } = req;
-      connections.begin(socket, req);
-      res.once('close', () => {
-        connections.end(socket);
-        if (draining) connections.closeIdle(); // a kept-alive connection would delay the drain
-      });
-      if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
-      else if (draining) {
-        refuse(req, res, routes);
-      } else if (isHealth(req, '/health')) sendJson(res, health(req.headers));
-      else if (isHealth(req, '/health/ready')) {
-        const ready = routes !== null && options.ready?.() !== false;
-        sendJson(res, { status: ready ? 'ready' : 'not_ready' }, ready ? 200 : 503);
-      } else {
-        const go = (): void => (routes ? answer(routes, req, res) : refuse(req, res, routes));
-        if (routes) acceptBatcher.serve(go);
-        else waiting.push(go);
-      }
-    },
-  );
-  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (!wantsWebSocket(req)) return serveOrdinary(server, req, socket, head);
+    };
+    this.#server = createServer(limits, (req, res) => this.#onRequest(req, res));
+    this.#server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) =>
+      this.#onUpgrade(req, socket, head),
+    );
+    this.#server.on('connection', (socket) => {
+      this.#connections.add(socket);
+      this.#acceptBatcher.came();
+    });
+    this.#server.timeout = options.bodyIdleTimeoutMs ?? BODY_IDLE_MS;
+    this.#server.on('timeout', (socket: Socket) => {
+      if (!this.#connections.waits(socket)) socket.destroy();
+    });
+  }
+
+  async open(): Promise<void> {
+    this.#server.listen(this.#options.port, this.#options.host);
+    await once(this.#server, 'listening');
+    this.#server.on('error', () => {}); // such as too many open files; open connections continue
+  }
+
+  get url(): string {
+    return urlOf(this.#server);
+  }
+
+  serve(routes: Routes): void {
+    this.#routes = routes;
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  close(): Promise<void> {
+    this.#draining = true;
+    for (const go of this.#waiting.splice(0)) go();
+    this.#routes?.sockets?.drain();
+    return drain(this.#server, this.#connections, this.#options.drainTimeoutMs);
+  }
+
+  #onRequest(req: IncomingMessage, res: ServerResponse): void {
+    req.url = originForm(req.url ?? '');
+    res.on('error', () => {}); // a client that disconnected; the exchange receives 'close'
+    const { socket } = req;
+    this.#connections.begin(socket, req);
+    res.once('close', () => {
+      this.#connections.end(socket);
+      if (this.#draining) this.#connections.closeIdle(); // a kept-alive connection would delay the drain
+    });
+    if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
+    else if (this.#draining) refuse(req, res, this.#routes);
+    else if (isHealth(req, '/health')) sendJson(res, this.#options.health(req.headers));
+    else if (isHealth(req, '/health/ready')) this.#sendReady(res);
+    else {
+      const go = (): void => (this.#routes ? answer(this.#routes, req, res) : refuse(req, res, this.#routes));
+      if (this.#routes) this.#acceptBatcher.serve(go);
+      else this.#waiting.push(go);
+    }
+  }
+
+  #sendReady(res: ServerResponse): void {
+    const ready = this.#routes !== null && this.#options.ready?.() !== false;
+    sendJson(res, { status: ready ? 'ready' : 'not_ready' }, ready ? 200 : 503);
+  }
+
+  #onUpgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
+    if (!wantsWebSocket(req)) {
+      serveOrdinary(this.#server, req, socket, head);
+      return;
+    }
     socket.on('error', () => {}); // a client that disconnected; reported by 'close'
     socket.setTimeout(0);
-    connections.begin(socket, req);
+    this.#connections.begin(socket, req);
     req.url = originForm(req.url ?? '');
     const go = (): void => {
-      if (routes && !draining) connect(routes, req, socket, head);
+      if (this.#routes && !this.#draining) connect(this.#routes, req, socket, head);
       else sendError(bareAnswer(req, socket), 'shutting_down');
     };
-    if (routes || draining) go();
-    else waiting.push(go);
-  });
-  server.on('connection', (socket) => {
-    connections.add(socket);
-    acceptBatcher.came();
-  });
-  server.timeout = bodyIdleTimeoutMs;
-  server.on('timeout', (socket: Socket) => {
-    if (!connections.waits(socket)) socket.destroy();
-  });
-  server.listen(port, host);
-  await once(server, 'listening');
-  server.on('error', () => {}); // such as too many open files; open connections continue
-  return {
-    url: urlOf(server),
-    serve: (those) => {
-      routes = those;
-      for (const go of waiting.splice(0)) go();
-    },
-    close: () => {
-      draining = true;
-      for (const go of waiting.splice(0)) go();
-      routes?.sockets?.drain();
-      return drain(server, connections, options.drainTimeoutMs);
-    },
-  };
+    if (this.#routes || this.#draining) go();
+    else this.#waiting.push(go);
+  }
 }
 
 function answer({ wireFor, app, hops, front }: Routes, req: IncomingMessage, res: ServerResponse): void {

@@ -33,9 +33,13 @@ describe('the key of a decision', () => {
     ['way back', { ...JOB, recoveryHint: 'tool' }],
     ['other way back', { ...JOB, recoveryHint: 'shell' }],
     ['scope', { ...JOB, scope: 'call' }],
+    ['mode for small texts', { ...JOB, small: true }],
+    ['boldness step', { ...JOB, boldness: { number: 7, step: 1 } }],
+    ['frame tail', { ...JOB, hints: { ...JOB.hints, frameTail: 2 } }],
   ])('changes with the %s', (_name, job) => expect(decisionKey(job)).not.toBe(decisionKey(JOB)));
 
-  it('does not change with what does not decide: the name of the tool', () => {
+  it('does not change with what does not decide: the name of the tool, a boldness step of 0', () => {
     expect(decisionKey({ ...JOB, tool: 'other' })).toBe(decisionKey(JOB));
+    expect(decisionKey({ ...JOB, boldness: { number: 7, step: 0 } })).toBe(decisionKey(JOB));
   });
 });

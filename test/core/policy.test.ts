@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Policy, PRUNE, policyFor, type Situation } from '../../src/core/request/policy.ts';
+import { bindsHistory, type Policy, PRUNE, policyFor, type Situation } from '../../src/core/request/policy.ts';
 
 const ORDINARY: Situation = {
   purpose: 'generate',
@@ -45,5 +45,16 @@ describe('the policy of a request', () => {
         expect(policy?.newTexts).toBe('pass');
       }
     }
+  });
+
+  it('records what goes whole where the provider verifies the history, unless no model answers', () => {
+    const binds = (dialect: typeof VERIFIED | typeof UNVERIFIED, newTexts: Policy['newTexts']): boolean =>
+      bindsHistory({ dialect, policy: { ...PRUNE, newTexts } });
+    expect((['prune', 'pass-and-record', 'pass'] as const).map((one) => binds(VERIFIED, one))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(binds(UNVERIFIED, 'prune')).toBe(false);
   });
 });

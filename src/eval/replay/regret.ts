@@ -108,70 +108,81 @@ export function usedLines(
   targetOf: (call: RecordedCall) => CallTarget,
   earlier: ReadonlyMap<number, readonly EarlierForm[]> = new Map(),
 ): UsedLine[] {
-  const out = new Map<string, UsedLine>();
-  const note = (use: Use, line: string, at: number, from: Result | undefined): void => {
-    const id = `${use}\0${line}`;
-    // the first time decides
-    if (out.has(id)) return;
-    const kept = from === undefined || formAt(from, at).has(line);
-    out.set(id, {
-      use,
-      line,
-      at,
-      from: from?.at ?? -1,
-      kept,
-      visible: kept || results.some((result) => formAt(result, at).has(line)),
-    });
-  };
-  const results: Result[] = [];
-  /** Lines that tool results held, by their longest word. */
-  const byWord = new Map<string, Set<string>>();
-  /** What others than tools said so far: a line that stands here does not depend on a result. */
-  const said: string[] = [];
-  const calls = new Map<string, RecordedCall>();
-
+  const reading = new Reading(targetOf);
   messages.forEach((message, at) => {
-    const own = callsOf(message);
-    if (message.role === 'assistant') {
-      const texts = [textOf(message), ...own.flatMap(({ args }) => stringsIn(args))];
-      for (const line of quotedIn(texts.join('\n'), byWord, said)) {
-        note(
-          'quoted',
-          line,
-          at,
-          results.findLast(({ lines }) => lines.has(line)),
-        );
-      }
-      for (const call of own) {
-        const range = namedRange(call);
-        if (range === null || range.last - range.first > MAX_RANGE) continue;
-        noteNumbered(results, range, (line, from) => note('edited by number', line, at, from));
-      }
-      for (const call of own) calls.set(call.id || call.name, call);
-      said.push(...texts);
-      return;
-    }
     const framed = message.role === 'user' ? textResultOf(message, messages[at - 1]) : null;
-    if (message.role !== 'tool' && message.role !== 'function' && !framed) {
-      said.push(textOf(message));
-      return;
-    }
-    const call = framed ? framed.call : calls.get(String(message.tool_call_id ?? message.name ?? ''));
-    const forms = [...(earlier.get(at) ?? []), { until: Number.POSITIVE_INFINITY, message: forwarded[at] ?? message }];
-    const result = resultOf(at, message, forms, call, targetOf);
-    const before = results.findLast((other) => isSameTarget(other, result));
-    if (before) {
-      for (const line of result.lines) if (before.lines.has(line)) note('read again', line, at, before);
-    }
-    results.push(result);
-    for (const line of result.lines) {
-      const word = keyWord(line);
-      const list = byWord.get(word);
-      if (list) list.add(line);
-      else byWord.set(word, new Set([line]));
+    const isTool = message.role === 'tool' || message.role === 'function';
+    if (message.role === 'assistant') reading.answer(message, at);
+    else if (!isTool && !framed) reading.said.push(textOf(message));
+    else {
+      const last = { until: Number.POSITIVE_INFINITY, message: forwarded[at] ?? message };
+      const call = framed ? framed.call : reading.callOf(message);
+      reading.result(message, at, [...(earlier.get(at) ?? []), last], call);
     }
   });
-  return [...out.values()];
+  return [...reading.used.values()];
+}
+
+/** A conversation as it was read so far. */
+class Reading {
+  /** By use and line: the first time decides. */
+  readonly used = new Map<string, UsedLine>();
+  /** What others than tools said so far: a line that stands here does not depend on a result. */
+  readonly said: string[] = [];
+  readonly #results: Result[] = [];
+  /** Lines that tool results held, by their longest word. */
+  readonly #byWord = new Map<string, Set<string>>();
+  readonly #calls = new Map<string, RecordedCall>();
+  readonly #targetOf: (call: RecordedCall) => CallTarget;
+
+  constructor(targetOf: (call: RecordedCall) => CallTarget) {
+    this.#targetOf = targetOf;
+  }
+
+  /** A message of the model: what it quotes, and the lines that its calls name. */
+  answer(message: RecordedMessage, at: number): void {
+    const own = callsOf(message);
+    const texts = [textOf(message), ...own.flatMap(({ args }) => stringsIn(args))];
+    for (const line of quotedIn(texts.join('\n'), this.#byWord, this.said)) {
+      const from = this.#results.findLast(({ lines }) => lines.has(line));
+      this.#note('quoted', line, at, from);
+    }
+    for (const call of own) {
+      const range = namedRange(call);
+      if (range === null || range.last - range.first > MAX_RANGE) continue;
+      noteNumbered(this.#results, range, (line, from) => this.#note('edited by number', line, at, from));
+    }
+    for (const call of own) this.#calls.set(call.id || call.name, call);
+    this.said.push(...texts);
+  }
+
+  callOf({ tool_call_id: id, name }: RecordedMessage): RecordedCall | undefined {
+    return this.#calls.get(String(id ?? name ?? ''));
+  }
+
+  /** A result of a tool: the lines that an earlier result of the same target had. */
+  result(message: RecordedMessage, at: number, forms: readonly EarlierForm[], call: RecordedCall | undefined): void {
+    const result = resultOf(at, message, forms, call, this.#targetOf);
+    const before = this.#results.findLast((other) => isSameTarget(other, result));
+    if (before) {
+      for (const line of result.lines) if (before.lines.has(line)) this.#note('read again', line, at, before);
+    }
+    this.#results.push(result);
+    for (const line of result.lines) {
+      const word = keyWord(line);
+      const list = this.#byWord.get(word);
+      if (list) list.add(line);
+      else this.#byWord.set(word, new Set([line]));
+    }
+  }
+
+  #note(use: Use, line: string, at: number, from: Result | undefined): void {
+    const id = `${use}\0${line}`;
+    if (this.used.has(id)) return;
+    const kept = from === undefined || formAt(from, at).has(line);
+    const visible = kept || this.#results.some((result) => formAt(result, at).has(line));
+    this.used.set(id, { use, line, at, from: from?.at ?? -1, kept, visible });
+  }
 }
 
 function resultOf(
