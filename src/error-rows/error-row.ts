@@ -4,8 +4,8 @@ export interface ErrorRow {
   readonly rpc: number | null;
   /** HTTP status, or `null` where the answer is JSON-RPC, which is a 200 whatever it says. */
   readonly http: number | null;
-  /** What happened, in one clause. */
-  readonly about: string;
+  /** What happened, in one clause; absent where code and hint say it. Printed on `docs/errors.md`. */
+  readonly about?: string;
   /** What to do. Goes with the error as `data.hint` or `error.message`, unless the place that throws knows better. */
   readonly hint: string;
 }

@@ -5,7 +5,6 @@ export const errorsOfCalls = {
   parse_error: {
     rpc: -32700,
     http: 400,
-    about: 'the message is not JSON in UTF-8',
     hint: 'Send one JSON object, or an array of them, in UTF-8.',
   },
   invalid_request: {
@@ -35,7 +34,6 @@ export const errorsOfCalls = {
   resource_not_found: {
     rpc: -32002,
     http: null,
-    about: 'unknown resource',
     hint: 'There is no such resource. It may have expired long ago. resources_list shows what there is.',
   },
   prune_id_not_found: {
@@ -65,7 +63,6 @@ export const errorsOfCalls = {
   resource_expired: {
     rpc: -32008,
     http: null,
-    about: 'the resource has expired',
     hint: 'The original has expired. Read the file or run the command again.',
   },
   store_unavailable: {
@@ -77,7 +74,6 @@ export const errorsOfCalls = {
   idempotency_conflict: {
     rpc: -32010,
     http: null,
-    about: 'the key was used with other arguments',
     hint: 'This idempotency_key was used with other arguments. Repeat those, or choose another key.',
   },
   batch_too_large: {

@@ -8,35 +8,30 @@ export const errorsOfRequests = {
     about: 'the body of POST /prune is not JSON',
     hint: 'The body must be JSON: {"code": "…", "query": "…"}.',
   },
-  unreadable_body: { rpc: null, http: 400, about: 'the body ended early', hint: 'The body could not be read.' },
+  unreadable_body: { rpc: null, http: 400, hint: 'The body could not be read.' },
   unauthorized: {
     rpc: null,
     http: 401,
-    about: 'the token is missing or wrong',
     hint: 'Send Authorization: Bearer <token>, with the token of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.',
   },
   key_dollars_used_up: {
     rpc: null,
     http: 429,
-    about: 'monthly budget of the key (UTC) spent',
     hint: 'This key has used up its dollars of this month: ask for a larger budget (mcp-pruner keys set), or wait for the next month.',
   },
   project_dollars_used_up: {
     rpc: null,
     http: 429,
-    about: 'monthly budget of the project (UTC) spent',
     hint: 'This project has used up its dollars of this month: ask for a larger budget (mcp-pruner projects set), or wait for the next month.',
   },
   forbidden_origin: {
     rpc: null,
     http: 403,
-    about: 'request of a foreign web page',
     hint: 'Pages of this Origin may not call here; add it to MCP_PRUNER_ALLOWED_ORIGINS to allow it.',
   },
   forbidden_host: {
     rpc: null,
     http: 403,
-    about: 'unknown Host header',
     hint: 'This Host is not allowed; use 127.0.0.1, or add it to MCP_PRUNER_ALLOWED_HOSTS.',
   },
   page_token_needed: {
@@ -48,13 +43,11 @@ export const errorsOfRequests = {
   not_found: {
     rpc: null,
     http: 404,
-    about: 'unknown path',
     hint: 'This server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.',
   },
   method_not_allowed: {
     rpc: null,
     http: 405,
-    about: 'wrong HTTP method',
     hint: 'This endpoint takes POST only.',
   },
   body_too_large: {
@@ -72,7 +65,6 @@ export const errorsOfRequests = {
   unsupported_encoding: {
     rpc: -32600,
     http: 415,
-    about: 'unknown Content-Encoding',
     hint: 'Content-Encoding must be gzip, deflate, br or identity.',
   },
   dot_segments: {
@@ -90,13 +82,11 @@ export const errorsOfRequests = {
   upgrade_refused: {
     rpc: null,
     http: 426,
-    about: 'no WebSocket at this path',
     hint: 'WebSocket is offered at /v1/responses alone; send the request by POST.',
   },
   loop_detected: {
     rpc: null,
     http: 508,
-    about: 'the upstream leads back to this proxy',
     hint: 'Set MCP_PRUNER_UPSTREAM_URL to where the model is: it leads back to this proxy.',
   },
   upstream_unreachable: {
@@ -108,13 +98,11 @@ export const errorsOfRequests = {
   restart_needed: {
     rpc: null,
     http: 503,
-    about: 'a part of the program cannot be loaded',
     hint: 'Restart mcp-pruner: a part of it could not be loaded, the log says why. Requests to models still work.',
   },
   shutting_down: {
     rpc: null,
     http: 503,
-    about: 'the server is stopping',
     hint: 'The proxy is stopping; try again in a moment.',
   },
   upstream_timeout: {

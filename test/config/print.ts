@@ -91,7 +91,7 @@ ${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))
 
 function sectionOf(title: string, keys: ReadonlySet<string>): string {
   const entries = rows.flatMap(({ key, setting }) => (keys.has(key) ? [pageRow(setting)] : []));
-  return `## ${title}\n\n| variable | meaning | allowed | default |\n| --- | --- | --- | --- |\n${entries.join('\n')}`;
+  return `## ${title}\n\n| variable | meaning | default (allowed) |\n| --- | --- | --- |\n${entries.join('\n')}`;
 }
 
 function pageRow(setting: Setting<unknown>): string {
@@ -108,7 +108,7 @@ function pageRow(setting: Setting<unknown>): string {
   ];
   const meaning = [doc, ...remarks].filter((part) => part !== '').join(' ');
   const fallback = unit === undefined ? defaultWords(setting) : `${defaultWords(setting)} ${unit}`;
-  const cells = [env.map((name) => `\`${name}\``).join(', '), meaning, allowed, fallback];
+  const cells = [env.map((name) => `\`${name}\``).join(', '), meaning, `${fallback} (${allowed})`];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 

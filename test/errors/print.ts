@@ -25,22 +25,17 @@ unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors.
 Every readable request is answered with status 200. \`message\` is the code, with the hint behind it for fleet tools; the five numbers
 of JSON-RPC itself have a sentence. \`data.hint\` says what to do.
 
-| number | code | when | what to do |
-| --- | --- | --- | --- |
-${rpc.map(({ code, number, about, hint }) => `| ${number} | \`${code}\` | ${about} | ${hint} |`).join('\n')}
+| number | code | meaning, and what to do |
+| --- | --- | --- |
+${rpc.map((row) => `| ${row.number} | \`${row.code}\` | ${sentences(row)} |`).join('\n')}
 
 ## HTTP
 
 On model routes these errors have the provider's shape, elsewhere \`{"error": {"message": "…", "type": "<code>"}}\`.
 
-| status | code | when | what to do |
-| --- | --- | --- | --- |
-${http
-  .map(
-    ({ code, status, about, hint, rpc }) =>
-      `| ${status} | \`${code}\` | ${rpc === null ? `${about} | ${hint}` : 'above |'} |`,
-  )
-  .join('\n')}
+| status | code | meaning, and what to do |
+| --- | --- | --- |
+${http.map((row) => `| ${row.status} | \`${row.code}\` | ${row.rpc === null ? sentences(row) : 'see above'} |`).join('\n')}
 
 ## Fallbacks
 
@@ -48,10 +43,15 @@ Codes in \`fallbacks\` of a request's log line, in events and in metrics. The re
 There are also \`store_<reason>\`, \`upstream_refused_<status>\`, the codes of [backends](backends.md) and those of
 [unreadable requests](wires.md#requests-that-cannot-be-read).
 
-| code | when | what it means |
-| --- | --- | --- |
+| code | meaning |
+| --- | --- |
 ${Object.entries(fallbackTable)
-  .map(([code, { about, hint }]) => `| \`${code}\` | ${about} | ${hint} |`)
+  .map(([code, row]) => `| \`${code}\` | ${sentences(row)} |`)
   .join('\n')}
 `;
+}
+
+/** What happened and what to do, as sentences. */
+function sentences({ about, hint }: Pick<ErrorRow, 'about' | 'hint'>): string {
+  return about === undefined ? hint : `${about.charAt(0).toUpperCase()}${about.slice(1)}. ${hint}`;
 }

@@ -5,13 +5,11 @@ export const errorsOfFleet = {
   'E-CHILD-NOT-FOUND': {
     rpc: -32020,
     http: null,
-    about: 'unknown child',
     hint: 'child_list shows the children there are.',
   },
   'E-CHILD-EXISTS': {
     rpc: -32021,
     http: null,
-    about: 'this child_id is in use',
     hint: 'Choose another child_id, or remove the ended one with child_gc.',
   },
   'E-CHILD-STATE': {
@@ -47,7 +45,6 @@ export const errorsOfFleet = {
   'E-GRAPH-NOT-FOUND': {
     rpc: -32030,
     http: null,
-    about: 'unknown graph or version',
     hint: 'graph_mutate, or expected_version 0, creates a graph; resources_list shows existing ones.',
   },
   'E-GRAPH-VERSION-CONFLICT': {
@@ -71,7 +68,6 @@ export const errorsOfFleet = {
   'E-GRAPH-LOCK-NOT-FOUND': {
     rpc: -32034,
     http: null,
-    about: 'unknown lock',
     hint: 'It was released, or expired more than a day ago: take a new one with graph_lock.',
   },
   'E-GRAPH-INVARIANT': {
@@ -95,19 +91,16 @@ export const errorsOfFleet = {
   'E-TX-NOT-FOUND': {
     rpc: -32038,
     http: null,
-    about: 'no open transaction of this id',
     hint: 'It was committed or rolled back: begin another with tx_begin.',
   },
   'E-TX-EXPIRED': {
     rpc: -32039,
     http: null,
-    about: 'the transaction has expired',
     hint: 'Nothing of it was committed: begin another with tx_begin.',
   },
   'E-BB-NOTFOUND': {
     rpc: -32045,
     http: null,
-    about: 'nothing at this key',
     hint: 'It was never set, was deleted or has expired; bb_query shows what there is.',
   },
   'E-BB-VALUE': {
@@ -137,7 +130,6 @@ export const errorsOfFleet = {
   'E-PLAN-NOT-FOUND': {
     rpc: -32052,
     http: null,
-    about: 'unknown run',
     hint: 'The id is the run_id of the call that started it; old runs are forgotten.',
   },
   'E-PLAN-STATE': {
@@ -149,7 +141,6 @@ export const errorsOfFleet = {
   'E-PLAN-CANCELLED': {
     rpc: -32054,
     http: null,
-    about: 'the run was cancelled',
     hint: 'A client cancelled it deliberately; run it again if it is still needed.',
   },
   'E-CNP-NO-BIDS': {
@@ -161,7 +152,6 @@ export const errorsOfFleet = {
   'E-CNP-NOT-FOUND': {
     rpc: -32056,
     http: null,
-    about: 'unknown contract',
     hint: 'The call_id is in the answer of cnp_announce.',
   },
   'E-FLEET-BOUND': {
@@ -179,13 +169,11 @@ export const errorsOfFleet = {
   child_unknown: {
     rpc: null,
     http: 403,
-    about: 'unknown child token',
     hint: 'The token belongs to no child of this server.',
   },
   child_ended: {
     rpc: null,
     http: 403,
-    about: 'the child has ended',
     hint: 'The child of this token has ended; its address ended with it.',
   },
   child_limit_exceeded: {

@@ -11,19 +11,16 @@ export const errorsOfKeys = {
   key_unknown: {
     rpc: null,
     http: 401,
-    about: 'unknown key',
     hint: 'This is no key of this server: check that all of it was copied; mcp-pruner keys create makes another.',
   },
   key_expired: {
     rpc: null,
     http: 401,
-    about: 'expired key',
     hint: 'This key has expired: ask for another (mcp-pruner keys create).',
   },
   key_revoked: {
     rpc: null,
     http: 401,
-    about: 'revoked key',
     hint: 'This key was revoked: ask for another (mcp-pruner keys create).',
   },
   key_misplaced: {
@@ -53,19 +50,16 @@ export const errorsOfKeys = {
   key_requests_used_up: {
     rpc: -32014,
     http: 429,
-    about: 'requests of this minute used up',
     hint: 'This key has used up its requests of this minute; try again after the time that Retry-After gives.',
   },
   key_tokens_used_up: {
     rpc: null,
     http: 429,
-    about: 'tokens of this day (UTC) used up',
     hint: 'This key has used up its tokens of this day (UTC); Retry-After says when there are more.',
   },
   key_first_answer_awaited: {
     rpc: null,
     http: 429,
-    about: 'the usage of the first request is not known yet',
     hint: 'The first request of this key is not answered yet; others may follow once it is. Try again in a moment.',
   },
 } as const satisfies Readonly<Record<string, ErrorRow>>;
