@@ -14,7 +14,7 @@ interface Layer {
   readonly types?: readonly string[];
 }
 
-const ENGINE = ['engine', 'errors', 'failures', 'write-behind'];
+const ENGINE = ['engine', 'errors', 'failures', 'write-behind', 'bounded-map'];
 const PURE = [...ENGINE, 'json', 'transcript', 'goal'];
 /** Requests are known by this alone; how a wire spells them is the business of those who put the parts together. */
 const DOOR = 'dialects/dialect';
@@ -48,6 +48,7 @@ const layers: Readonly<Record<string, Layer>> = {
   errors: { from: ['error-rows', 'extensions/errors'] },
   failures: { from: [] },
   'write-behind': { from: [] },
+  'bounded-map': { from: [] },
   engine: { from: ['engine'] },
   json: { from: ['engine'] },
   transcript: { from: ['engine', 'json'] },

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../bounded-map.ts';
 import type { FailureReporter } from '../failures.ts';
 import { WriteBehind, writeInParts } from '../write-behind.ts';
 import { reasonOf } from './failure-reason.ts';
@@ -27,7 +27,7 @@ export const STORE_RUN = 'store';
 /** Takes events as they happen and writes them a moment later in batches; no caller waits for the write. */
 export class EventLog implements EventSink {
   readonly #options: EventLogOptions;
-  readonly #runOfPrune = new LRUCache<string, string>({ max: MAX_PRUNES });
+  readonly #runOfPrune = new BoundedMap<string, string>(MAX_PRUNES);
   #waiting: EventRecord[] = [];
   readonly #behind = new WriteBehind(() => this.#write());
   #listeners = new Set<() => void>();

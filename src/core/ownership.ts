@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../bounded-map.ts';
 import type { ProjectStore } from './ports/projects.ts';
 import type { Store } from './ports.ts';
 
@@ -12,7 +12,7 @@ const MAX_REMEMBERED = 200_000;
 export class Ownership {
   readonly #projects: () => Promise<ProjectStore>;
   readonly #store: Pick<Store, 'epoch'>;
-  readonly #written = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  readonly #written = new BoundedMap<string, true>(MAX_REMEMBERED);
   #epoch = '';
 
   constructor(projects: () => Promise<ProjectStore>, store: Pick<Store, 'epoch'>) {

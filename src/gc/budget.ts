@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../bounded-map.ts';
 import type { Collector, OverBudget, RequestScope } from '../core/ports/segments.ts';
 import { factsOf } from './facts.ts';
 import { newestOf } from './newest.ts';
@@ -29,7 +29,7 @@ const MAX_CONVERSATIONS = 10_000;
 export class ContextBudget implements Collector {
   readonly #options: BudgetOptions;
   /** Sizes below which a conversation offers nothing to free. */
-  readonly #futile = new LRUCache<string, number>({ max: MAX_CONVERSATIONS });
+  readonly #futile = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
   constructor(options: BudgetOptions) {
     this.#options = options;

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../bounded-map.ts';
 import type { Collector, OverBudget, RequestScope, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
 import { newestOf, turnsOf } from './newest.ts';
 import { freedBy } from './sweep.ts';
@@ -34,7 +34,7 @@ interface Old extends SetAside {
 export class PayingSteps implements Collector {
   readonly #options: StepOptions;
   /** Sizes below which a conversation is not scanned again. */
-  readonly #next = new LRUCache<string, number>({ max: MAX_CONVERSATIONS });
+  readonly #next = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
   constructor(options: StepOptions) {
     this.#options = options;

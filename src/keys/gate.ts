@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../bounded-map.ts';
 import type { OverBudget } from '../core/ports/budgets.ts';
 import type { AccessKey, KeyStore, Toll } from '../core/ports/keys.ts';
 import type { Viewer } from '../core/ports/projects.ts';
@@ -30,7 +30,7 @@ const FIRST_RETRY_S = 2;
 export class Gate {
   readonly #options: GateOptions;
   /** Typical size of a key's requests in tokens: the decaying maximum. */
-  readonly #typical = new LRUCache<string, number>({ max: 10_000 });
+  readonly #typical = new BoundedMap<string, number>(10_000);
   readonly #first: FirstAnswers;
 
   constructor(options: GateOptions) {

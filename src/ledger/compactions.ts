@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../bounded-map.ts';
 import type { ColdFigures, CompactionStore, ContextPeak, StoredCompaction } from '../core/ports/compactions.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { groupBy } from '../engine/group-by.ts';
@@ -149,7 +149,7 @@ export class AvoidedCompactions {
   readonly #store: Pick<CompactionStore, 'since'>;
   readonly #onFailure: FailureReporter;
   /** Conversations that are beyond the threshold with their whole texts. */
-  readonly #beyond = new LRUCache<string, true>({ max: MAX_CONVERSATIONS });
+  readonly #beyond = new BoundedMap<string, true>(MAX_CONVERSATIONS);
   #thresholds = thresholdsOf([]);
   #learntMs = Number.NEGATIVE_INFINITY;
 

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../bounded-map.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerReader, LedgerReport } from '../core/ports/ledger-report.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
@@ -72,9 +73,9 @@ export class Ledger implements LedgerSink, LedgerReader {
         : 1 + value.branches.reduce((sum, { messages }) => sum + messages.length, 0),
   });
   /** Prune ids of texts that were regretted. */
-  readonly #regretted = new LRUCache<string, true>({ max: MAX_REGRETTED });
+  readonly #regretted = new BoundedMap<string, true>(MAX_REGRETTED);
   /** The newest request billed here of each conversation. */
-  readonly #places = new LRUCache<string, Place>({ max: MAX_CONVERSATIONS });
+  readonly #places = new BoundedMap<string, Place>(MAX_CONVERSATIONS);
   readonly #queue: RequestFacts[] = [];
   /** Figures of what is recovered. */
   readonly #sums = new WaitingSums();

@@ -10,7 +10,7 @@ export interface Sweepable {
 const MORE_MS = 50;
 const PRESSED_MS = 5;
 const IDLE_MS = 2_000;
-/** Time without requests after which upkeep starts; under constant requests it starts anyway. */
+/** Time without requests, and from the start of the process, after which upkeep starts; under constant requests it starts anyway. */
 const CALM_MS = 1_000;
 const LATEST_MS = 30_000;
 
@@ -20,13 +20,13 @@ export class Upkeep {
   readonly #onFailure: FailureReporter;
   #timer: NodeJS.Timeout | undefined;
   #requestAt = Number.NEGATIVE_INFINITY;
-  #doneAt = Number.NEGATIVE_INFINITY;
+  #doneAt = performance.now();
   #closed = false;
 
   constructor(store: Sweepable, onFailure: FailureReporter) {
     this.#store = store;
     this.#onFailure = onFailure;
-    this.#later(MORE_MS);
+    this.#later(CALM_MS);
   }
 
   /** Records that a request has to be served first. */

@@ -27,6 +27,11 @@ afterEach(() => {
 });
 
 describe('the upkeep of a store', () => {
+  it('does nothing in the first second of a process, which may end soon', async () => {
+    await vi.advanceTimersByTimeAsync(900);
+    expect(sweeps).toEqual([]);
+  });
+
   it('begins by itself and comes again', async () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(sweeps.length).toBeGreaterThanOrEqual(2);

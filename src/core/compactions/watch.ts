@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Purpose, ScannedMessage } from '../../dialects/dialect.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { decodeString } from '../../json/cursor.ts';
@@ -41,9 +41,9 @@ const COMPACTED = /"type":\s?"compaction"/;
 export class CompactionWatch {
   readonly #options: CompactionWatchOptions;
   /** The conversation of a session, while it was not compacted. */
-  readonly #current = new LRUCache<string, string>({ max: MAX_SESSIONS });
+  readonly #current = new BoundedMap<string, string>(MAX_SESSIONS);
   /** Conversations that were looked at for what they continue. */
-  readonly #linked = new LRUCache<string, true>({ max: MAX_SESSIONS });
+  readonly #linked = new BoundedMap<string, true>(MAX_SESSIONS);
   #last: Promise<void> = Promise.resolve();
 
   constructor(options: CompactionWatchOptions) {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Dialect, ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import type { Hints } from '../../engine/types.ts';
 import type { FailureReporter } from '../../failures.ts';
@@ -68,7 +68,7 @@ export class ResultKeeper {
   readonly #options: ResultKeeperOptions;
   readonly #find: FindSettings;
   /** What was said up to a message, by what stands for it and all before it. */
-  readonly #ends = new LRUCache<string, Conversation>({ max: MAX_ENDS });
+  readonly #ends = new BoundedMap<string, Conversation>(MAX_ENDS);
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
   #waitingBytes = 0;

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { FailureReporter } from '../../failures.ts';
 import type { Store } from '../ports.ts';
 import type { SentMemory } from '../sent/memory.ts';
@@ -15,7 +15,7 @@ export class AcceptedCuts {
   readonly #store: Pick<Store, 'commit'>;
   readonly #sent: SentMemory;
   readonly #onFailure: FailureReporter;
-  readonly #prefixes = new LRUCache<string, true>({ max: MAX_ACCEPTED });
+  readonly #prefixes = new BoundedMap<string, true>(MAX_ACCEPTED);
 
   constructor(store: Pick<Store, 'commit'>, sent: SentMemory, onFailure: FailureReporter) {
     this.#store = store;

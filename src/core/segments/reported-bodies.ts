@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { ScannedMessage } from '../../dialects/dialect.ts';
 
 interface ReportedBody {
@@ -16,7 +16,7 @@ const MAX_BODIES = 5_000;
  * those is cheaper than reading them.
  */
 export class ReportedBodies {
-  readonly #reported = new LRUCache<string, ReportedBody>({ max: MAX_BODIES });
+  readonly #reported = new BoundedMap<string, ReportedBody>(MAX_BODIES);
 
   /**
    * Records that a body is reported.

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../bounded-map.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { JsonShapeError } from '../../json/cursor.ts';
@@ -67,7 +67,7 @@ const KEPT_SHARE = 1 / 8;
  */
 export class ToolShelf {
   readonly #options: ToolShelfOptions;
-  readonly #held = new LRUCache<string, Held>({ max: MAX_CONVERSATIONS });
+  readonly #held = new BoundedMap<string, Held>(MAX_CONVERSATIONS);
 
   constructor(options: ToolShelfOptions) {
     this.#options = options;

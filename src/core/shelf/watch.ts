@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { FailureReporter } from '../../failures.ts';
@@ -51,7 +51,7 @@ const SIDE = /"(?:generate"\s*:\s*false|max_(?:completion_|output_)?tokens"\s*:\
 /** Takes down which tools conversations declare and call, and what unused ones cost. No request waits for it. */
 export class ToolWatch {
   readonly #options: ToolWatchOptions;
-  readonly #known = new LRUCache<string, ShelfConversation>({ max: MAX_CONVERSATIONS });
+  readonly #known = new BoundedMap<string, ShelfConversation>(MAX_CONVERSATIONS);
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
