@@ -123,7 +123,7 @@ describe('every regular expression of the product', () => {
 
   it('answers soon on long hostile runs everywhere else', () => {
     const outside = patterns.filter((pattern) => !inEngine(pattern));
-    expect(slowOnes(outside, 10_000, 60)).toEqual([]);
+    expect(slowOnes(outside, 6_000, 22)).toEqual([]);
   });
 });
 

@@ -93,7 +93,7 @@ describe('whatever was asked of the segments of a conversation', () => {
         expect(got[0]).toEqual(work.messages[0]);
         expect(replica.failures).toEqual([]);
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   }, 60_000);
 
@@ -137,7 +137,7 @@ describe('whatever was asked of the segments of a conversation', () => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   }, 60_000);
 
@@ -164,7 +164,7 @@ describe('whatever was asked of the segments of a conversation', () => {
         }
         expect([...here.failures, ...there.failures, ...again.failures]).toEqual([]);
       }),
-      { numRuns: 8 },
+      { numRuns: 5 },
     );
   }, 120_000);
 });

@@ -29,7 +29,7 @@ function shapes(seed: number): Readonly<Record<string, (mean: number) => number>
 
 const NONE = {} as HoldoutResult;
 
-const EXPERIMENTS = 200;
+const EXPERIMENTS = 120;
 const LEAST = 0.95 * EXPERIMENTS;
 
 describe('the interval of a hold-out', () => {
