@@ -41,12 +41,12 @@ export class StoredLedger implements LedgerStore {
     const settled = function* (): Steps<number> {
       return yield* settle(work(yield* settlingOf(query)));
     };
-    return this.#transactions.write(settled, { waitMs: WAIT_MS });
+    return this.#transactions.write(settled, { waitMs: WAIT_MS, background: true });
   }
 
   async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
     if (turns.length + sums.length === 0) return 0;
-    return this.#transactions.write(() => addToLedger(turns, sums), { waitMs: WAIT_MS });
+    return this.#transactions.write(() => addToLedger(turns, sums), { waitMs: WAIT_MS, background: true });
   }
 
   addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {

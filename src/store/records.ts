@@ -26,7 +26,7 @@ export class StoredRecords implements Records {
   }
 
   async addChildLogs(lines: readonly ChildLogRecord[]): Promise<void> {
-    if (lines.length > 0) await this.#sql.write(() => addLines(lines), { waitMs: LOG_WAIT_MS });
+    if (lines.length > 0) await this.#sql.write(() => addLines(lines), { waitMs: LOG_WAIT_MS, background: true });
   }
 
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {

@@ -94,7 +94,7 @@ export class StoredSegments implements SegmentStore {
 
   async note(batches: readonly SegmentBatch[]): Promise<void> {
     if (batches.length === 0) return;
-    const erased = await this.#sql.write(() => noteAll(batches), { waitMs: WAIT_MS });
+    const erased = await this.#sql.write(() => noteAll(batches), { waitMs: WAIT_MS, background: true });
     await this.#reads.changed({ directives: false, erased });
   }
 

@@ -307,7 +307,8 @@ class FileStore implements SqliteStore {
   }
 
   async addUsage(records: readonly UsageRecord[]): Promise<void> {
-    if (records.length > 0) await this.sql.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS });
+    if (records.length > 0)
+      await this.sql.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS, background: true });
   }
 
   usage(sinceDay: string): Promise<readonly UsageTotal[]> {
@@ -315,7 +316,8 @@ class FileStore implements SqliteStore {
   }
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length > 0) await this.sql.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS });
+    if (events.length > 0)
+      await this.sql.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS, background: true });
   }
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {

@@ -22,6 +22,8 @@ export type Steps<T> = Generator<Step, T, unknown>;
 export interface WriteOptions {
   /** How long to wait for other writers, in milliseconds. */
   readonly waitMs?: number;
+  /** No caller waits for the write: SQLite then does not check first that its file is still the one at the path. */
+  readonly background?: boolean;
 }
 
 export interface Transactions {

@@ -30,11 +30,11 @@ export class FileSql implements Sql {
   }
 
   write<T>(work: (nowMs: number) => Steps<T>, options?: WriteOptions): Promise<T> {
-    return this.#access.write((tables, nowMs) => this.run(tables, work(nowMs)), { ...options, verify: true });
+    return this.#access.write((tables, nowMs) => this.run(tables, work(nowMs)), verified(options));
   }
 
   once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], options?: WriteOptions): Promise<Row[]> {
-    return this.#access.write(({ sql }) => sql.each<Row>(commonSql, rows), { ...options, verify: true });
+    return this.#access.write(({ sql }) => sql.each<Row>(commonSql, rows), verified(options));
   }
 
   /** Runs steps inside the caller's transaction. */
@@ -64,4 +64,9 @@ export class FileSql implements Sql {
       }
     }
   }
+}
+
+/** Background writes are batched and their caller waits for nothing, so that they need no check of the file at the path. */
+function verified(options: WriteOptions = {}) {
+  return { ...options, verify: options.background !== true };
 }
