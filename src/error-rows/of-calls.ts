@@ -10,7 +10,6 @@ export const errorsOfCalls = {
   invalid_request: {
     rpc: -32600,
     http: 422,
-    about: 'the JSON is no valid request',
     hint: 'Correct the field that the message names.',
   },
   method_not_found: {
@@ -28,7 +27,6 @@ export const errorsOfCalls = {
   internal_error: {
     rpc: -32603,
     http: 500,
-    about: 'a bug; the log has details',
     hint: 'Try again. If it stays, report it with the lines of the log.',
   },
   resource_not_found: {

@@ -5,7 +5,6 @@ export const errorsOfRequests = {
   invalid_json: {
     rpc: null,
     http: 400,
-    about: 'the body of POST /prune is not JSON',
     hint: 'The body must be JSON: {"code": "…", "query": "…"}.',
   },
   unreadable_body: { rpc: null, http: 400, hint: 'The body could not be read.' },
@@ -70,7 +69,6 @@ export const errorsOfRequests = {
   dot_segments: {
     rpc: null,
     http: 400,
-    about: 'the path contains `.` or `..`, plain or escaped; nothing was forwarded',
     hint: 'Send the path without the segments . and .. in any spelling.',
   },
   upstream_not_set: {

@@ -78,7 +78,7 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
 | word | allowed value |
 | --- | --- |
 | secret | visible ASCII without blanks. Only from the environment: a file that contains one is refused |
-| switch | \`true\`, \`1\`, \`yes\`, \`on\` and their opposites. For each \`MCP_PRUNER_ENABLE_<X>\`, \`serve\` has \`--enable-<x>\` and \`--disable-<x>\` |
+| true or false | also \`1\`, \`yes\`, \`on\` and their opposites. For each \`MCP_PRUNER_ENABLE_<X>\`, \`serve\` has \`--enable-<x>\` and \`--disable-<x>\` |
 | URL | http:// or https://, without user name, query or fragment |
 | base URL | such a URL to which paths are appended, such as https://api.openai.com/v1 (no /chat/completions) |
 | list | comma-separated in the environment, an array in the file |
@@ -108,7 +108,11 @@ function pageRow(setting: Setting<unknown>): string {
   ];
   const meaning = [doc, ...remarks].filter((part) => part !== '').join(' ');
   const fallback = unit === undefined ? defaultWords(setting) : `${defaultWords(setting)} ${unit}`;
-  const cells = [env.map((name) => `\`${name}\``).join(', '), meaning, `${fallback} (${allowed})`];
+  const cells = [
+    env.map((name) => `\`${name}\``).join(', '),
+    meaning,
+    allowed === 'switch' ? fallback : `${fallback} (${allowed})`,
+  ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
@@ -123,7 +127,9 @@ function allowedInShort({ rule }: Setting<unknown>): string {
     .replace('; in the environment separated by commas', '')
     .replace(/^a list of /, 'list: ')
     .replace(/^a number /, '')
-    .replace(/^(?:a whole number from|one of) /, '');
+    .replace(/^(?:a whole number from|one of) /, '')
+    .replace(/^(?:from )?(\d+) to (\d+)/, '$1–$2')
+    .replace(/^(\d+) on$/, '≥$1');
 }
 
 /** Settings that the image sets itself, or that would lead out of it. */

@@ -25,17 +25,17 @@ unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors.
 Every readable request is answered with status 200. \`message\` is the code, with the hint behind it for fleet tools; the five numbers
 of JSON-RPC itself have a sentence. \`data.hint\` says what to do.
 
-| number | code | meaning, and what to do |
-| --- | --- | --- |
-${rpc.map((row) => `| ${row.number} | \`${row.code}\` | ${sentences(row)} |`).join('\n')}
+| code | meaning, and what to do |
+| --- | --- |
+${rpc.map((row) => `| ${row.number} \`${row.code}\` | ${sentences(row)} |`).join('\n')}
 
 ## HTTP
 
 On model routes these errors have the provider's shape, elsewhere \`{"error": {"message": "…", "type": "<code>"}}\`.
 
-| status | code | meaning, and what to do |
-| --- | --- | --- |
-${http.map((row) => `| ${row.status} | \`${row.code}\` | ${row.rpc === null ? sentences(row) : 'see above'} |`).join('\n')}
+| status and code | meaning, and what to do |
+| --- | --- |
+${http.map((row) => `| ${row.status} \`${row.code}\` | ${row.rpc === null ? sentences(row) : 'see above'} |`).join('\n')}
 
 ## Fallbacks
 
@@ -43,10 +43,8 @@ Codes in \`fallbacks\` of a request's log line, in events and in metrics. The re
 There are also \`store_<reason>\`, \`upstream_refused_<status>\`, the codes of [backends](backends.md) and those of
 [unreadable requests](wires.md#requests-that-cannot-be-read).
 
-| code | meaning |
-| --- | --- |
 ${Object.entries(fallbackTable)
-  .map(([code, row]) => `| \`${code}\` | ${sentences(row)} |`)
+  .map(([code, row]) => `- \`${code}\`: ${sentences(row)}`)
   .join('\n')}
 `;
 }

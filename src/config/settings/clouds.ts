@@ -24,7 +24,7 @@ export const cloudSettings = {
   bedrockSign: setting({
     rule: oneOf(['own', 'all']),
     fallback: 'own',
-    doc: 'own: prunes and re-signs requests to Bedrock with a valid signature of AWS_ACCESS_KEY_ID. all: re-signs every request, so that anybody who reaches the proxy uses these credentials.',
+    doc: 'own: prunes and re-signs requests to Bedrock signed by AWS_ACCESS_KEY_ID. all: re-signs every request, so that anybody who reaches the proxy uses these credentials.',
   }),
   awsAccessKeyId: setting({
     env: ['AWS_ACCESS_KEY_ID'],

@@ -29,7 +29,7 @@ export const keepingSettings = {
   storeSync: setting({
     rule: oneOf(['normal', 'full']),
     fallback: 'normal',
-    doc: 'normal: a power cut may lose the last seconds. full: waits for the disk with each write. Both survive a killed process.',
+    doc: 'normal: a power cut may lose the last seconds. full: each write waits for the disk.',
   }),
   recall: setting({
     rule: oneOf(['on', 'off']),
@@ -39,7 +39,7 @@ export const keepingSettings = {
   conversationTitles: setting({
     rule: onOff(),
     fallback: false,
-    doc: "Keeps the first 60 characters of the user's first words, so that the page can list and search conversations.",
+    doc: "Keeps the first 60 characters of the user's first words as the title of a conversation on the page.",
   }),
   maxEvents: setting({
     rule: wholeNumber(0, 100_000_000),

@@ -7,7 +7,7 @@ export const ledgerSettings = {
     rule: optional(plainText('a file path')),
     fallback: null,
     fallbackWords: 'only config/prices.toml of this installation',
-    doc: 'A TOML file of prices in the form of config/prices.toml. Its rows come first; with replace = true at its top, they replace the built-in ones.',
+    doc: 'A TOML file like config/prices.toml. Its rows come first; with replace = true at its top, they replace the built-in ones.',
   }),
   holdout: setting({
     rule: share(),
@@ -18,7 +18,7 @@ export const ledgerSettings = {
   learn: setting({
     rule: onOff(),
     fallback: true,
-    doc: 'Cuts more mildly where cuts are often regretted (by project, tool and kind), and more boldly where they rarely are. Off: new texts are cut as configured.',
+    doc: 'Cuts more mildly where cuts are often regretted, and more boldly where they rarely are (docs/ledger.md). Off: new texts are cut as configured.',
   }),
   corrections: setting({
     rule: onOff(),
@@ -28,6 +28,6 @@ export const ledgerSettings = {
   verify: setting({
     rule: share(),
     fallback: 0,
-    doc: "Share of pruned requests on /v1/messages whose uncut length the provider is asked for (count_tokens: free, with the client's key, after the answer).",
+    doc: "Share of pruned requests on /v1/messages whose uncut length the provider counts, free, with the client's key, after the answer.",
   }),
 };

@@ -54,7 +54,7 @@ export const serverSettings = {
   localToken: setting({
     rule: oneOf(['off', 'auto']),
     fallback: 'off',
-    doc: 'auto: without MCP_PRUNER_AUTH_TOKEN, /rpc, /prune and /metrics require the token in the file local-token beside the store. The server creates it, readable by its owner only.',
+    doc: 'auto: without MCP_PRUNER_AUTH_TOKEN, the server creates a token in the file local-token beside the store, and /rpc, /prune and /metrics require it.',
   }),
   allowedHosts: setting({
     rule: list('host names, each with or without a port'),
@@ -119,7 +119,7 @@ export const serverSettings = {
     rule: wholeNumber(0, MAX_TIMER_MS),
     fallback: 15_000,
     unit: 'ms',
-    doc: 'How long requests wait for an absent database that alone knows their history (docs/team.md). Other requests continue after 3 seconds. Keep it below the time-outs of clients and balancers; 0: no further wait.',
+    doc: 'How long requests wait for an absent database that alone knows their history; others wait 3 seconds (docs/team.md). Keep it below the time-outs of clients and balancers.',
   }),
   logLevel: setting({
     rule: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { warning: 'warn' }),

@@ -18,7 +18,7 @@ export const toolsSettings = {
   toolShelf: setting({
     rule: oneOf(['off', 'measure', 'on', 'always']),
     fallback: 'measure',
-    doc: 'Long descriptions of tools that are never called. on: shortens them in new conversations. measure: only reports what that would save. off: neither. always: as on, and for subscription logins too, whose provider may refuse that; the others only measure those.',
+    doc: 'Shortens long descriptions of tools that are never called: on (in new conversations), always (for subscription logins too; their provider may refuse that), measure (only reports what it would save) or off (docs/context-gc.md).',
   }),
   toolShelfNever: setting({
     rule: list('tool names (globs)'),

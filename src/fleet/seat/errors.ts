@@ -15,7 +15,6 @@ export const errorsOfFleet = {
   'E-CHILD-STATE': {
     rpc: -32022,
     http: null,
-    about: 'not possible in the state of the child',
     hint: 'data.state is its state; child_status waits for its end, child_cancel ends it.',
   },
   'E-CHILD-LIMIT': {
@@ -27,13 +26,11 @@ export const errorsOfFleet = {
   'E-CHILD-COMMAND': {
     rpc: -32024,
     http: null,
-    about: 'command not allowed',
     hint: 'Name a wired agent, or an absolute path that MCP_PRUNER_CHILD_COMMANDS lists.',
   },
   'E-CHILD-MANIFEST': {
     rpc: -32025,
     http: null,
-    about: 'the manifest file is unreadable or invalid',
     hint: 'data.reason says why; the file must be strict JSON inside a folder of MCP_PRUNER_CHILD_ROOTS.',
   },
   'E-CHILD-START': {
@@ -50,19 +47,16 @@ export const errorsOfFleet = {
   'E-GRAPH-VERSION-CONFLICT': {
     rpc: -32031,
     http: null,
-    about: 'the graph has another version than expected',
     hint: 'Read the graph again (data.found is its version) and repeat the call for that version.',
   },
   'E-GRAPH-MUTATION-LOCKED': {
     rpc: -32032,
     http: null,
-    about: 'another holder has locked the graph',
     hint: 'Wait for data.expires_at or for graph_unlock, or name the holder as owner.',
   },
   'E-GRAPH-LOCK-HELD': {
     rpc: -32033,
     http: null,
-    about: 'another holder has the lock',
     hint: 'Wait until data.expires_at, then try again.',
   },
   'E-GRAPH-LOCK-NOT-FOUND': {
@@ -79,13 +73,11 @@ export const errorsOfFleet = {
   'E-GRAPH-OPERATION': {
     rpc: -32036,
     http: null,
-    about: 'inapplicable operation',
     hint: 'data.index is the operation, data.reason the cause; nothing was changed.',
   },
   'E-GRAPH-PATCH': {
     rpc: -32037,
     http: null,
-    about: 'inapplicable patch',
     hint: 'data.index and data.path name the operation, data.reason the cause; nothing was changed.',
   },
   'E-TX-NOT-FOUND': {
@@ -106,19 +98,16 @@ export const errorsOfFleet = {
   'E-BB-VALUE': {
     rpc: -32046,
     http: null,
-    about: 'the value cannot be stored',
     hint: 'data.reason says why; nothing was stored.',
   },
   'E-STIG-TYPE': {
     rpc: -32047,
     http: null,
-    about: 'the type of a pheromone is blank',
     hint: 'Name a type, such as busy or done.',
   },
   'E-BT-INVALID': {
     rpc: -32050,
     http: null,
-    about: 'the tree cannot be run',
     hint: 'data.problems names each problem; plan_dry_run checks a tree without running it.',
   },
   'E-BT-RUN-TIMEOUT': {
@@ -135,7 +124,6 @@ export const errorsOfFleet = {
   'E-PLAN-STATE': {
     rpc: -32053,
     http: null,
-    about: 'not possible in the state of the run',
     hint: 'data.state is its state; plan_status shows details.',
   },
   'E-PLAN-CANCELLED': {
@@ -146,7 +134,6 @@ export const errorsOfFleet = {
   'E-CNP-NO-BIDS': {
     rpc: -32055,
     http: null,
-    about: 'nobody bids for the task',
     hint: 'Start a child, or give manual_bids.',
   },
   'E-CNP-NOT-FOUND': {
@@ -157,13 +144,11 @@ export const errorsOfFleet = {
   'E-FLEET-BOUND': {
     rpc: -32060,
     http: null,
-    about: 'no room for more',
     hint: 'data.bound names the limit; remove old entries.',
   },
   'E-FLEET-RATE': {
     rpc: -32061,
     http: null,
-    about: 'too many starts',
     hint: 'Wait data.retry_after_ms, then try again.',
   },
   child_unknown: {
@@ -179,7 +164,6 @@ export const errorsOfFleet = {
   child_limit_exceeded: {
     rpc: null,
     http: 403,
-    about: 'a limit of the child is used up; the code names it',
     hint: 'This agent has used up a limit that it was started with; it must end now.',
   },
 } as const satisfies Readonly<Record<string, ErrorRow>>;

@@ -80,7 +80,7 @@ export const fleetSettings = {
   childCommands: setting({
     rule: list('agent names and absolute paths of programs'),
     fallback: ['codex', 'codex-chat', 'claude', 'opencode', 'qwen', 'kilo', 'cline', 'copilot', 'gemini'],
-    fallbackWords: 'codex, codex-chat, claude, opencode, qwen, kilo, cline, copilot, gemini',
+    fallbackWords: 'all wired agents',
     doc: 'Programs that may be children.',
   }),
   childRoots: setting({
@@ -97,7 +97,7 @@ export const fleetSettings = {
   childEnvAllow: setting({
     rule: list('names of variables, or beginnings with a * behind them'),
     fallback: [],
-    doc: 'Further variables that a call may set for a child (docs/fleet.md). A name that lets a program load or start something gets round MCP_PRUNER_CHILD_COMMANDS.',
+    doc: 'Further variables that a call may set for a child. A name that lets a program load or start something gets round MCP_PRUNER_CHILD_COMMANDS (docs/fleet.md).',
   }),
   childTools: setting({
     rule: list('tool names (globs)'),

@@ -5,7 +5,6 @@ export const errorsOfKeys = {
   key_missing: {
     rpc: null,
     http: 401,
-    about: 'a key of this server is required',
     hint: 'Send x-mcp-pruner-key: <key>, or put /k/<key> before /v1 in the base URL; mcp-pruner keys create makes one.',
   },
   key_unknown: {
@@ -26,13 +25,11 @@ export const errorsOfKeys = {
   key_misplaced: {
     rpc: null,
     http: 401,
-    about: "a key of this server stands where the provider's belongs; nothing was forwarded",
     hint: 'A key that begins with mpk_ goes into x-mcp-pruner-key or the base URL (/k/<key>/v1). Authorization, x-api-key and the query belong to the provider.',
   },
   key_project: {
     rpc: null,
     http: 403,
-    about: 'the key does not open the named project',
     hint: 'Remove x-mcp-pruner-project, or name a project of this key; mcp-pruner keys list shows them.',
   },
   user_without_project: {
@@ -44,7 +41,6 @@ export const errorsOfKeys = {
   keys_unavailable: {
     rpc: null,
     http: 503,
-    about: 'keys have not been read since the start',
     hint: 'The store cannot be reached and its keys are not known yet; try again in a moment.',
   },
   key_requests_used_up: {

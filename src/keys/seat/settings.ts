@@ -7,12 +7,12 @@ export const keysSettings = {
     rule: onOff(),
     fallback: false,
     fallbackWords: 'true beyond loopback with MCP_PRUNER_DATABASE_URL, else false',
-    doc: 'Requires a key of mcp-pruner keys create with each request: header x-mcp-pruner-key, or base URL /k/<key>/v1. /health needs none; /metrics needs MCP_PRUNER_AUTH_TOKEN or a key of all projects (docs/team.md).',
+    doc: 'Requires a key of mcp-pruner keys create with each request but /health (docs/team.md).',
   }),
   trustedAuthHeader: setting({
     rule: optional(headerName()),
     fallback: null,
-    doc: 'Header in which an authenticating proxy at MCP_PRUNER_TRUSTED_PROXIES names the signed-in user, such as x-forwarded-user. It is removed from all other requests and never forwarded. Such a user needs no key (docs/operate.md).',
+    doc: 'Header in which an authenticating proxy names the signed-in user, who then needs no key, such as x-forwarded-user (docs/operate.md).',
   }),
   trustedGroupsHeader: setting({
     rule: headerName(),
