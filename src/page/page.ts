@@ -23,6 +23,7 @@ import { contextsView, found, ledgerView, linesView, measures, prunesFrom, shelf
 /** Actions say little; a list of segments is the most. */
 const MAX_BODY_BYTES = 64 * 1024;
 const REQUESTS_OF_A_PAGE = 50;
+const MOST_CHANGES = 100;
 const MOST_COSTS = 100;
 const askedRequests = z.object({
   ...{ before: count.optional(), project: name.optional(), client: name.optional(), model: name.optional() },
@@ -107,6 +108,13 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   contexts: (parts) => (req) => {
     const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
     return contextsView(parts, days, project);
+  },
+  projects: (parts) => async (req) => {
+    const { of } = queryOf(req, z.object({ of: name.optional() }));
+    const { projectSettings } = parts.store;
+    return {
+      rows: of === undefined ? await projectSettings.current() : await projectSettings.history(of, MOST_CHANGES),
+    };
   },
   settings: (parts) => () => ({ settings: parts.settings(), warnings: parts.warnings }),
 };

@@ -1,6 +1,7 @@
 import type { Pruner } from '../core/calls/api.ts';
 import type { BrowseStore } from '../core/ports/browse.ts';
 import type { LedgerReader } from '../core/ports/ledger-report.ts';
+import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { ShelfStore } from '../core/ports/shelf.ts';
@@ -25,6 +26,7 @@ export interface PageParts {
     readonly records: Records;
     readonly browse: BrowseStore;
     readonly shelf: ShelfStore;
+    readonly projectSettings: Pick<ProjectSettingsStore, 'current' | 'history'>;
   };
   /** Writes what requests showed and is not written yet. */
   readonly flush: () => Promise<void>;

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { run } from '../cli/fake-io.ts';
 import { startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
 import { openSocket, SocketClient } from '../helpers/socket-client.ts';
 import { until } from '../helpers/until.ts';
@@ -60,7 +61,22 @@ describe('what a key shows', () => {
       return (await member.send('/page/api/doctor', {}, headers)).body.toString();
     };
     expect(await doctorOf(operator)).toContain(secretOf);
-    const seen = [await doctorOf(web), await web.call('health', {}), await web.page('settings')];
+    const at = { env: place, clock: { nowMs: () => Date.now() } };
+    for (const project of ['web', 'other-project']) await run(['projects', 'set', project, '--mode', 'shadow'], at);
+    const { rows } = (await operator.page('projects')) as { rows: { project: string; author: string }[] };
+    expect(rows.map(({ project }) => project)).toEqual(['other-project', 'web']);
+    expect(await operator.page('projects?of=web')).toMatchObject({
+      rows: [{ project: 'web', settings: '{"mode":"shadow"}' }],
+    });
+    const listed = (await operator.page('keys')) as { keys: { name: string; state: string }[] };
+    expect(listed.keys.map(({ name }) => name).sort()).toEqual(['of *', 'of other-project', 'of web']);
+    expect(await web.page('keys')).toEqual({ off: true });
+    const seen = [
+      await doctorOf(web),
+      await web.call('health', {}),
+      await web.page('settings'),
+      await web.page('projects'),
+    ];
     seen.push(await web.page('session'), await web.page('store'));
     const text = seen.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n');
     expect(text).toContain('this proxy answers');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WhyShown } from '../../src/page/shapes.ts';
+import { run } from '../cli/fake-io.ts';
 import { Agent } from '../gc/agent.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { messagesOf } from '../helpers/chat.ts';
@@ -49,6 +50,8 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     }
     conversation = await addHistory(stage);
     await addFleet(stage.dbPath);
+    const at = { env: { MCP_PRUNER_DB_PATH: stage.dbPath }, clock: { nowMs: () => Date.now() } };
+    await run(['projects', 'set', 'billing-api', '--holdout', '0'], at);
   });
   afterAll(() => Promise.all([browser?.close(), stage?.close()]));
 
@@ -81,6 +84,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     await page.getByRole('link', { name: view, exact: true }).click();
     await expect.poll(() => heading(page).textContent()).toBe(view);
     await expect.poll(() => page.locator('.loading').count()).toBe(0);
+    if (view === 'Settings') await page.getByRole('heading', { name: 'Projects with settings of their own' }).waitFor();
     if (view === 'Live') await page.locator('.requests > li').first().waitFor();
     if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
     if (view === 'Overview') await page.locator('.plot canvas').first().waitFor();
@@ -644,7 +648,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     const { MCP_PRUNER_DB_PATH: dbPath = '' } = place;
     const asking = await openStage({ env: { MCP_PRUNER_REQUIRE_KEY: 'true', ...place }, dbPath });
     afterwards(() => asking.close());
-    const key = await newKey(place, 'web');
+    const key = await newKey(place, '*', '--dollars-per-month', '5');
     const { page, wrongs } = await tab(browser, asking.url);
     await page.goto(asking.url);
     const field = page.getByLabel('Token or key');
@@ -656,11 +660,14 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     expect(await page.evaluate('document.cookie')).toBe('');
     expect(page.url()).not.toContain('mpk_');
-    await keys(place, 'revoke', 'of web');
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByText('$0.00 of $5.00 a month').waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await keys(place, 'revoke', 'of *');
     await until(async () => {
       await page.reload();
       return field
-        .or(page.getByRole('heading', { name: 'Overview' }))
+        .or(page.getByRole('heading', { level: 1, name: 'Keys' }))
         .first()
         .waitFor()
         .then(() => field.isVisible());

@@ -4,7 +4,7 @@ import type { Extension } from '../../extensions/extension.ts';
 export const keys: Extension = {
   name: 'keys',
   isOn: ({ requireKey }, transport) => requireKey && transport === 'http',
-  readings: [],
+  readings: ['keys'],
   adminRoutes: async (services) => (await import('./admin.ts')).adminRoutes(services),
   open: async (services) => (await import('./open.ts')).openKeys(services),
 };

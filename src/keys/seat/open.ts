@@ -13,7 +13,8 @@ import { KeyDoor } from './door.ts';
 const ADOPT_AGAIN_MS = 10_000;
 
 /** Reads the keys, and follows their changes. */
-export async function openKeys({ settings, store, events, clock, log, failures }: Services): Promise<OpenExtension> {
+export async function openKeys(services: Services): Promise<OpenExtension> {
+  const { settings, store, events, clock, log, failures } = services;
   const onFailure = failures.of({ extension: 'keys' });
   const keys = once<KeyStore>(() => store.keys());
   const projects = once<ProjectStore>(() => store.projects());
@@ -42,6 +43,7 @@ export async function openKeys({ settings, store, events, clock, log, failures }
       return (coming) => door.enter(coming);
     },
     views: async (open) => (await import('./views.ts')).viewsByKey({ gate, owners, projects }, open),
+    readings: { keys: async () => (await import('./page.ts')).keysOnPage(services, await keys()) },
     budgets: () => ring.budgets(),
     onBudgets: (listener) => ring.onChanged(listener),
     onOverBudget: (code, keyId) => gate.refused(code, keyId),

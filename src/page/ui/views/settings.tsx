@@ -1,12 +1,72 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SettingShown } from '../../shapes.ts';
 import { plural } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Head } from '../parts/pieces.tsx';
+import { Badge, Card, Head, Time } from '../parts/pieces.tsx';
 
 interface Answer {
   readonly settings: readonly SettingShown[];
   readonly warnings: readonly string[];
+}
+
+interface ChangeShown {
+  readonly number: number;
+  readonly project: string;
+  readonly atMs: number;
+  readonly author: string;
+  /** A JSON object. */
+  readonly settings: string;
+}
+
+/** Settings that projects have of their own. They are changed on the command line. */
+function Projects() {
+  const answer = useLoaded<{ readonly rows: readonly ChangeShown[] }>('projects');
+  const [of, setOf] = useState<string | null>(null);
+  return (
+    <Show of={answer}>
+      {({ rows }) =>
+        rows.length === 0 ? null : (
+          <Card title="Projects with settings of their own">
+            <Changes
+              rows={rows}
+              beside={({ project }) => (
+                <button
+                  type="button"
+                  aria-expanded={of === project}
+                  onClick={() => setOf(of === project ? null : project)}
+                >
+                  History
+                </button>
+              )}
+            />
+            {of !== null && <History key={of} of={of} />}
+          </Card>
+        )
+      }
+    </Show>
+  );
+}
+
+function History({ of }: { of: string }) {
+  const answer = useLoaded<{ readonly rows: readonly ChangeShown[] }>('projects', { of });
+  return <Show of={answer}>{({ rows }) => <Changes rows={rows} beside={() => null} />}</Show>;
+}
+
+function Changes({ rows, beside }: { rows: readonly ChangeShown[]; beside: (row: ChangeShown) => ComponentChildren }) {
+  return (
+    <ul class="rows inner">
+      {rows.map((row) => (
+        <li key={row.number}>
+          <strong>{row.project}</strong> <code class="breaks">{row.settings}</code>{' '}
+          <span class="quiet">
+            <Time ms={row.atMs} />, {row.author}
+          </span>{' '}
+          {beside(row)}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** Every setting as it holds, and where it came from. Read-only: they are read once, at the start. */
@@ -29,6 +89,7 @@ export function SettingsView() {
           );
           return (
             <>
+              <Projects />
               {warnings.map((warning) => (
                 <p class="note warn" key={warning}>
                   {warning}
