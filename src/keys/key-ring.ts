@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Budget } from '../core/ports/budgets.ts';
-import type { AccessKey, KeyStore } from '../core/ports/keys.ts';
+import type { AccessKey, KeyPlace, KeyStore } from '../core/ports/keys.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 
 export interface KeyRingOptions {
-  readonly keys: () => Promise<Pick<KeyStore, 'generation' | 'all' | 'touch'>>;
+  readonly keys: () => Promise<Pick<KeyStore, 'generation' | 'changed' | 'touch'>>;
   readonly clock: Clock;
   /** Calls back when another process may have changed keys, until the returned function is called. */
   readonly onKeys: (listener: () => void) => () => void;
@@ -25,12 +25,22 @@ const TOUCH_MS = 60_000;
 /** Why a key opens nothing. */
 export type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
 
-/** All keys of the store in memory, by the hash of their text. They are few, and a request needs no query. */
+/** Keys read at once, so that requests do not wait long meanwhile. */
+const PAGE = 2_000;
+const BEFORE_ALL: KeyPlace = { number: -1, id: '' };
+/** Behind the ids of all keys. */
+const LAST_ID = '~';
+
+/**
+ * All keys of the store in memory, by the hash of their text, so that a request needs no query. Only changed ones are read
+ * again; keys that were deleted had ended before.
+ */
 export class KeyRing {
   readonly #options: KeyRingOptions;
   #byHash = new Map<string, AccessKey>();
   #byId = new Map<string, AccessKey>();
   #generation: number | null = null;
+  #budgets: readonly Budget[] | null = null;
   #looking: Promise<void> | null = null;
   #lookingAnew: Promise<void> | null = null;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -82,12 +92,12 @@ export class KeyRing {
     return this.#generation === null ? null : this.#byHash.size;
   }
 
-  /** Budgets of the keys that are alive. */
-  budgets(): Budget[] {
-    return [...this.#byId.values()].flatMap((key) => {
-      const { id: name, dollarsPerMonth: dollars } = key;
-      return dollars === null || typeof this.#alive(key) !== 'object' ? [] : [{ of: 'key', name, dollars }];
-    });
+  /** Budgets of the keys that were not revoked. */
+  budgets(): readonly Budget[] {
+    this.#budgets ??= [...this.#byId.values()].flatMap(({ id: name, dollarsPerMonth: dollars, revokedMs }): Budget[] =>
+      dollars === null || revokedMs !== null ? [] : [{ of: 'key', name, dollars }],
+    );
+    return this.#budgets;
   }
 
   /** Polls once more, slightly later if a poll has just run; all callers share that poll. Never rejects. */
@@ -143,15 +153,40 @@ export class KeyRing {
       this.#lookedAt = performance.now();
       this.#failing = false;
       if (generation === this.#generation) return;
-      const all = await store.all();
-      this.#byHash = new Map(all.map((key) => [key.hash, key]));
-      this.#byId = new Map(all.map((key) => [key.id, key]));
+      if (generation < (this.#generation ?? 0)) this.#forget(); // another store took the place of the known one
+      await this.#readChanged(
+        store,
+        this.#generation === null ? BEFORE_ALL : { number: this.#generation, id: LAST_ID },
+      );
       this.#generation = generation;
+      this.#budgets = null;
       for (const listener of this.#changeListeners) listener();
     } catch (cause) {
       this.#lookedAt = performance.now();
       if (!this.#failing) this.#options.onFailure('keys_not_read', cause);
       this.#failing = true;
+    }
+  }
+
+  #forget(): void {
+    this.#byHash.clear();
+    this.#byId.clear();
+    this.#generation = null;
+  }
+
+  async #readChanged(store: Pick<KeyStore, 'changed'>, from: KeyPlace): Promise<void> {
+    let after = from;
+    for (;;) {
+      const page = await store.changed(after, PAGE);
+      for (const key of page) {
+        const known = this.#byId.get(key.id);
+        if (known) this.#byHash.delete(known.hash);
+        this.#byId.set(key.id, key);
+        this.#byHash.set(key.hash, key);
+        after = { number: key.number, id: key.id };
+      }
+      if (page.length < PAGE) return;
+      await nextTurn();
     }
   }
 

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import type { AccessKey, CountedSpan, KeyChange, KeyStore, LimitedSpan, Toll } from '../core/ports/keys.ts';
+import type {
+  AccessKey,
+  ChangedKey,
+  CountedSpan,
+  KeyChange,
+  KeyPlace,
+  KeyStore,
+  LimitedSpan,
+  Toll,
+} from '../core/ports/keys.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { change, each, number, type Sql, type Steps, turn } from './sql/steps.ts';
 
@@ -23,6 +32,8 @@ interface KeyRow {
 const MAX_KEYS = 100_000;
 /** How long a revoked or expired key is still listed, in milliseconds. */
 const KEPT_MS = 90 * 86_400_000;
+
+const PAGE = 2_000;
 
 const COLUMNS =
   'id, hash, name, projects, requests_per_minute, tokens_per_day, created_ms, expires_ms, revoked_ms, dollars_per_month';
@@ -61,9 +72,23 @@ export class StoredKeys implements KeyStore {
     return row?.value ?? 0;
   }
 
+  async changed({ number, id }: KeyPlace, limit: number): Promise<readonly ChangedKey[]> {
+    const rows = await this.#sql.all<KeyRow & { readonly number: number }>(
+      `SELECT ${SELECTED}, c.number FROM main.key_change c JOIN main.access_key k ON k.id = c.key
+       WHERE (c.number, c.key) > (?, ?) ORDER BY c.number, c.key LIMIT ?`,
+      [number, id, limit],
+    );
+    return rows.map((row) => ({ ...keyOf(row), number: Number(row.number) }));
+  }
+
+  /** In pages: a statement over all keys could exceed the time limit of an answer. */
   async all(): Promise<readonly AccessKey[]> {
-    const all = `SELECT ${SELECTED} FROM main.access_key k ORDER BY k.created_ms, k.id`;
-    return (await this.#sql.all<KeyRow>(all)).map(keyOf);
+    const all: AccessKey[] = [];
+    for (;;) {
+      const page = await this.list({ after: all.at(-1)?.id, limit: PAGE });
+      all.push(...page);
+      if (page.length < PAGE) return all;
+    }
   }
 
   async list({ after, limit }: Parameters<KeyStore['list']>[0]): Promise<readonly AccessKey[]> {

@@ -57,6 +57,34 @@ export function keysContract(name: string, open: Open): void {
       expect(await other.generation()).toBeGreaterThan(before);
     });
 
+    it('are read again where they changed, in pages, and nothing else', async () => {
+      const store = await open({});
+      const keys = await store.keys();
+      const other = await (await open({ beside: store })).keys();
+      const names = ['a', 'b', 'c', 'd', 'e'];
+      await keys.create(names.map((name) => aKey(name)));
+      const all = await other.changed({ number: -1, id: '' }, 3);
+      const [last] = all.slice(-1);
+      if (!last) throw new Error('no key was read');
+      const rest = await other.changed({ number: last.number, id: last.id }, 3);
+      expect([...all, ...rest].map(({ name }) => name).sort()).toEqual(names);
+      const known = { number: await other.generation(), id: '~' };
+      expect(await other.changed(known, 3)).toEqual([]);
+      await Promise.all([
+        keys.revoke(aKey('d').id, 7),
+        other.rotate(aKey('a').id, 'f'.repeat(64)),
+        keys.change(aKey('c').id, { name: 'c2' }),
+      ]);
+      await keys.touch(new Map([[aKey('b').id, 9]]));
+      const changed = await other.changed(known, 9);
+      expect(changed.map(({ name, revokedMs, hash }) => [name, revokedMs, hash[0]]).sort()).toEqual([
+        ['a', null, 'f'],
+        ['c2', null, 'c'],
+        ['d', 7, 'd'],
+      ]);
+      expect(await other.generation()).toBeGreaterThanOrEqual(Math.max(...changed.map(({ number }) => number)));
+    });
+
     it('are issued together, read in pages, changed and noted as used without a change of the keys', async () => {
       const keys = await (await open({})).keys();
       const all = Array.from({ length: 25 }, (_, i) =>

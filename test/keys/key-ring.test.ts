@@ -37,7 +37,7 @@ describe('the keys that a process knows', () => {
         await hold;
         return before;
       },
-      all: () => real.keys.all(),
+      changed: (...page: Parameters<typeof real.keys.changed>) => real.keys.changed(...page),
       touch: async () => {},
     };
     const { ring, notify } = await open({ keys: async () => slow });

@@ -26,6 +26,18 @@ export interface AccessKey {
   readonly lastUsedMs: number | null;
 }
 
+/** A place in the order in which keys were changed last. */
+export interface KeyPlace {
+  /** The generation of the change. */
+  readonly number: number;
+  readonly id: string;
+}
+
+export interface ChangedKey extends AccessKey {
+  /** The generation in which it was changed last. */
+  readonly number: number;
+}
+
 /** What may be changed of a key. */
 export type KeyChange = Partial<
   Pick<AccessKey, 'name' | 'projects' | 'requestsPerMinute' | 'tokensPerDay' | 'dollarsPerMonth' | 'expiresMs'>
@@ -55,6 +67,11 @@ export interface Toll {
 export interface KeyStore {
   /** Changes with every change to the keys, by whichever process. Cheap. */
   generation(): Promise<number>;
+  /**
+   * Keys that were created or changed after a place in the order of their last changes, at most `limit`. Those that were
+   * changed after `generation` was asked for may be among them.
+   */
+  changed(after: KeyPlace, limit: number): Promise<readonly ChangedKey[]>;
   /** All keys, also those that were revoked or have expired, the oldest first. */
   all(): Promise<readonly AccessKey[]>;
   /** Keys in the order of their creation, behind `after` (a key's id) if given, at most `limit`. */

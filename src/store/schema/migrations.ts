@@ -89,4 +89,45 @@ export const additions: readonly Addition[] = [
       ALTER TABLE main.compaction ADD COLUMN product TEXT NOT NULL DEFAULT '';
     `,
   },
+  {
+    // the generation in which a key was changed last, so that a process reads only what changed
+    version: 105,
+    worksWith: 100,
+    common: `
+      CREATE TABLE main.key_change (
+        key TEXT PRIMARY KEY REFERENCES main.access_key (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX key_change_number ON main.key_change (number, key);
+      INSERT INTO main.key_change SELECT id, 0 FROM main.access_key;
+    `,
+    sqlite: ['INSERT', 'UPDATE']
+      .map(
+        (what) => `
+      CREATE TRIGGER key_change_on_${what.toLowerCase()} AFTER ${what} ON access_key BEGIN
+        UPDATE meter SET value = value + 1 WHERE name = 'key_generation';
+        INSERT INTO key_change VALUES (NEW.id, (SELECT value FROM meter WHERE name = 'key_generation'))
+          ON CONFLICT (key) DO UPDATE SET number = excluded.number;
+      END;`,
+      )
+      .join(''),
+    // the row of the meter stays locked until the commit, so that generations become visible in order
+    postgres: `
+      CREATE FUNCTION mcp_pruner.note_keys() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+        generation_now bigint;
+      BEGIN
+        IF EXISTS (SELECT 1 FROM rows) THEN
+          UPDATE mcp_pruner.meter SET value = value + 1 WHERE name = 'key_generation' RETURNING value INTO generation_now;
+          INSERT INTO mcp_pruner.key_change SELECT id, generation_now FROM rows
+            ON CONFLICT (key) DO UPDATE SET number = excluded.number;
+        END IF;
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER access_key_created AFTER INSERT ON mcp_pruner.access_key
+        REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
+      CREATE TRIGGER access_key_updated AFTER UPDATE ON mcp_pruner.access_key
+        REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
+    `,
+  },
 ];
