@@ -1,25 +1,19 @@
 import type { LedgerReport } from '../core/ports/ledger-report.ts';
+import { htmlText, partAsHtml } from './report-table.ts';
 import { count, headline, money, partsOf } from './report-words.ts';
 
 /** The report as one HTML file: no script, nothing from anywhere else, every name as text. */
 export function reportHtml(report: LedgerReport, version: string): string {
   const of = report.project === null ? 'all projects' : `project ${report.project}`;
   const body = [
-    `<h1>What pruning changed</h1><p>Since ${text(report.sinceDay)} (UTC), ${text(of)}. mcp-pruner ${text(version)}.</p>`,
-    ...report.notes.map((note) => `<p>${text(note)}</p>`),
+    `<h1>What pruning changed</h1><p>Since ${htmlText(report.sinceDay)} (UTC), ${htmlText(of)}. mcp-pruner ${htmlText(version)}.</p>`,
+    ...report.notes.map((note) => `<p>${htmlText(note)}</p>`),
     `<dl>${headline(report)
-      .map(([name, value]) => `<div><dt>${text(name)}</dt><dd>${text(value)}</dd></div>`)
+      .map(([name, value]) => `<div><dt>${htmlText(name)}</dt><dd>${htmlText(value)}</dd></div>`)
       .join('')}</dl>`,
     daysOf(report),
-    ...partsOf(report).map(({ title, note, words, rows }) => {
-      const [head = [], ...rest] = rows;
-      const cells = (row: readonly string[], tag: string): string =>
-        row.map((cell, i) => `<${tag}${i < words ? ' class="w"' : ''}>${text(cell)}</${tag}>`).join('');
-      return `<section><h2>${text(title)}</h2>${note === '' ? '' : `<p>${text(note)}</p>`}<div class="t"><table><thead><tr>${cells(head, 'th')}</tr></thead><tbody>${rest
-        .map((row) => `<tr>${cells(row, 'td')}</tr>`)
-        .join('')}</tbody></table></div></section>`;
-    }),
-    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, but for ${text(count(report.totals.estimated))} requests where they are estimates` : ''}. Removed tokens are ${report.checked === null ? '' : `counted by the provider in ${text(count(report.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the same request billed without any cut, with the prompt cache hit where it did hit. Gross is that minus what was spent; regret is what came again because it had been cut; net is gross minus regret.</p></section>`,
+    ...partsOf(report).map(partAsHtml),
+    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, but for ${htmlText(count(report.totals.estimated))} requests where they are estimates` : ''}. Removed tokens are ${report.checked === null ? '' : `counted by the provider in ${htmlText(count(report.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the same request billed without any cut, with the prompt cache hit where it did hit. Gross is that minus what was spent; regret is what came again because it had been cut; net is gross minus regret.</p></section>`,
   ];
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>mcp-pruner: what pruning changed</title><style>${STYLE}</style></head><body><main>${body.join('\n')}</main></body></html>\n`;
 }
@@ -48,18 +42,8 @@ function daysOf({ days }: LedgerReport): string {
     const x = (i * width + width * 0.1).toFixed(1);
     const wide = (width * 0.8).toFixed(1);
     const label = `${day}: ${money(dollars)} spent, ${money(dollarsWithout)} without pruning`;
-    return `<g><title>${text(label)}</title><rect class="s" x="${x}" y="${(HEIGHT - spent).toFixed(1)}" width="${wide}" height="${spent.toFixed(1)}"/><rect class="g" x="${x}" y="${(HEIGHT - spent - saved).toFixed(1)}" width="${wide}" height="${saved.toFixed(1)}"/></g>`;
+    return `<g><title>${htmlText(label)}</title><rect class="s" x="${x}" y="${(HEIGHT - spent).toFixed(1)}" width="${wide}" height="${spent.toFixed(1)}"/><rect class="g" x="${x}" y="${(HEIGHT - spent - saved).toFixed(1)}" width="${wide}" height="${saved.toFixed(1)}"/></g>`;
   });
   const [first, last] = [shown[0]?.day ?? '', shown.at(-1)?.day ?? ''];
-  return `<section><h2>Dollars by day</h2><p>Blue: spent. Green: what pruning took off.</p><svg viewBox="0 0 720 ${HEIGHT + 18}" role="img" aria-label="Dollars by day, at most ${text(money(most))}">${bars.join('')}<text x="0" y="${HEIGHT + 14}">${text(first)}</text><text x="720" y="${HEIGHT + 14}" text-anchor="end">${text(last)}</text></svg></section>`;
-}
-
-/** A name comes from a client: it is text, whatever it looks like. */
-function text(value: string): string {
-  return value
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
+  return `<section><h2>Dollars by day</h2><p>Blue: spent. Green: what pruning took off.</p><svg viewBox="0 0 720 ${HEIGHT + 18}" role="img" aria-label="Dollars by day, at most ${htmlText(money(most))}">${bars.join('')}<text x="0" y="${HEIGHT + 14}">${htmlText(first)}</text><text x="720" y="${HEIGHT + 14}" text-anchor="end">${htmlText(last)}</text></svg></section>`;
 }

@@ -1,5 +1,6 @@
 import type { HoldoutResult, LedgerReport } from '../core/ports/ledger-report.ts';
 import { table, wrap } from '../eval/table.ts';
+import { rowsAsText } from './report-table.ts';
 import { count, headline, holdoutPart, money, partsOf } from './report-words.ts';
 import { type Paint, printable } from './terminal.ts';
 
@@ -20,13 +21,11 @@ export function reportText(report: LedgerReport, paint: Paint, width: number | u
   const of = report.project === null ? '' : ` of ${printable(report.project)}`;
   const lines = [paint('bold', `Ledger${of} since ${report.sinceDay} (UTC)`), ''];
   if (notes.length > 0) lines.push(...notes, '');
-  const fits = width !== undefined && { width };
-  lines.push(table(headline(report), { ...fits }), '', ...days(report, paint, width));
+  lines.push(table(headline(report), { width }), '', ...days(report, paint, width));
   for (const { title, note, words, rows } of partsOf(report)) {
-    const safe = rows.map((row) => row.map((cell) => printable(cell).replaceAll(/[\t\n]/g, ' ')));
     lines.push('', paint('bold', title));
     if (note !== '') lines.push(paint('dim', wrap(note, width)));
-    lines.push(table(safe, { words, ...fits }));
+    lines.push(rowsAsText(rows, words, width));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -62,6 +61,6 @@ function days({ days: all }: LedgerReport, paint: Paint, width: number | undefin
 export function comparedText(holdout: HoldoutResult | null, paint: Paint, width: number | undefined): string {
   const { title, note, words, rows } = holdoutPart({ holdout });
   if (rows.length === 0) return 'no conversation of the control group\n';
-  const lines = [paint('bold', title), paint('dim', wrap(note, width)), table(rows, { words, width })];
+  const lines = [paint('bold', title), paint('dim', wrap(note, width)), rowsAsText(rows, words, width)];
   return `${lines.join('\n')}\n`;
 }

@@ -3,11 +3,14 @@ import type {
   Difference,
   HoldoutPlan,
   HoldoutResult,
+  LedgerModel,
   LedgerReport,
   LedgerTotals,
   Share,
+  WorkMeasure,
   WorkRate,
 } from '../core/ports/ledger-report.ts';
+import { type Part, part } from './report-table.ts';
 
 /** Causes of cache misses as people read them. */
 const CAUSES: Readonly<Record<MissCause, string>> = {
@@ -47,16 +50,6 @@ function stepWords(step: number): string {
   return step > 0 ? `+${step}` : String(step);
 }
 
-/** A table with its heading; the first row says what the columns are. */
-export interface Part {
-  readonly title: string;
-  /** A sentence below the heading, or `''`. */
-  readonly note: string;
-  /** How many first columns are words. */
-  readonly words: number;
-  readonly rows: readonly (readonly string[])[];
-}
-
 const MAX_ROWS = 15;
 
 const NOTHING: Part = { title: '', note: '', words: 0, rows: [] };
@@ -64,157 +57,199 @@ const NOTHING: Part = { title: '', note: '', words: 0, rows: [] };
 /** The non-empty parts of the report below its totals. */
 export function partsOf(report: LedgerReport): Part[] {
   const parts = [sharesPart, missesPart, toolsPart, checkedPart, stepsPart, modelsPart, holdoutPart, workPart];
-  return parts.map((part) => part(report)).filter(({ rows }) => rows.length > 1);
+  return parts.map((partOf) => partOf(report)).filter(({ rows }) => rows.length > 1);
 }
 
 function sharesPart({ shares }: LedgerReport): Part {
-  type Show = (value: number) => string;
-  const row = (name: string, of: Share, show: Show) => [name, show(of.part), show(of.whole), percent(of.share)];
-  return {
-    title: 'What was removed, of four wholes',
-    note: '',
-    words: 1,
-    rows: [
-      ['of', 'removed', 'whole', 'share'],
-      row('the texts that were looked at (tokens)', shares.ofTexts, count),
-      row('newly billed input (tokens)', shares.ofNewInput, count),
-      row('all input (tokens)', shares.ofAllInput, count),
-      row('the bill, net', shares.ofBill, money),
+  type Row = readonly [name: string, of: Share, show: (value: number) => string];
+  const rows: readonly Row[] = [
+    ['the texts that were looked at (tokens)', shares.ofTexts, count],
+    ['newly billed input (tokens)', shares.ofNewInput, count],
+    ['all input (tokens)', shares.ofAllInput, count],
+    ['the bill, net', shares.ofBill, money],
+  ];
+  return part<Row>(
+    { title: 'What was removed, of four wholes', note: '', words: 1 },
+    [
+      ['of', ([name]) => name],
+      ['removed', ([, of, show]) => show(of.part)],
+      ['whole', ([, of, show]) => show(of.whole)],
+      ['share', ([, of]) => percent(of.share)],
     ],
-  };
+    rows,
+  );
 }
 
 function missesPart({ misses }: LedgerReport): Part {
-  const rows = misses.map((one) => [
-    CAUSES[one.cause] ?? one.cause,
-    count(one.requests),
-    count(one.tokens),
-    money(one.dollars),
-  ]);
-  return {
-    title: 'Why the cache missed',
-    note: 'Dollars are what the missing tokens cost above the price of reading them.',
-    words: 1,
-    rows: [['cause', 'requests', 'tokens', 'dollars'], ...rows],
-  };
+  return part(
+    {
+      title: 'Why the cache missed',
+      note: 'Dollars are what the missing tokens cost above the price of reading them.',
+      words: 1,
+    },
+    [
+      ['cause', ({ cause }) => CAUSES[cause] ?? cause],
+      ['requests', ({ requests }) => count(requests)],
+      ['tokens', ({ tokens }) => count(tokens)],
+      ['dollars', ({ dollars }) => money(dollars)],
+    ],
+    misses,
+  );
 }
 
 function toolsPart({ tools }: LedgerReport): Part {
-  const rows = tools
-    .slice(0, MAX_ROWS)
-    .map(({ tool, kind, texts, cut, removed, dollarsSaved, regrets, regretDollars }) => [
-      ...[tool || '-', kind || '-', count(texts), count(cut), count(removed), money(dollarsSaved)],
-      ...[count(regrets.recovered), count(regrets.reread), count(regrets.quoted), money(regretDollars)],
-    ]);
-  return {
-    title: 'Tools and kinds',
-    note: 'Saved: at the price at which a text would have entered. Regret: what came again because it had been cut.',
-    words: 2,
-    rows: [['tool', 'kind', 'texts', 'cut', 'removed', 'saved', 'recovered', 'reread', 'quoted', 'regret'], ...rows],
-  };
+  return part(
+    {
+      title: 'Tools and kinds',
+      note: 'Saved: at the price at which a text would have entered. Regret: what came again because it had been cut.',
+      words: 2,
+    },
+    [
+      ['tool', ({ tool }) => tool || '-'],
+      ['kind', ({ kind }) => kind || '-'],
+      ['texts', ({ texts }) => count(texts)],
+      ['cut', ({ cut }) => count(cut)],
+      ['removed', ({ removed }) => count(removed)],
+      ['saved', ({ dollarsSaved }) => money(dollarsSaved)],
+      ['recovered', ({ regrets }) => count(regrets.recovered)],
+      ['reread', ({ regrets }) => count(regrets.reread)],
+      ['quoted', ({ regrets }) => count(regrets.quoted)],
+      ['regret', ({ regretDollars }) => money(regretDollars)],
+    ],
+    tools.slice(0, MAX_ROWS),
+  );
 }
 
 function stepsPart({ steps }: LedgerReport): Part {
-  const rows = steps
-    .slice(0, MAX_ROWS)
-    .map(({ project, tool, kind, step, atMs, texts, regretted, number }) => [
-      ...[project || '-', tool || '-', kind || '-', stepWords(step), new Date(atMs).toISOString().slice(0, 10)],
-      ...[count(texts), count(regretted), String(number)],
-    ]);
-  return {
-    title: 'Learnt from regret',
-    note: 'What is decided from then on is cut so many steps more mildly (below 0) or boldly than configured.',
-    words: 3,
-    rows: [['project', 'tool', 'kind', 'step', 'since', 'texts cut', 'regretted', 'number'], ...rows],
-  };
+  return part(
+    {
+      title: 'Learnt from regret',
+      note: 'What is decided from then on is cut so many steps more mildly (below 0) or boldly than configured.',
+      words: 3,
+    },
+    [
+      ['project', ({ project }) => project || '-'],
+      ['tool', ({ tool }) => tool || '-'],
+      ['kind', ({ kind }) => kind || '-'],
+      ['step', ({ step }) => stepWords(step)],
+      ['since', ({ atMs }) => new Date(atMs).toISOString().slice(0, 10)],
+      ['texts cut', ({ texts }) => count(texts)],
+      ['regretted', ({ regretted }) => count(regretted)],
+      ['number', ({ number }) => String(number)],
+    ],
+    steps.slice(0, MAX_ROWS),
+  );
 }
 
 function modelsPart({ models }: LedgerReport): Part {
-  const rows = models.slice(0, MAX_ROWS).map((one) => {
-    const hasPrice = one.unpriced < one.requests;
-    return [
-      ...[one.model || '-', count(one.requests), count(one.fresh), count(one.write5m + one.write1h)],
-      ...[count(one.read), count(one.output)],
-      ...(hasPrice ? [money(one.dollars), money(one.gross)] : ['-', '-']),
-      one.calibration === null ? '-' : one.calibration.toFixed(2),
-    ];
-  });
-  return {
-    title: 'Models',
-    note: '',
-    words: 1,
-    rows: [
-      ['model', 'requests', 'fresh', 'written', 'read', 'output', 'dollars', 'saved', 'reported ÷ estimated'],
-      ...rows,
+  const priced = ({ unpriced, requests }: LedgerModel, dollars: number): string =>
+    unpriced < requests ? money(dollars) : '-';
+  return part(
+    { title: 'Models', note: '', words: 1 },
+    [
+      ['model', ({ model }) => model || '-'],
+      ['requests', ({ requests }) => count(requests)],
+      ['fresh', ({ fresh }) => count(fresh)],
+      ['written', ({ write5m, write1h }) => count(write5m + write1h)],
+      ['read', ({ read }) => count(read)],
+      ['output', ({ output }) => count(output)],
+      ['dollars', (one) => priced(one, one.dollars)],
+      ['saved', (one) => priced(one, one.gross)],
+      ['reported ÷ estimated', ({ calibration }) => calibration?.toFixed(2) ?? '-'],
     ],
-  };
+    models.slice(0, MAX_ROWS),
+  );
 }
 
 function checkedPart({ checked }: LedgerReport): Part {
   if (checked === null) return NOTHING;
-  const { requests, failed, failures, exact, estimated } = checked;
+  const { failed, failures } = checked;
   const reasons = failures.map(({ reason, requests: times }) => `${count(times)} ${reason}`).join(', ');
-  return {
-    title: 'Removed tokens, counted by the provider',
-    note: `Of the share of requests that MCP_PRUNER_VERIFY names. These counts replace the estimates.${failed > 0 ? ` No count for ${count(failed)} requests${reasons && ` (${reasons})`}.` : ''}`,
-    words: 0,
-    rows: [
-      ['requests counted', 'no count', 'removed', 'estimated', 'counted ÷ estimated'],
-      [...[requests, failed, exact, estimated].map(count), estimated > 0 ? (exact / estimated).toFixed(3) : '-'],
+  return part(
+    {
+      title: 'Removed tokens, counted by the provider',
+      note: `Of the share of requests that MCP_PRUNER_VERIFY names. These counts replace the estimates.${failed > 0 ? ` No count for ${count(failed)} requests${reasons && ` (${reasons})`}.` : ''}`,
+      words: 0,
+    },
+    [
+      ['requests counted', ({ requests }) => count(requests)],
+      ['no count', (one) => count(one.failed)],
+      ['removed', ({ exact }) => count(exact)],
+      ['estimated', ({ estimated }) => count(estimated)],
+      ['counted ÷ estimated', ({ exact, estimated }) => (estimated > 0 ? (exact / estimated).toFixed(3) : '-')],
     ],
-  };
+    [checked],
+  );
 }
 
 /** The comparison with the conversations that were left whole. */
 export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
   if (holdout === null) return NOTHING;
-  const row = (name: string, of: Difference, show: (value: number) => string): string[] => [
-    name,
-    show(of.pruned),
-    show(of.control),
-    show(of.difference),
-    of.interval === null
-      ? of.tooSkewed
-        ? 'too uneven to tell'
-        : 'too few to tell'
-      : `${show(of.interval[0])} to ${show(of.interval[1])}`,
-  ];
-  const { pruned, control } = holdout.conversations;
-  return {
-    title: 'The control group',
-    note: `${count(pruned)} conversations pruned, ${count(control)} left whole. ${HOW[holdout.method]} The interval holds the true difference in at least 95 of 100 experiments.${planWords(holdout.plan)}`,
-    words: 1,
-    rows: [
-      ['mean', 'pruned', 'whole', 'difference', 'interval'],
-      row('dollars a conversation', holdout.dollarsPerConversation, money),
-      row('dollars a turn', holdout.dollarsPerTurn, money),
-      row('turns', holdout.turns, (value) => value.toFixed(1)),
-      row('dollars without cuts', holdout.withoutCuts, money),
-      row('output tokens', holdout.outputTokens, count),
-      row('regret tokens', holdout.regretTokens, count),
-    ],
+  type Row = readonly [name: string, of: Difference, show: (value: number) => string];
+  const intervalWords = ([, { interval, tooSkewed }, show]: Row): string => {
+    if (interval !== null) return `${show(interval[0])} to ${show(interval[1])}`;
+    return tooSkewed ? 'too uneven to tell' : 'too few to tell';
   };
+  const { pruned, control } = holdout.conversations;
+  return part<Row>(
+    {
+      title: 'The control group',
+      note: `${count(pruned)} conversations pruned, ${count(control)} left whole. ${HOW[holdout.method]} The interval holds the true difference in at least 95 of 100 experiments.${planWords(holdout.plan)}`,
+      words: 1,
+    },
+    [
+      ['mean', ([name]) => name],
+      ['pruned', ([, of, show]) => show(of.pruned)],
+      ['whole', ([, of, show]) => show(of.control)],
+      ['difference', ([, of, show]) => show(of.difference)],
+      ['interval', intervalWords],
+    ],
+    [
+      ['dollars a conversation', holdout.dollarsPerConversation, money],
+      ['dollars a turn', holdout.dollarsPerTurn, money],
+      ['turns', holdout.turns, (value) => value.toFixed(1)],
+      ['dollars without cuts', holdout.withoutCuts, money],
+      ['output tokens', holdout.outputTokens, count],
+      ['regret tokens', holdout.regretTokens, count],
+    ],
+  );
 }
 
 /** How the work goes, pruned and whole. */
 function workPart({ work }: LedgerReport): Part {
-  const rows = work.map(({ words, isShare, pruned, control, difference }) => {
-    const show = (value: number): string => (isShare ? percent(value) : value.toFixed(2));
-    const range = ([low, high]: readonly [number, number]): string => `${show(low)} to ${show(high)}`;
-    const rate = ({ part, whole, rate: value, interval }: WorkRate): string[] =>
-      value === null
-        ? ['-', '-', '-']
-        : [`${count(part)} of ${count(whole)}`, show(value), interval ? range(interval) : 'too few'];
-    const apart =
-      difference === null ? 'too few' : difference.interval === null ? 'too uneven' : range(difference.interval);
-    return [words, ...rate(pruned), ...rate(control), apart];
-  });
-  return {
-    title: 'How the work goes',
-    note: 'Counted in requests, of pruned conversations and of those that were left whole. An interval holds the true value in 95 of 100 cases.',
-    words: 1,
-    rows: [['measure', 'pruned', 'rate', 'interval', 'whole', 'rate', 'interval', 'difference'], ...rows],
+  type Of = (measure: WorkMeasure) => WorkRate;
+  const shower = ({ isShare }: WorkMeasure) => (isShare ? percent : (value: number) => value.toFixed(2));
+  const range = (one: WorkMeasure, [low, high]: readonly [number, number]): string =>
+    `${shower(one)(low)} to ${shower(one)(high)}`;
+  const counted = (rate: WorkRate): string =>
+    rate.rate === null ? '-' : `${count(rate.part)} of ${count(rate.whole)}`;
+  const rated = (one: WorkMeasure, { rate }: WorkRate): string => (rate === null ? '-' : shower(one)(rate));
+  const bounded = (one: WorkMeasure, { rate, interval }: WorkRate): string =>
+    rate === null ? '-' : interval ? range(one, interval) : 'too few';
+  const apart = (one: WorkMeasure): string => {
+    if (one.difference === null) return 'too few';
+    return one.difference.interval === null ? 'too uneven' : range(one, one.difference.interval);
   };
+  const arm = (name: string, of: Of) =>
+    [
+      [name, (one: WorkMeasure) => counted(of(one))],
+      ['rate', (one: WorkMeasure) => rated(one, of(one))],
+      ['interval', (one: WorkMeasure) => bounded(one, of(one))],
+    ] as const;
+  return part<WorkMeasure>(
+    {
+      title: 'How the work goes',
+      note: 'Counted in requests, of pruned conversations and of those that were left whole. An interval holds the true value in 95 of 100 cases.',
+      words: 1,
+    },
+    [
+      ['measure', ({ words }) => words],
+      ...arm('pruned', ({ pruned }) => pruned),
+      ...arm('whole', ({ control }) => control),
+      ['difference', apart],
+    ],
+    work,
+  );
 }
 
 const HOW: Readonly<Record<HoldoutResult['method'], string>> = {
