@@ -1,11 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { Decisions } from './decisions.ts';
-import { DirectiveTable } from './directives.ts';
 import { RecallIndex } from './recall-index.ts';
-import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
-import { SentTable } from './sent-table.ts';
-import { ServedAndRefused } from './served-and-refused.ts';
+import { DirectiveTable, Replies, SentTable, ServedAndRefused } from './small-tables.ts';
 import { Snapshots } from './snapshots.ts';
 import { Statements } from './statements.ts';
 
