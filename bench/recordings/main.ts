@@ -52,23 +52,21 @@ const git = (...args: string[]): string =>
     maxBuffer: 1 << 30,
   });
 
-/** The files of the form, each with a commit that has it. */
-function files({ matches }: Form): Map<string, string> {
-  const found = new Map<string, string>();
+/** The files of the form, each with a commit that added it: some repositories keep each session on a ref of its own, under the same path. */
+function files({ matches }: Form): (readonly [path: string, commit: string])[] {
+  const found: (readonly [path: string, commit: string])[] = [];
   let commit = '';
   for (const line of git('log', '--all', '--no-renames', '--diff-filter=A', '--name-only', '--format=commit %H').split(
     '\n',
   )) {
     if (line.startsWith('commit ')) commit = line.slice(7);
-    else if (line !== '' && matches(line) && !found.has(line)) found.set(line, commit);
+    else if (line !== '' && matches(line)) found.push([line, commit]);
   }
   return found;
 }
 
 const every = Math.max(1, Number(values.every ?? 1));
-const chosen = [...files(form)].filter(
-  ([path]) => createHash('sha256').update(path).digest().readUInt32BE() % every === 0,
-);
+const chosen = files(form).filter(([path]) => createHash('sha256').update(path).digest().readUInt32BE() % every === 0);
 /** Of files that tell the same conversation, as far as it had gone, the one that tells most of it. */
 const longest = new Map<string, Recording>();
 let unreadable = 0;
