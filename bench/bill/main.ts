@@ -107,7 +107,12 @@ async function measure(recording: Recording, forwarder: Forwarder): Promise<Sums
     billBefore: bill.before,
     billAfter: bill.after,
     recoveries: recoveriesOf(needs, sent, bill),
-    used: { lines: needs.lines.length, edits: needs.edits.length, literals: needs.literals.length },
+    used: {
+      lines: needs.lines.length,
+      edits: needs.edits.length,
+      literals: needs.literals.length,
+      findings: needs.findings.length,
+    },
     kept: keptOf(needs, sent),
     random: keptOf(needs, new Sent(cutAtRandom(name, messages, forwarded))),
     peakBefore: bill.peakBefore,

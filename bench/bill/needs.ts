@@ -1,6 +1,7 @@
 import { parsed } from '../../src/json/value.ts';
 import type { Message } from '../recordings/conversation.ts';
 import { editsIn } from './edits.ts';
+import { findingsIn } from './findings.ts';
 import { literalsIn } from './literals.ts';
 import { bareLine, callsIn, contentOf, ShownText } from './shown.ts';
 
@@ -26,6 +27,7 @@ export interface Needs {
   readonly lines: readonly Need[];
   readonly edits: readonly (readonly Block[])[];
   readonly literals: readonly Need[];
+  readonly findings: readonly Need[];
 }
 
 /** A used line is at least so long. */
@@ -152,7 +154,7 @@ export function needsOf(messages: readonly Message[]): Needs {
       known.addSaid(said);
     }
   }
-  return { lines: [...lines.values()], edits, literals: [...literals.values()] };
+  return { lines: [...lines.values()], edits, literals: [...literals.values()], findings: findingsIn(messages) };
 }
 
 function exitCodes(text: string): string[] {

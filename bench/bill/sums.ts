@@ -6,6 +6,7 @@ export interface Kept {
   lines: number;
   edits: number;
   literals: number;
+  findings: number;
 }
 
 /** What is counted of one conversation; sums of it are counted likewise. */
@@ -34,9 +35,9 @@ export const NOTHING: Sums = {
   billBefore: 0,
   billAfter: 0,
   recoveries: 0,
-  used: { lines: 0, edits: 0, literals: 0 },
-  kept: { lines: 0, edits: 0, literals: 0 },
-  random: { lines: 0, edits: 0, literals: 0 },
+  used: { lines: 0, edits: 0, literals: 0, findings: 0 },
+  kept: { lines: 0, edits: 0, literals: 0, findings: 0 },
+  random: { lines: 0, edits: 0, literals: 0, findings: 0 },
   peakBefore: 0,
   peakAfter: 0,
   compactionsBefore: LIMITS.map(() => 0),
@@ -63,6 +64,7 @@ export function keptOf(needs: Needs, sent: Sent): Kept {
     lines: needs.lines.filter((line) => sent.hasLine(line)).length,
     edits: needs.edits.filter((blocks) => sent.hasEdit(blocks)).length,
     literals: needs.literals.filter((literal) => sent.hasLiteral(literal)).length,
+    findings: needs.findings.filter((finding) => sent.hasLiteral(finding)).length,
   };
 }
 
@@ -91,6 +93,9 @@ export const HEAD = [
   'literals',
   'there',
   'random',
+  'findings',
+  'seen',
+  'random',
   'peak',
   ...LIMITS.map((limit) => `at ${limit / 1000}k`),
 ];
@@ -107,7 +112,7 @@ export function rowOf(name: string, each: readonly Sums[]): string[] {
     ratio(sums.billAfter, sums.billBefore),
     interval(each),
     ratio(sums.billAfter + sums.recoveries, sums.billBefore),
-    ...(['lines', 'edits', 'literals'] as const).flatMap((what) => [
+    ...(['lines', 'edits', 'literals', 'findings'] as const).flatMap((what) => [
       String(used[what]),
       share(kept[what], used[what]),
       share(random[what], used[what]),
