@@ -1,5 +1,6 @@
 import { bearsNumber, isUnnumbered, type View } from '../text/view.ts';
 import type { Hints } from '../types.ts';
+import { protectIds } from './ids.ts';
 import type { Kind, Protectable } from './kind.ts';
 import { type Protect, RULES } from './protection.ts';
 
@@ -19,7 +20,9 @@ export function protectLines(kind: Kind, text: Omit<Protectable, 'inner'>, hints
   for (let i = view.n - tail; i < view.n; i++) protect(i, 'frame');
   protectDirectives(view, protect);
   if (view.numbered) protectCoordinates(view, protect);
-  kind.protect({ ...text, inner: { first, end: Math.max(first, view.n - tail) } }, protect);
+  const inner = { first, end: Math.max(first, view.n - tail) };
+  if (hints?.origin !== 'read') protectIds(view, inner, protect);
+  kind.protect({ ...text, inner }, protect);
   return rules;
 }
 

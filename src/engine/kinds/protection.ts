@@ -19,6 +19,7 @@ export const RULES = [
   'diff-header',
   'file-spread',
   'structure',
+  'id',
 ] as const;
 
 export type Rule = (typeof RULES)[number];

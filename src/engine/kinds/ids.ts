@@ -1,0 +1,102 @@
+import { SPACE } from '../text/chars.ts';
+import type { View } from '../text/view.ts';
+import type { Inner, Protect } from './protection.ts';
+
+/** A text in which more of the lines bring an id has them as data, such as a log with a request on each line. Chosen. */
+const MOST_SHARE = 0.1;
+/** So many lines may bring one in any text. */
+const FEW_LINES = 3;
+/** More of a line is not read. */
+const READ_CHARS = 2_000;
+/** So many commits of a list stay. Chosen: about a screen. */
+const MOST_COMMITS = 60;
+/** Lengths of hashes, of numbers that are ids, and of what stands behind the word of an id (`ses_32a7c692bffe`). */
+const HASH = { least: 7, most: 40 };
+const NUMBER = { least: 8, most: 20 };
+const BEHIND_WORD = /^[a-z]{2,12}_(?=.*\d)[A-Za-z0-9]{8,64}$/;
+
+/**
+ * Keeps the lines that bring an id for the first time, where they are few, and the first commits of a list with one line for
+ * each: a next call names such an id to the letter, and nothing else in the text says it.
+ */
+export function protectIds(view: View, inner: Inner, protect: Protect): void {
+  for (const line of linesWithNewIds(view, inner)) protect(line, 'id');
+  protectCommits(view, inner, protect);
+}
+
+function linesWithNewIds({ text, codes, n, firstNonBlank, to }: View, { first, end }: Inner): number[] {
+  const most = Math.max(FEW_LINES, n * MOST_SHARE);
+  const seen = new Set<string>();
+  const lines: number[] = [];
+  for (let i = first; i < end; i++) {
+    const start = firstNonBlank[i] ?? 0;
+    const known = seen.size;
+    eachId(text, codes, start, Math.min(to[i] ?? 0, start + READ_CHARS), (id) => seen.add(id));
+    if (seen.size === known) continue;
+    lines.push(i);
+    if (lines.length > most) return [];
+  }
+  return lines;
+}
+
+function protectCommits({ codes, firstNonBlank, to }: View, { first, end }: Inner, protect: Protect): void {
+  let before = false;
+  let left = MOST_COMMITS;
+  for (let i = first; i < end && left > 0; i++) {
+    const begins = beginsWithHash(codes, firstNonBlank[i] ?? 0, to[i] ?? 0);
+    if (begins && before) {
+      protect(i - 1, 'id');
+      protect(i, 'id');
+      left--;
+    }
+    before = begins;
+  }
+}
+
+/** What a character is to a word: classes of its letters and figures are bits, so that those of a word add up. */
+const FIGURE = 1;
+const HEX_LETTER = 2;
+const LETTER = 4;
+const UNDERSCORE = 8;
+const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(LETTER, 65, 91).fill(LETTER, 97, 123);
+CLASSES.fill(HEX_LETTER, 97, 103);
+CLASSES[95] = UNDERSCORE;
+
+/** Calls back with each word of `[at, end)` that is a hash, a long number or an id behind a word. */
+function eachId(text: string, codes: Uint16Array, at: number, end: number, found: (id: string) => void): void {
+  let start = at;
+  let seen = 0;
+  for (let i = at; i <= end; i++) {
+    const kind = i < end ? (CLASSES[codes[i] ?? 0] ?? 0) : 0;
+    if (kind !== 0) {
+      seen |= kind;
+      continue;
+    }
+    const length = i - start;
+    if (length >= HASH.least && (seen & FIGURE) !== 0 && isId(text, seen, start, i)) found(text.slice(start, i));
+    start = i + 1;
+    seen = 0;
+  }
+}
+
+function isId(text: string, seen: number, start: number, end: number): boolean {
+  const length = end - start;
+  if (seen === (FIGURE | HEX_LETTER)) return length <= HASH.most;
+  if (seen === FIGURE) return length >= NUMBER.least && length <= NUMBER.most;
+  return (seen & UNDERSCORE) !== 0 && BEHIND_WORD.test(text.slice(start, end));
+}
+
+/** Signs of the graph that `git log --graph` draws in front. */
+const GRAPH = new Set([...'*|\\/_ '].map((sign) => sign.charCodeAt(0)));
+
+/** Whether a line begins with a hash, as lists of commits do; a graph may stand in front. */
+function beginsWithHash(codes: Uint16Array, from: number, end: number): boolean {
+  let at = from;
+  while (at < end && GRAPH.has(codes[at] ?? 0)) at++;
+  const start = at;
+  let seen = 0;
+  while (at < end && (CLASSES[codes[at] ?? 0] ?? 0) !== 0 && at - start <= HASH.most)
+    seen |= CLASSES[codes[at++] ?? 0] ?? 0;
+  const length = at - start;
+  return seen === (FIGURE | HEX_LETTER) && length >= HASH.least && length <= HASH.most && codes[at] === SPACE;
+}

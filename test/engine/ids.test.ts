@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { planPrune } from '../../src/engine/plan.ts';
+import type { Hints } from '../../src/engine/types.ts';
+
+const LIMITS = { maxPruneRatio: 0.9, minKeepLines: 20 };
+
+function keptOf(lines: readonly string[], hints: Hints): string[] {
+  const { cuts } = planPrune({ text: lines.join('\n'), goal: 'why does the upload fail?', limits: LIMITS, hints });
+  expect(cuts.length).toBeGreaterThan(0);
+  return lines.filter((_, i) => !cuts.some(({ startLine, endLine }) => i + 1 >= startLine && i < endLine));
+}
+
+const words = ['the review says that', 'another remark is about', 'someone asks again for', 'a short note on'];
+/** Remarks of a review: prose of which none is like another. */
+const remarks = Array.from(
+  { length: 300 },
+  (_, i) =>
+    `${words[i % 4]} ${['naming', 'tests', 'comments', 'style', 'layout'][i % 5]} in part ${'abcdefghij'[i % 10]} of it, ${i}.`,
+);
+
+describe('an id that a next call may name', () => {
+  it.each([
+    ['a number', 'ID: 2836390288'],
+    ['a hash', 'see commit f656fd4 for it'],
+    ['an id behind a word', 'session ses_32a7c692bffe'],
+    ['a UUID', 'run 3e110024-118b-478e-9c21-6b0c1dc2c45a'],
+  ])('stays in what a command prints: %s', (_, line) => {
+    const lines = [...remarks.slice(0, 220), line, ...remarks.slice(220)];
+    expect(keptOf(lines, { origin: 'command', command: 'gh api reviews' })).toContain(line);
+  });
+
+  it('stays where it comes first, and not again', () => {
+    const again = 'as said, 2836390288 is done';
+    const lines = [
+      ...remarks.slice(0, 100),
+      'ID: 2836390288',
+      ...remarks.slice(100, 250),
+      again,
+      ...remarks.slice(250),
+    ];
+    const kept = keptOf(lines, { origin: 'command', command: 'gh api reviews' });
+    expect(kept).toContain('ID: 2836390288');
+    expect(kept).not.toContain(again);
+  });
+
+  it('is data where each line brings one', () => {
+    const lines = Array.from({ length: 600 }, (_, i) => `2026-05-01 INFO request req_${1_000_000 + i}a served`);
+    expect(keptOf(lines, { origin: 'command', command: 'node server.js' }).length).toBeLessThan(100);
+  });
+
+  it('is a commit in a list of them, graph and all, for a screen of it', () => {
+    const commits = Array.from(
+      { length: 400 },
+      (_, i) => `${i % 3 === 0 ? '* ' : '| * '}${(0xabc0000 + i * 7919).toString(16)} ${words[i % 4]} step ${i}`,
+    );
+    const kept = keptOf(commits, { origin: 'command', command: 'git log --oneline --graph' });
+    expect(kept.slice(0, 40)).toEqual(commits.slice(0, 40));
+  });
+});
