@@ -80,9 +80,11 @@ export function measure(
   }
   if (text.length < MIN_CHARS) throw new WrongCase(`only ${text.length} characters`);
   const began = performance.now();
-  const plan = planPrune({ text, goal: item.goal, hints: item.hints, limits });
+  // each case asks a question of its text, as a call with `context_focus_question` does: files are cut for it too
+  const hints = { ...item.hints, question: true };
+  const plan = planPrune({ text, goal: item.goal, hints, limits });
   const ms = performance.now() - began;
-  const other = planPrune({ text, goal: otherGoal, hints: item.hints, limits });
+  const other = planPrune({ text, goal: otherGoal, hints, limits });
   const place = ({ startLine, endLine }: LineRange): number[] => [startLine, endLine];
   const annotations = annotate(way ? addRecoveryHint(plan.cuts, { way }) : plan.cuts, SAMPLE_ID);
   const pruned = renderText(lines, annotations, { annotateLines: false, includeMarkers: true });

@@ -105,6 +105,7 @@ async function showTurns(stage: Stage, url: string, log: string, received: reado
   stage.say('tool result                              original lines     tokens (estimated, markers in)');
   showSaved(stage, 'service log (700 requests, 1 failure)', log, pruned);
   showSaved(stage, source.path, source.text, forwarded[5]?.content ?? '');
+  stage.say('A file that an agent reads may be edited next: it passes whole unless a cut saves 8,000 tokens.');
   stage.heading('2. What the model sees of the log (first 24 lines)');
   for (const line of pruned.split('\n').slice(0, 24)) stage.say(parseMarker(line) ? stage.paint('red', line) : line);
   stage.heading('3. Any line can be had back: recover_text over /rpc');
@@ -117,7 +118,8 @@ async function showTurns(stage: Stage, url: string, log: string, received: reado
 
 function showSaved({ say }: Stage, name: string, before: string, after: string): void {
   const [tokensBefore, tokensAfter] = [estimateTokens(before), estimateTokens(after)];
-  const saved = `-${Math.round(100 * (1 - tokensAfter / tokensBefore))} %`;
+  const percent = Math.round(100 * (1 - tokensAfter / tokensBefore));
+  const saved = percent === 0 ? 'whole' : `-${percent} %`;
   say(
     `${name.padEnd(38)} ${arrow(lineCount(before), keptLines(after))}  ${arrow(tokensBefore, tokensAfter)}  ${saved}`,
   );

@@ -14,7 +14,10 @@ import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 /** Cuts that save less in all are not worth a marker in the conversation. Chosen. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
-/** Cuts that save so much pay whatever share of a very large text it is. Chosen. */
+/**
+ * Cuts that save so much pay whatever share of a very large text it is. A file that is read loses so much or nothing: it may be
+ * edited, and on recorded conversations nearly all edits that no longer found their text were of such files. Chosen by `bench -- bill`.
+ */
 const ENOUGH_SAVED_TOKENS = 8_000;
 /** The same for short texts: about two markers. Chosen. */
 const LEAST_SAVED_OF_SMALL = 60;
@@ -59,7 +62,8 @@ export function planFrom(
   choice: Choice,
   input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small' | 'hints' | 'asked'>,
 ): Plan {
-  if (input.small === true && analysis.kind.cutWhenSmall !== true) return planOf(analysis, []);
+  const { kind, name } = analysis;
+  if (input.small === true && kind.cutWhenSmall?.includes(name) !== true) return planOf(analysis, []);
   const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)), leastSaved(analysis, input));
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);
   return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
@@ -120,10 +124,11 @@ function leastSaved(
   { kind }: Analysis,
   { small, hints, asked }: Pick<PruneInput, 'small' | 'hints' | 'asked'>,
 ): LeastSaved {
-  const ofRead = hints?.origin === 'read' && asked !== true ? kind.boldness.leastOfRead : undefined;
+  const repeats = kind.cutWhenSmall !== undefined;
+  const isForWork = hints?.origin === 'read' && !repeats && hints.question !== true && asked !== true;
   return {
     tokens: small === true ? LEAST_SAVED_OF_SMALL : LEAST_SAVED_TOKENS,
-    share: ofRead ?? LEAST_SAVED_SHARE,
+    share: isForWork ? 1 : LEAST_SAVED_SHARE,
   };
 }
 

@@ -20,6 +20,8 @@ export interface Hints {
   /** Lines at the start and the end that a client put around the text (headers, footers); they always stay. */
   readonly frameHead?: number;
   readonly frameTail?: number;
+  /** The call itself asks a question (`context_focus_question`): its answer is wanted, not the text. */
+  readonly question?: boolean;
 }
 
 /** Bounds of a result: constraints, not preferences. */

@@ -64,7 +64,12 @@ export function callFacts(call: ToolCall | undefined): CallFacts {
   const question = words(args, QUESTION_KEYS);
   const origin = verb === 'look' ? 'read' : command ? originOfCommand(command) : originOfName(call.name, path !== '');
   const file = command && origin === 'read' ? fileOfCommand(command) : command ? '' : path;
-  const hints: Hints = { origin, path: file || undefined, command: command.slice(0, 2_000) || undefined };
+  const hints: Hints = {
+    origin,
+    path: file || undefined,
+    command: command.slice(0, 2_000) || undefined,
+    question: question.trim() !== '' || undefined,
+  };
   const said = [query, path, command].filter((part) => part !== '').join('\n');
   return { hints, question, said: (said || (args ? '' : call.args)).slice(0, MAX_SAID_CHARS) };
 }

@@ -3,7 +3,9 @@ import { chatBody, contentAt, type Message, messagesOf } from '../helpers/chat.t
 import { openRewriter, openStore, restored, verdicts } from '../helpers/rewriter.ts';
 import { sourceFile } from '../helpers/texts.ts';
 
-const FILE = sourceFile(40);
+/** So large that it is cut although it is a file that is read. */
+const FUNCTIONS = 200;
+const FILE = sourceFile(FUNCTIONS);
 const ASKED = 'Why does loadOrder0 return the same order twice? Look only at how it fills the set.';
 
 const shapes: Readonly<Record<string, string>> = {
@@ -52,7 +54,7 @@ describe('a file that a user’s message carries', () => {
   it('is pruned beside others, each with an id of its own', async () => {
     const store = openStore();
     const content = ['a', 'b', 'c']
-      .map((name, i) => `<file name="${name}.ts">\n${sourceFile(40 + i)}</file>`)
+      .map((name, i) => `<file name="${name}.ts">\n${sourceFile(FUNCTIONS + i)}</file>`)
       .join('\n');
     const rewritten = await openRewriter({ store }).rewrite(
       chatBody([{ role: 'user', content: `${content}\n${ASKED}` }]),

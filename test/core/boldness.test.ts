@@ -12,7 +12,10 @@ const TEXT = sourceFile(60);
 function job(step?: number): Job {
   return {
     ...{ text: TEXT, textHash: textHash(TEXT), goal: 'where is the refund of a voucher counted?', tool: 'read_file' },
-    ...{ hints: { origin: 'read', path: 'src/orders.ts' }, limits: { maxPruneRatio: 0.9, minKeepLines: 5 } },
+    ...{
+      hints: { origin: 'read', path: 'src/orders.ts', question: true },
+      limits: { maxPruneRatio: 0.9, minKeepLines: 5 },
+    },
     scope: 'proxy',
     ...(step !== undefined && { boldness: { number: 7, step } }),
   };
@@ -42,7 +45,8 @@ describe('boldness', () => {
     const at = (step: number): BoldnessSteps => ({
       of: (_, tool) => (tool === 'read_file' ? new Map([['typescript', { number: 3 + step, step }]]) : null),
     });
-    const messages = oneResult(TEXT, { tool: 'read_file', args: { path: 'src/orders.ts' } });
+    const args = { path: 'src/orders.ts', context_focus_question: 'Where is a voucher counted?' };
+    const messages = oneResult(TEXT, { tool: 'read_file', args });
     const grown: Message[] = [
       ...messages,
       { role: 'assistant', content: 'Here.' },

@@ -27,7 +27,7 @@ describe('a result passes whole', () => {
 
   it('where another agent reports', () => {
     expect(why('Task', { prompt: 'look' })).toBe('report');
-    expect(why('task_list', {})).toBe('');
+    expect(why('task_list', {}, { count: 400 })).toBe('');
   });
 
   it('where the agent asked for up to 200 lines by where they begin', () => {
@@ -35,5 +35,13 @@ describe('a result passes whole', () => {
     expect(why('shell', { command: "sed -n '300,450p' a.ts" })).toBe('window');
     expect(why('Read', { file_path: 'a.ts', offset: 300, limit: 900 }, { count: 900 })).toBe('');
     expect(why('Read', { file_path: 'a.ts' })).toBe('');
+  });
+
+  it('where it is a short list of hits or names, unless the call asks a question', () => {
+    expect(why('Grep', { pattern: 'value' })).toBe('short');
+    expect(why('Glob', { pattern: '*.ts' })).toBe('short');
+    expect(why('Grep', { pattern: 'value' }, { count: 400 })).toBe('');
+    expect(why('Grep', { pattern: 'value', context_focus_question: 'Which are constants?' })).toBe('');
+    expect(why('Bash', { command: 'npm test' })).toBe('');
   });
 });

@@ -63,7 +63,11 @@ describe('source code', () => {
   });
 
   it('loses whole blocks only when it is a file that is read', () => {
-    const { plan, kept } = prune({ text: python, goal: 'refund_order', hints: { origin: 'read', path: 'orders.py' } });
+    const { plan, kept } = prune({
+      text: python,
+      goal: 'refund_order',
+      hints: { origin: 'read', path: 'orders.py', question: true },
+    });
     expect(plan.cuts.length).toBeGreaterThan(0);
     for (let k = 0; k < 30; k++) {
       expect([0, 9]).toContain(kept.filter((line) => line.includes(`local_${k}_`) && !line.includes('return')).length);
@@ -103,7 +107,7 @@ describe('source code', () => {
     const { kept, cut } = prune({
       text,
       goal: 'How many retries does put make?',
-      hints: { origin: 'read', path: 'a.js' },
+      hints: { origin: 'read', path: 'a.js', question: true },
     });
     expect(kept).toContain('const MAX_RETRIES = 5;');
     expect(kept.filter((line) => line.includes('v17x'))).toHaveLength(20);

@@ -14,10 +14,12 @@ function shareCut(functions: number, over: Partial<PruneInput>): number {
   return cuts.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0) / lineCount;
 }
 
-const read = { hints: { origin: 'read', path: 'src/a.ts' } } as const;
+const file = { origin: 'read', path: 'src/a.ts' } as const;
+const read = { hints: file };
+const askedOf = { hints: { ...file, question: true } };
 
 it('cuts a small file that is read less boldly than a large one', () => {
-  const shares = SIZES.map((functions) => shareCut(functions, read));
+  const shares = SIZES.map((functions) => shareCut(functions, askedOf));
   expect(shares[0]).toBe(0);
   expect(shares.at(-1)).toBeGreaterThan(0.3);
   expect(shares.map((share, i) => share >= (shares[i - 1] ?? 0) - 0.05)).toEqual(SIZES.map(() => true));
@@ -29,21 +31,30 @@ it('lets the size have no say in what a program printed, nor where somebody aske
   expect(shareCut(10, { ...read, asked: true })).toBeGreaterThan(0.3);
 });
 
-/** The share of the tokens that goes of a file of so many functions behind imports, which stay. */
-function shareSaved(imports: number, over: Partial<PruneInput>): number {
-  const head = Array.from({ length: imports }, (_, i) => `import { counted${i} } from './vouchers/counted-${i}.ts';`);
-  const text = [...head, sourceFile(80)].join('\n');
+/** The tokens that go of a file of so many functions. */
+function tokensCut(functions: number, over: Partial<PruneInput>): number {
+  const text = sourceFile(functions);
   const { cuts } = planPrune({ text, goal: 'Why is a voucher counted twice?', limits: LIMITS, ...over });
   const lines = text.split('\n');
   const gone = cuts.flatMap(({ startLine, endLine }) => lines.slice(startLine - 1, endLine));
-  return estimateTokens(gone.join('\n')) / estimateTokens(text);
+  return estimateTokens(gone.join('\n'));
 }
 
-it('leaves a file that is read whole where less than three tenths of it would go', () => {
-  const counts = [100, 200, 300, 400, 500, 700, 1000];
-  const shares = counts.map((imports) => shareSaved(imports, read));
-  expect(shares.filter((share) => share > 0 && share < 0.3)).toEqual([]);
-  expect(shares[0]).toBeGreaterThan(0.3);
-  expect(shares.at(-1)).toBe(0);
-  expect(shareSaved(1000, { ...read, asked: true })).toBeGreaterThan(0.2);
+it('leaves a file that is read whole unless that saves 8,000 tokens: it may be edited', () => {
+  const saved = [20, 40, 80, 160, 240].map((functions) => tokensCut(functions, read));
+  expect(saved.filter((tokens) => tokens > 0 && tokens < 8_000)).toEqual([]);
+  expect(saved[2]).toBe(0);
+  expect(saved.at(-1)).toBeGreaterThan(8_000);
+});
+
+it('cuts it for less where the call asks a question, and a log that is read in any case', () => {
+  expect(tokensCut(80, askedOf)).toBeGreaterThan(1_000);
+  const log = Array.from({ length: 400 }, (_, i) => `2026-05-01 10:00:${i % 60} INFO request ${i} served`).join('\n');
+  const { cuts } = planPrune({
+    text: log,
+    goal: 'what failed?',
+    limits: LIMITS,
+    hints: { origin: 'read', path: 'a.log' },
+  });
+  expect(cuts.length).toBeGreaterThan(0);
 });

@@ -24,7 +24,10 @@ it('the reason of a cut of repeated log lines names what repeats, not when', () 
 
 describe('the language of reasons', () => {
   it('changes their words and no cut', () => {
-    for (const input of [log, { ...log, text: sourceFile(90), hints: { origin: 'read' as const, path: 'a.ts' } }]) {
+    for (const input of [
+      log,
+      { ...log, text: sourceFile(90), hints: { origin: 'read' as const, path: 'a.ts', question: true } },
+    ]) {
       const french = planPrune(input).cuts;
       const english = planPrune({ ...input, reasonLanguage: 'en' }).cuts;
       expect(french.length).toBeGreaterThan(0);

@@ -65,6 +65,7 @@ const HINT_PARTS = {
   command: ({ command = '' }) => [command],
   frameHead: ({ frameHead = 0, frameTail = 0 }) => [`${frameHead}/${frameTail}`],
   frameTail: NOT_IN_KEY, // stands beside `frameHead`
+  question: ({ question }) => (question ? ['question'] : []),
 } satisfies Record<keyof Hints, KeyParts<Hints>>;
 
 const LIMIT_PARTS = {

@@ -2,7 +2,7 @@ import { kindNamed, nameByPath } from '../../engine/kinds/all.ts';
 import { splitLines } from '../../engine/text/lines.ts';
 import type { Conversation } from '../../goal/conversation.ts';
 import { askedLines } from '../../transcript/call-targets.ts';
-import { isReport, type ToolCall } from '../../transcript/tools.ts';
+import { callFacts, isReport, type ToolCall } from '../../transcript/tools.ts';
 
 /** A result and what is known of it before its lines are looked at. */
 interface ResultShown {
@@ -19,16 +19,20 @@ interface ResultShown {
 /** Lines of a window that an agent asks for by where it begins; with the lines that its tool may put around them. */
 const WINDOW_LINES = 200;
 const FRAME_LINES = 16;
+/** Hits of a search and names of files: fewer win next to nothing, and each may be the next place to go. Chosen by `bench -- bill`. */
+const SHORT_ENTRIES_CHARS = 6_000;
 
 /**
  * Why a result passes whole whatever its lines say: `reread`, a file that the user or the plan names (`named`), the report of
- * another agent (`report`), or a short window that the agent chose itself (`window`). `''` where nothing speaks for it.
+ * another agent (`report`), a short window that the agent chose itself (`window`), or a short list of hits or names (`short`).
+ * `''` where nothing speaks for it.
  */
 export function whyWhole({ call, files, again, text, conversation }: ResultShown): string {
   if (again) return 'reread';
   if (isReport(call)) return 'report';
   if (conversation.names(files.filter((path) => !isLog(path)))) return 'named';
-  return isShortWindow(call, text) ? 'window' : '';
+  if (isShortWindow(call, text)) return 'window';
+  return isShortList(call, text) ? 'short' : '';
 }
 
 /** A log repeats itself whoever names it. */
@@ -41,4 +45,9 @@ function isShortWindow(call: ToolCall | undefined, text: string): boolean {
   const { startLine, endLine } = askedLines(call);
   if (startLine === 0 || endLine - startLine >= WINDOW_LINES) return false;
   return splitLines(text).count <= WINDOW_LINES + FRAME_LINES;
+}
+
+function isShortList(call: ToolCall | undefined, text: string): boolean {
+  const { origin, question } = callFacts(call).hints;
+  return (origin === 'search' || origin === 'listing') && question !== true && text.length < SHORT_ENTRIES_CHARS;
 }

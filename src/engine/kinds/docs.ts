@@ -6,7 +6,7 @@ import { contentOf, isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { keepFences } from './docs-fences.ts';
 import { isTildeUnderline, protectHeadings } from './headings.ts';
-import { always, type Kind, LEAST_OF_READ, READ_SIZE } from './kind.ts';
+import { always, type Kind, READ_SIZE } from './kind.ts';
 import { protectEdge } from './protection.ts';
 
 /** Documents: headings over paragraphs, fenced blocks among them. */
@@ -32,7 +32,6 @@ export const docs: Kind = {
   boldness: {
     atCeiling: { ...always(0.65), command: 1.3, unknown: 1.3 },
     readSize: READ_SIZE,
-    leastOfRead: LEAST_OF_READ,
     mild: 0.22,
     deep: 0.27,
   },

@@ -86,8 +86,6 @@ export interface Boldness {
    * as in one of this size: less is won there, and more of it is come back to. Absent: the size has no say.
    */
   readonly readSize?: number;
-  /** The share of its tokens that all cuts of a file that is read have to save; absent: as of any text. */
-  readonly leastOfRead?: number;
   /** For each unit of `1 / (1 - ratio)`: in a mild cut, and in a deep one. */
   readonly mild: number;
   readonly deep: number;
@@ -136,8 +134,8 @@ export interface Kind {
   /** The measures that the ranking weighs, for explanations; absent where it is not a weighted sum. */
   measure?(reading: Reading): WeightedMeasures[];
   readonly boldness: Boldness;
-  /** Whether short texts of it are cut too: what goes of them is like what stays. */
-  readonly cutWhenSmall?: boolean;
+  /** Finer names under which short texts are cut too: what goes of them is like what stays. */
+  readonly cutWhenSmall?: readonly string[];
   /** Rules and glue where lines of structure stay that only the ceiling lets go. */
   keepStructure?(analysis: Analysis): Structure;
   /** Lines that define what the goal names, 1 for each; in a file that is read they are kept before mentions. */
@@ -150,13 +148,6 @@ export interface Kind {
 export function always(boldness: number): Record<Origin, number> {
   return { read: boldness, command: boldness, search: boldness, listing: boldness, unknown: boldness };
 }
-
-/**
- * A file that goes with what is looked for loses few lines, and those are used later as often as the others: on recorded conversations
- * cuts that leave more than half of a file win less than a point of the bill for each point of the used lines, deeper ones several.
- * Chosen by `bench -- bill`.
- */
-export const LEAST_OF_READ = 0.25;
 
 /** About 26,000 characters. Chosen by `bench -- bill`. */
 export const READ_SIZE = 8_000;

@@ -1,7 +1,7 @@
 import { measureProse, rankByMeasures } from '../../rank/prose.ts';
 import { CODE_WEIGHTS } from '../../rank/weights.ts';
 import { protectByContract } from '../contract.ts';
-import { type Kind, LEAST_OF_READ, READ_SIZE } from '../kind.ts';
+import { type Kind, READ_SIZE } from '../kind.ts';
 import { definitionsOf } from './definitions.ts';
 import { protectSource } from './protect.ts';
 import { codeUnits } from './units.ts';
@@ -51,7 +51,6 @@ export const code: Kind = {
     // a file that is read may be worked on, a program's output is looked through
     atCeiling: { read: 0.7, command: 2.6, search: 1, listing: 1, unknown: 1.8 },
     readSize: READ_SIZE,
-    leastOfRead: LEAST_OF_READ,
     mild: 0.27,
     deep: 0.27,
   },

@@ -43,7 +43,8 @@ export const log: Kind = {
   measure: (reading) => [{ measures: measureLog(reading), weights: LOG_WEIGHTS, factor: 1 }],
   // logs repeat themselves: a caller that asks for a deep cut of one gets it
   boldness: { atCeiling: { ...always(1), command: 1.2 }, mild: 0.19, deep: 0.75 },
-  cutWhenSmall: true,
+  // what is a build log for lack of anything better may be an issue or a comment
+  cutWhenSmall: ['log', 'test-run', 'compiler', 'trace'],
   natureOf: natureOfCut,
 };
 
