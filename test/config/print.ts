@@ -76,7 +76,7 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
 - An empty variable counts as unset, except for lists and where "or empty" is allowed: there it means none.
 
 | word | allowed value |
-| --- | --- |
+|---|---|
 | secret | visible ASCII without blanks. Only from the environment: a file that contains one is refused |
 | true or false | also \`1\`, \`yes\`, \`on\` and their opposites. For each \`MCP_PRUNER_ENABLE_<X>\`, \`serve\` has \`--enable-<x>\` and \`--disable-<x>\` |
 | URL | http:// or https://, without user name, query or fragment |
@@ -91,7 +91,7 @@ ${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))
 
 function sectionOf(title: string, keys: ReadonlySet<string>): string {
   const entries = rows.flatMap(({ key, setting }) => (keys.has(key) ? [pageRow(setting)] : []));
-  return `## ${title}\n\n| variable | meaning | default (allowed) |\n| --- | --- | --- |\n${entries.join('\n')}`;
+  return `## ${title}\n\n| variable | meaning | default (allowed) |\n|---|---|---|\n${entries.join('\n')}`;
 }
 
 function pageRow(setting: Setting<unknown>): string {
