@@ -26,11 +26,11 @@ import { frontRate, type Prices } from '../ledger/prices.ts';
 import { Idempotency } from '../mcp/idempotency.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { Resources } from '../resources/registry.ts';
+import { RetentionByProject } from '../store/erase/by-project.ts';
 import { Upkeep } from '../store/upkeep.ts';
 import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import type { Base, Context } from './context.ts';
 import { decideOnceOf, findSettingsOf, globs } from './pipeline.ts';
-import { RetentionByProject } from './project-retention.ts';
 
 /** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
 export interface Services extends Context {
@@ -144,9 +144,13 @@ function openProjectBook({ settings, store, log, failures }: Context): ProjectBo
   });
 }
 
-function openUpkeep(context: Context, projectBook: ProjectBook): Upkeep {
-  const { store, failures } = context;
-  const retention = new RetentionByProject(context, projectBook);
+function openUpkeep({ store, clock, settings, failures }: Context, projectBook: ProjectBook): Upkeep {
+  const retention = new RetentionByProject({
+    store,
+    clock,
+    ttlMs: settings.pruneIdTtlS * 1000,
+    retentions: () => projectBook.retentions(),
+  });
   const kept = {
     sweep: async () => (await store.sweep()) || (await store.recall.index()) || (await retention.step()),
     pressed: () => store.pressed(),
