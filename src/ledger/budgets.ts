@@ -20,6 +20,10 @@ export interface BudgetsOptions {
 /** Share of a budget from which on its use is reported. */
 const WARN_SHARE = 0.8;
 const LOOK_MS = 2_000;
+/** Weight of the newest bill in the mean. */
+const RECENT_SHARE = 0.2;
+/** `Retry-After` where only requests under way use up a budget. */
+const UNDER_WAY_RETRY_S = 5;
 /** Requests of earlier days may be billed after midnight, so the whole month is read again after this time. */
 const WHOLE_MS = 3_600_000;
 
@@ -27,8 +31,8 @@ type Dollars = ReadonlyMap<string, number>;
 
 /**
  * Holds keys and projects to dollars per month. What was spent is what the ledger has billed, on all replicas: it is read
- * every two seconds, and bills of this process are added in between. So a budget is exceeded by the requests that were
- * under way when it was reached, and never stops one of them.
+ * every two seconds, and bills of this process are added in between. Requests under way here count with the mean of recent
+ * bills. So a budget is exceeded by what other replicas have under way when it is reached, and never stops a request.
  */
 export class Budgets implements BudgetGate {
   readonly #options: BudgetsOptions;
@@ -41,6 +45,9 @@ export class Budgets implements BudgetGate {
   /** Billed here since `#today` was read. */
   #since = new Map<string, number>();
   #limits = new Map<string, Budget>();
+  /** Number of requests under way here, and the mean of recent bills here. */
+  readonly #underWay = new Map<string, number>();
+  readonly #typical = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #failing = false;
 
@@ -68,16 +75,36 @@ export class Budgets implements BudgetGate {
 
   over(keyId: string | undefined, project: string): OverBudget | null {
     if (this.#limits.size === 0) return null;
-    if (this.#isUsedUp(nameOf('key', keyId ?? ''))) return this.#refusal('key_dollars_used_up');
-    if (this.#isUsedUp(nameOf('project', project))) return this.#refusal('project_dollars_used_up');
-    return null;
+    return (
+      this.#refusal('key_dollars_used_up', nameOf('key', keyId ?? '')) ??
+      this.#refusal('project_dollars_used_up', nameOf('project', project))
+    );
+  }
+
+  enter(keyId: string | undefined, project: string): () => void {
+    const names = [nameOf('key', keyId ?? ''), nameOf('project', project)].filter((name) => this.#limits.has(name));
+    const count = (more: number): void => {
+      for (const name of names) {
+        const now = (this.#underWay.get(name) ?? 0) + more;
+        if (now > 0) this.#underWay.set(name, now);
+        else this.#underWay.delete(name);
+      }
+    };
+    count(1);
+    return () => {
+      count(-1);
+      names.length = 0;
+    };
   }
 
   /** Adds a request that was billed here. */
   add({ keyId, project, dollars }: Pick<LedgerTurn, 'keyId' | 'project' | 'dollars'>): void {
     if (this.#limits.size === 0 || dollars === null) return;
     for (const name of [nameOf('key', keyId ?? ''), nameOf('project', project)]) {
-      if (this.#limits.has(name)) this.#since.set(name, (this.#since.get(name) ?? 0) + dollars);
+      if (!this.#limits.has(name)) continue;
+      this.#since.set(name, (this.#since.get(name) ?? 0) + dollars);
+      const typical = this.#typical.get(name) ?? dollars;
+      this.#typical.set(name, typical + RECENT_SHARE * (dollars - typical));
     }
   }
 
@@ -125,16 +152,16 @@ export class Budgets implements BudgetGate {
     }
   }
 
-  #isUsedUp(name: string): boolean {
-    const budget = this.#limits.get(name);
-    return budget !== undefined && this.#spent(name) >= budget.dollars;
-  }
-
   #spent(name: string): number {
     return (this.#before.get(name) ?? 0) + (this.#today.get(name) ?? 0) + (this.#since.get(name) ?? 0);
   }
 
-  #refusal(code: OverBudget['code']): OverBudget {
+  #refusal(code: OverBudget['code'], name: string): OverBudget | null {
+    const budget = this.#limits.get(name);
+    if (budget === undefined) return null;
+    const left = budget.dollars - this.#spent(name);
+    const expected = (this.#underWay.get(name) ?? 0) * (this.#typical.get(name) ?? 0);
+    if (left > 0) return expected >= left ? { code, retryAfterS: UNDER_WAY_RETRY_S } : null;
     const nowMs = this.#options.clock.nowMs();
     const now = new Date(nowMs);
     const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);

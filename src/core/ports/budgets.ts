@@ -9,7 +9,7 @@ export interface Budget {
 /** A request that goes beyond a budget. */
 export interface OverBudget {
   readonly code: 'key_dollars_used_up' | 'project_dollars_used_up';
-  /** When the next month begins, in seconds from now, at least 1. */
+  /** When the next month begins, or when requests under way will be billed, in seconds from now, at least 1. */
   readonly retryAfterS: number;
 }
 
@@ -19,6 +19,11 @@ export interface BudgetGate {
   readonly isNeeded: boolean;
   /** Whether the key or the project has a budget. */
   covers(keyId: string | undefined, project: string): boolean;
-  /** The budget that is used up, or `null`. */
+  /**
+   * Counts a request as under way until the returned function is called. It is expected to cost as much as recent ones of
+   * its key and project.
+   */
+  enter(keyId: string | undefined, project: string): () => void;
+  /** The budget that is used up by what was billed and what is under way, or `null`. */
   over(keyId: string | undefined, project: string): OverBudget | null;
 }

@@ -13,6 +13,9 @@ export interface BudgetDoorOptions {
   readonly onRefused: (code: OverBudget['code'], keyId: string | null) => void;
 }
 
+/** A request that has ended is under way until its bill is known. */
+const BILLED_MS = 3_000;
+
 /**
  * Refuses requests to a model once the dollars of their key or project are used up. What asks no model passes. A WebSocket
  * would outlive a budget, so a key or project that has one gets none.
@@ -26,7 +29,13 @@ export function budgetDoor({ budgets, destinations, onRefused }: BudgetDoorOptio
     const { keyId, scope } = contextOf(req, '');
     const over = budgets.over(keyId, scope.project);
     const code = over?.code ?? (isUpgrade && budgets.covers(keyId, scope.project) ? 'upgrade_refused' : null);
-    if (code === null) return next();
+    if (code === null) {
+      if (!isUpgrade && budgets.covers(keyId, scope.project)) {
+        const leave = budgets.enter(keyId, scope.project);
+        answer().once('close', () => setTimeout(leave, BILLED_MS).unref());
+      }
+      return next();
+    }
     if (over) onRefused(over.code, keyId ?? null);
     const res = answer();
     if (over) res.setHeader('Retry-After', String(over.retryAfterS));
