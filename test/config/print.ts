@@ -107,7 +107,10 @@ function pageRow(setting: Setting<unknown>): string {
     flag === undefined ? '' : `\`--${flag}\``,
   ];
   const meaning = [doc, ...remarks].filter((part) => part !== '').join(' ');
-  const fallback = unit === undefined ? defaultWords(setting) : `${defaultWords(setting)} ${unit}`;
+  const fallback =
+    unit === undefined || setting.fallbackWords !== undefined
+      ? defaultWords(setting)
+      : `${defaultWords(setting)} ${unit}`;
   const cells = [
     env.map((name) => `\`${name}\``).join(', '),
     meaning,
