@@ -5,6 +5,7 @@
  * A place is a call whose result had been shown before: at least half of its lines stood in an earlier result of the same
  * conversation, ten messages or more before. All results of a file up to that place are kept, as the proxy keeps them, in
  * one project. The query is the agent's message at that place: its words with what its call asks for, or its words alone.
+ * A hit is right if half of the lines that are read again stand in it.
  */
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,7 +13,7 @@ import { findSettingsOf } from '../../src/app/pipeline.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { Turns } from '../../src/core/decide/turns.ts';
 import { ResultKeeper } from '../../src/core/recall/keeper.ts';
-import { keptIdsIn, MIN_KEPT_CHARS } from '../../src/core/recall/kept.ts';
+import { MIN_KEPT_CHARS } from '../../src/core/recall/kept.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
@@ -49,8 +50,8 @@ interface Place {
   /** What the message says, and what its calls ask for. */
   readonly words: string;
   readonly asks: string;
-  /** Originals that hold what was read again. */
-  readonly right: ReadonlySet<string>;
+  /** What was read again. */
+  readonly lines: ReadonlySet<string>;
 }
 
 const textOf = ({ content }: Message): string => (typeof content === 'string' ? content : '');
@@ -75,7 +76,7 @@ function callsOf({ tool_calls }: Message): Call[] {
 
 /** The places of a conversation, of each message the first call that reads something again. */
 function placesOf({ messages }: Recording): Place[] {
-  const shown: { at: number; lines: Set<string>; ids: readonly string[] }[] = [];
+  const shown: { at: number; lines: Set<string> }[] = [];
   const places: Place[] = [];
   let asking = -1;
   for (const [i, message] of messages.entries()) {
@@ -84,12 +85,11 @@ function placesOf({ messages }: Recording): Place[] {
     if (message.role !== 'tool' || text.length < MIN_KEPT_CHARS) continue;
     const lines = linesOf(text);
     const call = callsOf(messages[asking] ?? {}).find(({ id }) => id === message.tool_call_id);
-    const before = shown.filter((one) => one.at <= asking - APART && sharesHalf(lines, one.lines));
-    if (call && lines.size > 0 && before.length > 0 && places.at(-1)?.at !== asking) {
-      const right = new Set(before.flatMap(({ ids }) => ids));
-      places.push({ at: asking, words: textOf(messages[asking] ?? {}), asks: callFacts(call).said, right });
+    const isAgain = shown.some((one) => one.at <= asking - APART && sharesHalf(lines, one.lines));
+    if (call && lines.size > 0 && isAgain && places.at(-1)?.at !== asking) {
+      places.push({ at: asking, words: textOf(messages[asking] ?? {}), asks: callFacts(call).said, lines });
     }
-    shown.push({ at: i, lines, ids: keptIdsIn(text) });
+    shown.push({ at: i, lines });
   }
   return places;
 }
@@ -134,9 +134,10 @@ async function keep(messages: readonly Message[], project: string): Promise<void
 }
 
 /** Place of the first right hit, from 1 on; 0 where none of the first ones is right. */
-async function rankOf(query: string, project: string, right: ReadonlySet<string>): Promise<number> {
-  const { hits } = await recall.search({ query, scope: 'project', limit: 8, project, task: '' });
-  return 1 + hits.findIndex(({ prune_id }) => right.has(prune_id));
+async function rankOf(query: string, project: string, lines: ReadonlySet<string>): Promise<number> {
+  const { hits } = await recall.search({ query, scope: 'project', limit: HITS, project, task: '' });
+  const texts = await store.recall.texts(hits.map(({ prune_id }) => prune_id));
+  return 1 + hits.findIndex(({ prune_id }) => sharesHalf(lines, linesOf(texts.get(prune_id) ?? '')));
 }
 
 const sums = new Map<string, { places: number; spoken: number; first: number; five: number; words: number }>();
@@ -145,7 +146,7 @@ const sumOf = (name: string) => {
   sums.set(name, known);
   return known;
 };
-const isHit = (rank: number): boolean => rank > 0 && rank <= HITS;
+const isHit = (rank: number): boolean => rank > 0;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const recordings: { recording: Recording; project: string; places: Place[] }[] = [];
@@ -160,14 +161,14 @@ const all = recordings.reduce((sum, { places }) => sum + places.length, 0);
 let number = 0;
 for (const { recording, project, places } of recordings) {
   const { messages, agent } = recording;
-  for (const { at, words, asks, right } of places) {
+  for (const { at, words, asks, lines } of places) {
     now += 60_000;
     // as many as are wanted, evenly from all
     if (Math.floor((++number * wanted) / all) === Math.floor(((number - 1) * wanted) / all)) continue;
     await keep(messages.slice(0, at), project);
     const isSpoken = words.split(/\s+/).filter(Boolean).length >= MIN_WORDS;
-    const rank = await rankOf(`${words}\n${asks}`, project, right);
-    const rankOfWords = isSpoken ? await rankOf(words, project, right) : 0;
+    const rank = await rankOf(`${words}\n${asks}`, project, lines);
+    const rankOfWords = isSpoken ? await rankOf(words, project, lines) : 0;
     for (const sum of [sumOf(agent), sumOf('all')]) {
       sum.places++;
       if (rank === 1) sum.first++;

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { drivers } from './drivers/all.mjs';
 import { install } from './lib/install.mjs';
-import { FACTS } from './lib/project.mjs';
+import { FACTS, TASK } from './lib/project.mjs';
 import { runSession } from './lib/session.mjs';
 import { finalAnswer } from './lib/upstream.mjs';
 import { wireOf } from './lib/wires.mjs';
@@ -21,8 +21,13 @@ const cache = process.env.MCP_PRUNER_CLIENTS_DIR ?? join(tmpdir(), 'mcp-pruner-c
 const names = process.argv.slice(2);
 const wanted = names.length > 0 ? names : ['claude', 'codex', 'codex-chat', 'opencode', 'gemini', 'cline'];
 const MARK = '⟦PRUNÉ';
-/** What each client declares is to be whole, or most of it deferred, when it loads tools by a search of its own. */
-const OWN_SEARCH_OFF = { ENABLE_TOOL_SEARCH: 'false' };
+const { factor, code, release } = FACTS;
+/** What is called, and which facts that brings: the shell tool, or another one where the shell's description is short. */
+const SHELL = { call: ({ log }) => log, facts: { code, release } };
+const OTHERS = {
+  codex: { call: () => () => ({ name: 'update_goal', args: { status: 'complete' } }), facts: {} },
+  cline: { call: ({ read }) => read, facts: { factor } },
+};
 
 /** What one session must have to see for the proxy to call a tool unused: five conversations on two days. */
 function age(path) {
@@ -61,25 +66,24 @@ function calledIn(bodies) {
 }
 
 async function threeSessions(driver) {
+  const long = OTHERS[driver.name] ?? SHELL;
   const installed = await install(cache, driver.packages);
   const root = mkdtempSync(join(tmpdir(), `client-shelf-${driver.name}-`));
-  const state = join(root, 'proxy');
-  mkdirSync(state, { recursive: true });
   /** Each session has first words of its own: the same words would be the same conversation. */
   const session = async (steps, task) => {
     const nonce = randomBytes(5).toString('hex');
     const settings = { MCP_PRUNER_TOOL_SHELF: 'on' };
     const of = {
       through: 'start',
-      state,
+      root,
       task,
       nonce,
       settings,
-      extraEnv: OWN_SEARCH_OFF,
       timeoutMs: 240_000,
       keep: false,
     };
-    const done = await runSession({ ...driver, steps }, installed, of);
+    const calls = { long: long.call(driver.calls) };
+    const done = await runSession({ ...driver, steps, calls }, installed, of);
     await done.close();
     const bodies = done.received.filter(({ step }) => step !== '' && step !== 'title');
     return { ...done, nonce, bodies, tools: bodies.map(({ body }) => toolsIn(body)) };
@@ -87,8 +91,8 @@ async function threeSessions(driver) {
   const problems = [];
   try {
     const first = await session(['answer'], 'Say that you are done.');
-    age(join(state, 'pruner.db'));
-    const second = await session(['log', 'answer'], 'Run the nightly script, and say what it printed.');
+    age(join(root, 'proxy/pruner.db'));
+    const second = await session(['long', 'answer'], TASK);
     const third = await session(['answer'], 'Say once more that you are done.');
     const [whole] = first.tools;
     const [short] = second.tools;
@@ -98,7 +102,7 @@ async function threeSessions(driver) {
       return { version: installed.version, problems, said: second.result.stderr.slice(-800) };
     }
     const called = calledIn(second.bodies);
-    const answer = finalAnswer(second.nonce, { code: FACTS.code, release: FACTS.release });
+    const answer = finalAnswer(second.nonce, long.facts);
     if (first.tools.some((tools) => shortened(tools).length > 0)) problems.push('the first session did not go whole');
     if (second.answer !== answer) problems.push(`the answer is ${JSON.stringify(second.answer)}`);
     if (!second.tools.every((tools) => shortened(tools).includes(called)))

@@ -17,12 +17,12 @@ import { LONG, seedUnused } from '../shelf/seed.ts';
 
 const DAY_MS = 86_400_000;
 /**
- * Many sessions of many turns, by `RANDOM_SESSIONS=seeds,turns npx vitest run test/http/random-sessions.test.ts`; with
+ * Many sessions of many turns, by `RANDOM_SESSIONS=seeds,turns,first npx vitest run test/http/random-sessions.test.ts`; with
  * `RANDOM_SESSIONS_STORE=postgres` over a database instead of a file, and with `RANDOM_SESSIONS_BEFORE=<folder>`, where an
  * earlier version is built, as processes of their own that begin with that version and are upgraded midway; with
  * `RANDOM_SESSIONS_KILLS=1` as processes of the present version. These processes are killed rather than ended.
  */
-const [SEEDS = 2, TURNS = 10] = (process.env.RANDOM_SESSIONS ?? '').split(',').filter(Boolean).map(Number);
+const [SEEDS = 2, TURNS = 10, FIRST = 1] = (process.env.RANDOM_SESSIONS ?? '').split(',').filter(Boolean).map(Number);
 const OVER_DATABASE = process.env.RANDOM_SESSIONS_STORE === 'postgres';
 const BEFORE = process.env.RANDOM_SESSIONS_BEFORE;
 const KILLS = process.env.RANDOM_SESSIONS_KILLS === '1';
@@ -143,7 +143,7 @@ class Session {
       // another conversation begins, which may find other tools on the shelf
       this.happened.push('new conversation');
       this.#agents[0] = new ClaudeAgent(this.#model, [], TOOLS);
-    } else if (random.once(12)) {
+    } else if (random.once(KILLS ? 3 : 12)) {
       this.happened.push('restart');
       await this.#start();
     } else if (!this.#upgraded && random.once(10)) {
@@ -222,7 +222,7 @@ async function startVersion(program: string | undefined, env: Readonly<Record<st
 describe('a session on a wire whose provider checks the past', () => {
   let shortened = 0;
 
-  it.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
+  it.each(Array.from({ length: SEEDS }, (_, i) => FIRST + i))(
     'is refused for nothing that we did (seed %i)',
     async (seed) => {
       const session = new Session(seed, await startUpstream(), OVER_DATABASE ? await newDatabase() : null);

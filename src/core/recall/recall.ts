@@ -7,6 +7,7 @@ import {
   type QueryTerm,
   type RankedText,
   rankText,
+  shareOfCall,
 } from '../../engine/search/rank.ts';
 import { eachTerm } from '../../engine/search/terms.ts';
 import { renderRanges } from '../../engine/text/render.ts';
@@ -73,8 +74,17 @@ const MOST_QUERY_CHARS = 10_000;
 const MOST_FRAGMENTS = 8;
 const MOST_FILES = 20;
 const FRAGMENT_WEIGHT = 0.7;
-/** Results whose texts are read for one answer. */
-const CANDIDATES = 60;
+/** Results that are looked at for one answer, and those of them whose texts are read. */
+const CONSIDERED = 300;
+const CANDIDATES = 40;
+const LEAST_CANDIDATES = 15;
+/** Characters of the texts that are read, from `LEAST_CANDIDATES` on. */
+const READ_CHARS = 200_000;
+/** A call of whose words the query says so many is the one that is asked for. */
+const SAME_CALL = 0.5;
+/** How much the newest result gains over an old one, and after how many newer results that gain has fallen to a third. */
+const RECENT_GAIN = 0.5;
+const RECENT_RESULTS = 20;
 /** Results that are read because they are not indexed yet: by a process that indexes, and by one that only reads. */
 const WAITING = 50;
 const WAITING_READONLY = 1_000;
@@ -111,12 +121,12 @@ export class Recall {
       return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
     });
     const asked = pathsIn(input.query.slice(0, MOST_QUERY_CHARS));
-    const found = await this.#candidates(within, query, asked);
+    const { found, leftOut } = await this.#candidates(within, query, asked);
     const ranked = await this.#ranked(found, query, { meanChars, rarest: Math.log(1 + results), asked });
     const sorted = inOrder(ranked, await this.#own(input, found));
     const hits = hitsOf(sorted.slice(0, input.limit), query);
     if (hits.length === 0) return { hits, more: false, scope, hint: NOTHING_FOUND };
-    return { hits, more: sorted.length > hits.length || found.length >= CANDIDATES, scope };
+    return { hits, more: sorted.length > hits.length || leftOut, scope };
   }
 
   /** Waits a moment for results that were kept just now. */
@@ -141,11 +151,12 @@ export class Recall {
     };
   }
 
+  /** The results whose texts are read, and whether others are left out. */
   async #candidates(
     within: RecallScope,
     query: readonly QueryTerm[],
     asked: readonly string[],
-  ): Promise<readonly RecallCandidate[]> {
+  ): Promise<{ readonly found: readonly RecallCandidate[]; readonly leftOut: boolean }> {
     const { store, indexes } = this.#options;
     const terms = query.filter(({ isFragment }) => !isFragment);
     const fragments = query
@@ -154,10 +165,12 @@ export class Recall {
       .map(({ term, weight }) => ({ name: plainName(term), pieces: fragmentsOf(plainName(term)), weight }));
     const files = asked.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MOST_FILES);
     const [indexed, waiting] = await Promise.all([
-      store.candidates({ ...within, terms, fragments, files, limit: CANDIDATES }),
+      store.candidates({ ...within, terms, fragments, files, limit: CONSIDERED }),
       store.waiting(within, indexes ? WAITING : WAITING_READONLY),
     ]);
-    return [...new Map([...waiting, ...indexed].map((one) => [one.row, one])).values()];
+    const likeliest = withinReach(sameCallsFirst(indexed, query).slice(0, CANDIDATES));
+    const found = [...new Map([...waiting, ...likeliest].map((one) => [one.row, one])).values()];
+    return { found, leftOut: indexed.length > likeliest.length };
   }
 
   async #ranked(
@@ -166,12 +179,14 @@ export class Recall {
     of: Pick<AboutText, 'meanChars' | 'rarest' | 'asked'>,
   ): Promise<Ranked[]> {
     const texts = await this.#options.store.texts(found.map(({ pruneId }) => pruneId));
+    const gains = recencyGains(found);
     return found.flatMap((candidate): Ranked[] => {
       const text = texts.get(candidate.pruneId);
       if (text === undefined) return [];
-      const { path, about } = candidate;
+      const { path, about, row } = candidate;
       const ranked = rankText(text, query, { ...of, path, about });
-      return ranked.score > 0 ? [{ candidate, ranked, score: rounded(ranked.score) }] : [];
+      const score = ranked.score * (gains.get(row) ?? 1);
+      return score > 0 ? [{ candidate, ranked, score: rounded(score) }] : [];
     });
   }
 
@@ -196,6 +211,31 @@ function wordsOf(query: string): string[] {
     if (words.size < MOST_TERMS) words.add(term);
   });
   return [...words];
+}
+
+/** Results of calls that the query names first; otherwise in the order of the index. */
+function sameCallsFirst(found: readonly RecallCandidate[], query: readonly QueryTerm[]): readonly RecallCandidate[] {
+  const shares = new Map(found.map(({ row, about }) => [row, shareOfCall(about, query)]));
+  const shareOf = ({ row }: RecallCandidate): number => {
+    const share = shares.get(row) ?? 0;
+    return share < SAME_CALL ? 0 : share;
+  };
+  return found.toSorted((a, b) => shareOf(b) - shareOf(a));
+}
+
+/** As many of the first results as can be read in time. */
+function withinReach(found: readonly RecallCandidate[]): readonly RecallCandidate[] {
+  let chars = 0;
+  return found.filter((one, i) => {
+    chars += one.chars;
+    return i < LEAST_CANDIDATES || chars <= READ_CHARS;
+  });
+}
+
+/** What each result gains by its age among those found: agents read again what they have just seen. */
+function recencyGains(found: readonly RecallCandidate[]): ReadonlyMap<number, number> {
+  const newestFirst = found.toSorted((a, b) => b.seenMs - a.seenMs || b.row - a.row);
+  return new Map(newestFirst.map(({ row }, i) => [row, 1 + RECENT_GAIN * Math.exp(-i / RECENT_RESULTS)]));
 }
 
 /** Scores that differ by less count as equal, so that the newer result comes first. */

@@ -195,6 +195,11 @@ const MAX_PATH = 500;
 /** A name with an ending at the end of a word. */
 const FILE_NAME = /[\w-]\.[A-Za-z][A-Za-z0-9]{0,9}$/;
 
+/** How much of a call a query says, 0 to 1. */
+export function shareOfCall(about: string, query: readonly QueryTerm[]): number {
+  return sharedWith(about, query).share;
+}
+
 /** What of a call the query says: the weight of the terms that both have, and how much of the call that is, 0 to 1. */
 function sharedWith(about: string, query: readonly QueryTerm[]): { readonly weight: number; readonly share: number } {
   if (about === '') return { weight: 0, share: 0 };

@@ -8,6 +8,15 @@ import type {
   TaskScope,
 } from '../../core/ports/recall.ts';
 import { documentOf } from '../recall/document.ts';
+import {
+  estimatedCount,
+  LARGE_PROJECT,
+  MOST_COUNTED,
+  NOTHING,
+  type ProjectSize,
+  resultsOfTerm,
+  sizesOfProjects,
+} from '../recall/frequency.ts';
 import { continuedBy, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
 import { inTurn, type Transactions } from '../sql/steps.ts';
 import type { StoreLog } from '../store-log.ts';
@@ -19,9 +28,6 @@ import { fromPg, toPg } from './text.ts';
 const STEP_CHARS = 64_000;
 const STEP_RESULTS = 16;
 const STEP_WAIT_MS = 10_000;
-/** Most results considered per term, newest first. */
-const MOST_OF_TERM = 4_000;
-const MOST_COUNTED = 20_000;
 /** Weight of a result about a file named in the query, as a multiple of its rarest term. */
 const FILE_WEIGHT = 3;
 /** Number of the rarest terms that select candidates. */
@@ -46,6 +52,7 @@ export class DatabaseRecall implements RecallStore {
   readonly #log: StoreLog | undefined;
   /** Whether pg_trgm can find parts of names; `null` before the first check. */
   #hasTrigrams: boolean | null = null;
+  readonly #sizes = sizesOfProjects();
 
   constructor(parts: DatabaseParts, log: StoreLog | undefined) {
     this.#parts = parts;
@@ -91,37 +98,48 @@ export class DatabaseRecall implements RecallStore {
   }
 
   async frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
-    const { database } = this.#parts;
-    const [[all], counts] = await Promise.all([
-      database.query<{ results: number; chars: number }>(
-        'SELECT count(*) AS results, coalesce(avg(chars), 1)::float8 AS chars FROM mcp_pruner.recall WHERE project = $1',
-        [toPg(project)],
-      ),
-      database.query<{ term: string; count: number }>(
-        `SELECT t.term, (SELECT count(*) FROM (
-             SELECT 1 FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} LIMIT ${MOST_COUNTED}) x) AS count
-         FROM unnest($2::text[]) t (term)`,
+    const [{ results, chars, first, last }, counts] = await Promise.all([
+      this.#sizeOf(project),
+      this.#parts.database.query<{ term: string; count: number; oldest: number }>(
+        `SELECT t.term, n.count, n.oldest FROM unnest($2::text[]) t (term) CROSS JOIN LATERAL (
+           SELECT count(*) AS count, min(id) AS oldest FROM (
+             SELECT id FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} ORDER BY id DESC LIMIT ${MOST_COUNTED}) x) n`,
         [toPg(project), terms.map(toPg)],
       ),
     ]);
-    const withTerm = new Map(counts.map(({ term, count }) => [fromPg(term), count]));
-    return { results: all?.results ?? 0, meanChars: all?.chars ?? 1, withTerm };
+    const withTerm = new Map(
+      counts.map(({ term, count, oldest }) => [fromPg(term), estimatedCount({ count, oldest, first, last })]),
+    );
+    return { results, meanChars: results === 0 ? 1 : chars / results, withTerm };
+  }
+
+  async #sizeOf(project: string): Promise<ProjectSize> {
+    const known = this.#sizes.get(project);
+    if (known) return known;
+    const [size = NOTHING] = await this.#parts.database.query<ProjectSize>(
+      `SELECT count(*) AS results, coalesce(sum(chars), 0)::float8 AS chars, coalesce(min(id), 0) AS first,
+         coalesce(max(id), 0) AS last FROM mcp_pruner.recall WHERE project = $1`,
+      [toPg(project)],
+    );
+    if (size.results > LARGE_PROJECT) this.#sizes.set(project, size);
+    return size;
   }
 
   async candidates({ terms, fragments, files, limit, ...scope }: RecallQuery): Promise<readonly RecallCandidate[]> {
     const rarest = [...terms].sort((a, b) => b.weight - a.weight).slice(0, MOST_TERMS);
     const parts = (await this.#findsFragments()) ? fragments : [];
     if (rarest.length + parts.length + files.length === 0) return [];
+    const each = resultsOfTerm(rarest.length + parts.length);
     const filter = filterOf(scope, 9);
     const rows = await this.#parts.database.query<CandidateRow>(
       `SELECT ${COLUMNS} FROM (
          SELECT id, sum(weight) AS weight FROM (
            SELECT f.id, t.weight FROM unnest($2::text[], $3::float8[]) t (term, weight) CROSS JOIN LATERAL (
-             SELECT id FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} ORDER BY id DESC LIMIT ${MOST_OF_TERM}) f
+             SELECT id FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} ORDER BY id DESC LIMIT ${each}) f
            UNION ALL
            SELECT f.id, t.weight FROM unnest($4::text[], $5::float8[]) t (part, weight) CROSS JOIN LATERAL (
              SELECT id FROM mcp_pruner.recall WHERE project = $1 AND names LIKE '%' || t.part || '%'
-             ORDER BY id DESC LIMIT ${MOST_OF_TERM}) f
+             ORDER BY id DESC LIMIT ${each}) f
            UNION ALL
            SELECT id, $8::float8 FROM mcp_pruner.recall
              WHERE project = $1 AND file = ANY ($7) AND file <> '') x GROUP BY id) h

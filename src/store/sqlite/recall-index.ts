@@ -1,6 +1,16 @@
 import { brotliDecompressSync } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import type { RecallCandidate, RecallFrequencies, RecallQuery, RecallScope } from '../../core/ports/recall.ts';
 import { documentOf, type RecallDocument } from '../recall/document.ts';
+import {
+  estimatedCount,
+  LARGE_PROJECT,
+  MOST_COUNTED,
+  NOTHING,
+  type ProjectSize,
+  resultsOfTerm,
+  sizesOfProjects,
+} from '../recall/frequency.ts';
 import { decodeText, type StoredText } from '../text-codec.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';
@@ -10,14 +20,14 @@ export interface CandidateRow extends RecallCandidate {
   readonly expires_ms: number;
 }
 
-/** Most results considered per term, newest first. */
-const MOST_OF_TERM = 4_000;
 /** Number of the rarest terms that select candidates. */
 const MOST_TERMS = 16;
 /** Most candidates weighed by length before the best are chosen. */
-const MOST_WEIGHED = 600;
-/** Most results counted for a term if several projects share the index. */
-const MOST_COUNTED = 20_000;
+const MOST_WEIGHED = 300;
+/** The number of results with a term that so many have is counted again after this time only, in milliseconds. */
+const COMMON = 2_000;
+const COMMON_MS = 600_000;
+const MAX_COMMON = 10_000;
 /** Index pages merged per step. */
 const MERGED_PAGES = 64;
 
@@ -31,10 +41,16 @@ const INSERT_NAMES = 'INSERT INTO recall_name (rowid, names) VALUES (?, ?)';
 const DELETE_WORDS = "INSERT INTO recall_word (recall_word, rowid, words) VALUES ('delete', ?, ?)";
 const DELETE_NAMES = "INSERT INTO recall_name (recall_name, rowid, names) VALUES ('delete', ?, ?)";
 
-/** The FTS5 index of searchable results. All methods run inside the caller's transaction. */
+/**
+ * The FTS5 index of searchable results. `+r.project` and `CROSS JOIN` keep SQLite from reading all rows of a project where
+ * few are wanted. All methods run inside the caller's transaction.
+ */
 export class RecallIndex {
   readonly #sql: Statements;
   readonly #snapshots: Snapshots;
+  readonly #sizes = sizesOfProjects();
+  /** Results with a term, of terms that are slow to count. */
+  readonly #common = new LRUCache<string, number>({ max: MAX_COMMON, ttl: COMMON_MS });
 
   constructor(sql: Statements, snapshots: Snapshots) {
     this.#sql = sql;
@@ -98,26 +114,45 @@ export class RecallIndex {
   /** Counted within the project: the word frequencies of other projects stay private. */
   frequencies(project: string, terms: readonly string[]): RecallFrequencies {
     if (!this.#isShared()) return this.#allFrequencies(terms);
-    const [all] = this.#sql.all<{ results: number; chars: number }>(
-      'SELECT count(*) AS results, coalesce(avg(chars), 1) AS chars FROM recall WHERE project = ?',
-      [project],
-    );
-    const counted = `SELECT count(*) FROM (SELECT 1 FROM recall_word WHERE recall_word MATCH ? LIMIT ${MOST_COUNTED})`;
-    const count = (term: string): number =>
-      this.#sql.value(counted, [`${quoted(term)} AND ${quoted(projectTerm(project))}`]) ?? 0;
+    const { results, chars, first, last } = this.#sizeOf(project);
+    const count = (term: string): number => {
+      const [newest] = this.#sql.all<{ count: number; oldest: number }>(
+        `SELECT count(*) AS count, min(id) AS oldest FROM
+           (SELECT rowid AS id FROM recall_word WHERE recall_word MATCH ? ORDER BY rowid DESC LIMIT ${MOST_COUNTED})`,
+        [`${quoted(term)} AND ${quoted(projectTerm(project))}`],
+      );
+      return newest ? estimatedCount({ ...newest, first, last }) : 0;
+    };
     const withTerm = new Map(terms.map((term) => [term, count(term)]));
-    return { results: all?.results ?? 0, meanChars: all?.chars ?? 1, withTerm };
+    return { results, meanChars: results === 0 ? 1 : chars / results, withTerm };
   }
 
   #allFrequencies(terms: readonly string[]): RecallFrequencies {
     const meter = (name: string): number => this.#sql.value('SELECT value FROM meter WHERE name = ?', [name]) ?? 0;
-    const rows = this.#sql.allOf<{ term: string; doc: number }>(
-      'SELECT term, doc FROM recall_term WHERE term IN LIST(?)',
-      [terms],
-    );
     const results = meter('recalled');
     const meanChars = results === 0 ? 1 : meter('recalled_chars') / results;
-    return { results, meanChars, withTerm: new Map(rows.map(({ term, doc }) => [term, doc])) };
+    const known = terms.flatMap((term) => {
+      const doc = this.#common.get(term);
+      return doc === undefined ? [] : [{ term, doc }];
+    });
+    const rows = this.#sql.allOf<{ term: string; doc: number }>(
+      'SELECT term, doc FROM recall_term WHERE term IN LIST(?)',
+      [terms.filter((term) => !this.#common.has(term))],
+    );
+    for (const { term, doc } of rows) if (doc >= COMMON) this.#common.set(term, doc);
+    return { results, meanChars, withTerm: new Map([...known, ...rows].map(({ term, doc }) => [term, doc])) };
+  }
+
+  #sizeOf(project: string): ProjectSize {
+    const known = this.#sizes.get(project);
+    if (known) return known;
+    const [size = NOTHING] = this.#sql.all<ProjectSize>(
+      `SELECT count(*) AS results, coalesce(sum(chars), 0) AS chars, coalesce(min(id), 0) AS first,
+         coalesce(max(id), 0) AS last FROM recall WHERE project = ?`,
+      [project],
+    );
+    if (size.results > LARGE_PROJECT) this.#sizes.set(project, size);
+    return size;
   }
 
   #isShared(): boolean {
@@ -136,9 +171,10 @@ export class RecallIndex {
         weight,
       })),
     ];
+    const each = resultsOfTerm(matches.length);
     const parts = matches.map(
       ({ table }) =>
-        `SELECT * FROM (SELECT rowid, ? AS weight FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid DESC LIMIT ${MOST_OF_TERM})`,
+        `SELECT * FROM (SELECT rowid, ? AS weight FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid DESC LIMIT ${each})`,
     );
     if (files.length > 0) parts.push(OF_FILES);
     if (parts.length === 0) return [];
@@ -151,8 +187,8 @@ export class RecallIndex {
     return this.#sql.allOf<CandidateRow>(
       `SELECT ${COLUMNS} FROM
          (SELECT rowid AS id, sum(weight) AS weight FROM (${parts.join(' UNION ALL ')}) GROUP BY rowid${first}) h
-         JOIN recall r ON r.id = h.id JOIN prune p ON p.id = r.prune
-       WHERE r.project = ?${filter.sql} ORDER BY h.weight / (8000.0 + r.chars) * (8000.0 + min(r.chars, 8000)) DESC, r.id DESC LIMIT ?`,
+         CROSS JOIN recall r ON r.id = h.id JOIN prune p ON p.id = r.prune
+       WHERE +r.project = ?${filter.sql} ORDER BY h.weight / (8000.0 + r.chars) * (8000.0 + min(r.chars, 8000)) DESC, r.id DESC LIMIT ?`,
       [...matches.flatMap(({ match, weight }) => [weight, match]), ...ofFiles, scope.project, ...filter.values, limit],
     );
   }
@@ -161,7 +197,7 @@ export class RecallIndex {
     const filter = filterOf(scope);
     return this.#sql.allOf<CandidateRow>(
       `SELECT ${COLUMNS} FROM recall r JOIN prune p ON p.id = r.prune
-       WHERE r.indexed <> 1 AND r.project = ?${filter.sql} ORDER BY r.id DESC LIMIT ?`,
+       WHERE r.indexed <> 1 AND +r.project = ?${filter.sql} ORDER BY r.id DESC LIMIT ?`,
       [scope.project, ...filter.values, limit],
     );
   }

@@ -50,15 +50,13 @@ export function environment(home) {
  * @param {object} driver
  * @param {{ folder: string, node: string }} installed
  * @param {{ through: 'direct' | 'start' | string, upstreamPort?: number, timeoutMs: number, keep: boolean, nonce: string,
- *   settings?: Record<string, string>, state?: string, task?: string, extraEnv?: Record<string, string> }} options -
- *   `through` is the origin of a running proxy, or one of the two words; `state` a folder for the proxy's store that outlives
- *   the session
+ *   settings?: Record<string, string>, root?: string, task?: string }} options - `through` is the origin of a running proxy,
+ *   or one of the two words; `root` a folder that outlives the session, with the client's home and the proxy's store
  */
 export async function runSession(driver, installed, options) {
-  const { through, upstreamPort = 0, timeoutMs, keep, nonce, settings, task = TASK, extraEnv = {} } = options;
-  const root = mkdtempSync(join(tmpdir(), `client-${driver.name}-`));
-  const [home, work] = ['home', 'work'].map((name) => join(root, name));
-  const state = options.state ?? join(root, 'proxy');
+  const { through, upstreamPort = 0, timeoutMs, keep, nonce, settings, task = TASK } = options;
+  const root = options.root ?? mkdtempSync(join(tmpdir(), `client-${driver.name}-`));
+  const [home, work, state] = ['home', 'work', 'proxy'].map((name) => join(root, name));
   for (const folder of [join(home, 'tmp'), work, state]) mkdirSync(folder, { recursive: true });
   writeProject(work, driver.place ?? 'inside');
 
@@ -97,7 +95,7 @@ export async function runSession(driver, installed, options) {
       apiKey: API_KEY,
       task,
       followUp: FOLLOW_UP,
-      env: { ...environment(home), ...extraEnv },
+      env: environment(home),
       start: (command, args, options) => runProcess(command, args, { timeoutMs, ...options }),
     });
     return {
@@ -118,6 +116,6 @@ export async function runSession(driver, installed, options) {
   /** Ends the servers; recovery needs the proxy until then. */
   async function close() {
     for (const end of closers.reverse()) await end();
-    if (!keep) rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+    if (!keep && options.root === undefined) rmSync(root, { recursive: true, force: true, maxRetries: 3 });
   }
 }

@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache';
+
+/** How many results a project has, their length together, and the rows that they stand between. */
+export interface ProjectSize {
+  readonly results: number;
+  readonly chars: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+export const NOTHING: ProjectSize = { results: 0, chars: 0, first: 0, last: 0 };
+
+/** Most results counted for a term; the number of a more common one is estimated from how close these stand. */
+export const MOST_COUNTED = 1_000;
+/** The size of a project with more results is counted again after `COUNTED_MS` only. */
+export const LARGE_PROJECT = 1_000;
+const COUNTED_MS = 60_000;
+const MAX_PROJECTS = 100;
+/** Most results considered for a query, newest first: of each of its terms at most and at least, and of all together. */
+const MOST_OF_TERM = 4_000;
+const LEAST_OF_TERM = 500;
+const MOST_OF_QUERY = 6_000;
+
+/** Sizes of large projects by name. */
+export function sizesOfProjects(): LRUCache<string, ProjectSize> {
+  return new LRUCache({ max: MAX_PROJECTS, ttl: COUNTED_MS });
+}
+
+/** The number of results with a term, of which `count` were counted, back to the row `oldest`. */
+export function estimatedCount({
+  count,
+  oldest,
+  first,
+  last,
+}: { readonly count: number; readonly oldest: number } & Pick<ProjectSize, 'first' | 'last'>): number {
+  if (count < MOST_COUNTED) return count;
+  return Math.max(count, Math.round((count * (last - first + 1)) / Math.max(1, last - oldest + 1)));
+}
+
+/** How many results with each of so many terms are considered. */
+export function resultsOfTerm(terms: number): number {
+  return Math.min(MOST_OF_TERM, Math.max(LEAST_OF_TERM, Math.floor(MOST_OF_QUERY / Math.max(1, terms))));
+}
