@@ -65,6 +65,8 @@ export interface Viewing {
   /** What the viewer may see; `null`: all of the store. */
   readonly store: StoreHandle | null;
   readonly pageAccess: PageAccess;
+  /** What a viewer of some projects learns of the state of the server. */
+  readonly findings: (health: HealthReport) => readonly FindingShown[];
   readonly chargeTexts: NonNullable<ViewParts['chargeTexts']>;
 }
 
@@ -152,7 +154,10 @@ function choiceOfViews({ opened }: MountParts): OpenExtension['views'] {
 }
 
 /** The services over what a viewer may see. */
-function viewPartsOf(parts: MountParts, { project, events, own, store, pageAccess, chargeTexts }: Viewing): ViewParts {
+function viewPartsOf(
+  parts: MountParts,
+  { project, events, own, store, findings, pageAccess, chargeTexts }: Viewing,
+): ViewParts {
   const further = { pageAccess, chargeTexts };
   if (store === null) return { ...parts, ...openPruners({ ...parts, events }, own), ...further };
   const context = { ...parts, store, events };
@@ -168,6 +173,7 @@ function viewPartsOf(parts: MountParts, { project, events, own, store, pageAcces
     isNarrow: true,
     viewerProject: project,
     health: () => withoutAddresses(parts.health()),
+    examine: async () => findings(parts.health()),
   };
   const { ledger } = parts;
   const pageLedger: LedgerReader = {
@@ -354,7 +360,7 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
       annotateLines: settings.annotateLines,
     },
     reasonLanguage: settings.reasonLanguage,
-    doctor: isNarrow ? async () => viewerFindings(parts.health()) : (examine ?? null),
+    doctor: examine ?? null,
     furtherReadings: {
       ...Object.fromEntries(extensions.flatMap(({ readings }) => readings.map((path) => [path, null]))),
       ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ readings }) => readings))),
@@ -364,27 +370,4 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     onFailure: parts.failures.of('page'),
   };
   return openPage(pageParts, parts.pageFolder);
-}
-
-/**
- * The checks for a viewer who sees some projects only: whether the proxy and its store work. What `mcp-pruner doctor` finds
- * besides is about the whole server: counts, keys, agents, addresses.
- */
-function viewerFindings({ version, store, mode }: HealthReport): FindingShown[] {
-  const away =
-    'Requests go through unpruned meanwhile, and originals cannot be read. The operator of this proxy can mend it.';
-  return [
-    { level: 'ok', what: `this proxy answers: mcp-pruner ${version}` },
-    store === 'ok'
-      ? { level: 'ok', what: 'originals can be stored and read' }
-      : { level: 'failure', what: `the store cannot be used now: ${String(store)}`, advice: away },
-    mode === 'prune'
-      ? { level: 'ok', what: 'requests are pruned' }
-      : { level: 'note', what: `requests are not pruned: the mode is ${String(mode)}` },
-    {
-      level: 'note',
-      what: 'everything else concerns the whole server',
-      advice: 'The operator of this proxy sees it with mcp-pruner doctor.',
-    },
-  ];
 }

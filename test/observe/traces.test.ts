@@ -42,10 +42,10 @@ it('gives a registered SDK the spans of a request, without texts, and forwards t
     ...{ 'mcp_pruner.wire': 'chat', 'mcp_pruner.pruned': 1, 'http.response.status_code': 200 },
     'mcp_pruner.end': 'answered',
   });
-  const told = JSON.stringify(
+  const text = JSON.stringify(
     spans.map(({ attributes, events, status, links }) => ({ attributes, events, status, links })),
   );
-  for (const secret of ['GET /v1', 'payment', 'sk-secret', 'prune_id']) expect(told).not.toContain(secret);
+  for (const secret of ['GET /v1', 'payment', 'sk-secret', 'prune_id']) expect(text).not.toContain(secret);
 
   const [plain, , last] = upstream.requests;
   expect(last?.body.equals(plain?.body ?? Buffer.alloc(0))).toBe(true);

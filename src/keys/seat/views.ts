@@ -7,7 +7,9 @@ import type { Ownership } from '../../core/ownership.ts';
 import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
 import { immutableHistoryProject } from '../../core/segments/immutable-history-project.ts';
 import { PrunerError } from '../../errors.ts';
+import type { HealthReport } from '../../mcp/tools/health.ts';
 import { PageAccess, type PageKeys } from '../../page/access.ts';
+import type { FindingShown } from '../../page/shapes.ts';
 import { admitted, viewerOf } from '../../proxy/doors/admitted.ts';
 import type { Gate } from '../gate.ts';
 import { NarrowedStore } from '../narrowed/store.ts';
@@ -67,6 +69,7 @@ function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer
     own: (pruneIds) => owners.claim(viewer.project, pruneIds),
     store: viewer.projects === 'all' ? null : new NarrowedStore(wide, viewer, viewer.projects),
     pageAccess: access,
+    findings: viewerFindings,
     chargeTexts: chargeOf(gate),
   };
 }
@@ -90,4 +93,27 @@ function eventsOf(events: Services['events'], project: string): Services['events
     flush: () => events.flush(),
     onWritten: (listener) => events.onWritten(listener),
   };
+}
+
+/**
+ * The checks for a viewer of some projects: whether the proxy and its store work. All other findings of `mcp-pruner doctor` are
+ * about the whole server: counts, keys, agents, addresses.
+ */
+function viewerFindings({ version, store, mode }: HealthReport): FindingShown[] {
+  const away =
+    'Requests go through unpruned meanwhile, and originals cannot be read. The operator of this proxy can mend it.';
+  return [
+    { level: 'ok', what: `this proxy answers: mcp-pruner ${version}` },
+    store === 'ok'
+      ? { level: 'ok', what: 'originals can be stored and read' }
+      : { level: 'failure', what: `the store cannot be used now: ${String(store)}`, advice: away },
+    mode === 'prune'
+      ? { level: 'ok', what: 'requests are pruned' }
+      : { level: 'note', what: `requests are not pruned: the mode is ${String(mode)}` },
+    {
+      level: 'note',
+      what: 'everything else concerns the whole server',
+      advice: 'The operator of this proxy sees it with mcp-pruner doctor.',
+    },
+  ];
 }
