@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { openStore } from '../../src/app/store.ts';
 import type { Erased } from '../../src/store/erase/erasure.ts';
+import { change } from '../../src/store/sql/steps.ts';
 import { run } from '../cli/fake-io.ts';
 import { chatBody, type Message, oneResult, toolTurn } from '../helpers/chat.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
 import { hasPostgres } from '../helpers/postgres.ts';
+import { settingsOf, startProxy } from '../helpers/proxy.ts';
 import { until } from '../helpers/until.ts';
 import { aLog, keys, Member, members, onFile, onPostgres, type Place, startTeam } from './team.ts';
 
@@ -110,4 +114,52 @@ describe.each([
     expect([audit.includes('"tom"'), audit.includes(person.document.id)]).toEqual([false, true]);
     expect(JSON.stringify(await api.recover(shared))).toContain('raw_text');
   });
+});
+
+it('erases a project of a proxy without keys, and the agents that worked in it', async () => {
+  const upstream = await startUpstream();
+  const proxy = await startProxy(upstream);
+  const ask = async (project: string, seed: number): Promise<string> => {
+    const [system, , ...rest] = oneResult(aLog(seed));
+    const asked = { role: 'user', content: `Look at ${project}.` };
+    const body = chatBody([system, asked, ...rest].flatMap((message) => message ?? []));
+    await (await proxy.chat(body, { 'x-mcp-pruner-project': project })).text();
+    const [id = ''] =
+      upstream.requests
+        .at(-1)
+        ?.body.toString()
+        .match(/prn_\w{12}/) ?? [];
+    return id;
+  };
+  const [ofWeb, ofApi] = [await ask('web', 1), await ask('api', 2)];
+  await proxy.requestLines(2);
+  await proxy.stop();
+  const place = { MCP_PRUNER_DB_PATH: proxy.dbPath };
+  const at = { clock: { nowMs: () => Date.now() } };
+  const opened = await openStore(settingsOf(place), at);
+  const [conversation] = await opened.segments.conversations('web');
+  const about = { tsMs: 1, level: 'info', opId: null, payload: {} } as const;
+  await opened.addEvents([{ ...about, kind: 'request', runId: conversation?.name ?? '', childId: 'child-0001' }]);
+  const line = { tsMs: 1, runId: null, stream: 'stdout', message: 'what it said', parsed: null } as const;
+  await opened.records.addChildLogs([
+    { ...line, childId: 'child-0001' },
+    { ...line, childId: 'child-0002' },
+  ]);
+  await opened.sql.write(function* () {
+    for (const id of ['child-0001', 'child-0002'])
+      yield* change(
+        "INSERT INTO main.fleet_child (child_id, state, record, spec) VALUES (?, 'terminated', '{}', '{}')",
+        [id],
+      );
+  });
+  await opened.close();
+  const { code, document } = await erase(place, '--project', 'web');
+  expect([code, document]).toMatchObject([0, { complete: true, conversations: 1, children: 1, texts_shared: 0 }]);
+  for (const table of ['prune', 'snapshot', 'charge', 'sent', 'fleet_child', 'child_log', 'event', 'ledger_turn'])
+    expect([table, document.rows[table]?.after]).toEqual([table, 0]);
+  const left = await openStore(settingsOf(place), { ...at, readonly: true });
+  expect([await left.findOriginal(ofWeb), (await left.findOriginal(ofApi))?.length]).toEqual([null, aLog(2).length]);
+  const children = await left.sql.all<{ child_id: string }>('SELECT child_id FROM main.fleet_child');
+  expect(children).toEqual([{ child_id: 'child-0002' }]);
+  await left.close();
 });

@@ -13,10 +13,12 @@ interface PruneRow {
   readonly prune_id: string;
 }
 
+/** A charge names no project: it is no link if conversations of two projects have the same name. */
 const OF_CONVERSATIONS = `
   SELECT l.prune_id FROM main.segment_prune l JOIN main.segment s ON s.id = l.segment
     JOIN main.conversation c ON c.id = s.conversation WHERE FIRST_LINE(c.project) = ? AND c.name IN LIST(?)
   UNION SELECT p.prune_id FROM main.charge h JOIN main.prune p ON p.id = h.prune WHERE h.conversation IN LIST(?)
+    AND NOT EXISTS (SELECT 1 FROM main.conversation o WHERE o.name = h.conversation AND FIRST_LINE(o.project) <> ?)
   UNION SELECT p.prune_id FROM main.recall_seen v JOIN main.recall r ON r.id = v.recall
     JOIN main.prune p ON p.id = r.prune WHERE r.project = ? AND v.conversation IN LIST(?)`;
 const OF_PROJECT = `
@@ -60,7 +62,7 @@ export function* linkedPrunes({ project, conversations, whole }: Owner): Steps<s
   const add = (rows: readonly PruneRow[]): void => {
     for (const { prune_id } of rows) found.add(prune_id);
   };
-  add(yield* all<PruneRow>(OF_CONVERSATIONS, [project, conversations, conversations, project, conversations]));
+  add(yield* all<PruneRow>(OF_CONVERSATIONS, [project, conversations, conversations, project, project, conversations]));
   if (!whole) return [...found];
   add(yield* all<PruneRow>(OF_PROJECT, [project, project, project]));
   const shelf = yield* shelfPrunes();
