@@ -173,6 +173,7 @@ describe('a text is left out', () => {
 
   it.each([
     ['above the largest size', { maxInputChars: 2_000 }, 'input_too_large', oneResult(LOG)],
+    ['of more than 12 MiB, unread', { maxInputChars: 1e9 }, 'input_too_large', oneResult('\n'.repeat(6.4e6))],
     ['of a tool that is exempt', { neverPruneTool: (name: string) => name === 'bash' }, 'exempt', oneResult(LOG)],
     [
       'of a path that is exempt',

@@ -31,7 +31,7 @@ export const pruningSettings = {
     rule: wholeNumber(1),
     fallback: 2_000_000,
     unit: 'characters',
-    doc: 'Texts longer than this pass whole.',
+    doc: 'Texts longer than this pass whole. A string of more than 12 MiB in a request is not read at all.',
   }),
   maxBodyBytes: setting({
     rule: wholeNumber(1),

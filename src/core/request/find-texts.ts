@@ -23,6 +23,7 @@ import { fingerprint, keyOf, textHash } from '../hash.ts';
 import { markedIn } from '../marked-in.ts';
 import type { TextPlace } from '../ports/sent.ts';
 import { shift } from '../sent/text-place.ts';
+import { isTooLong } from './too-long.ts';
 import { type UserText, userTexts } from './user-texts.ts';
 import { whyWhole } from './why-whole.ts';
 
@@ -105,7 +106,7 @@ function byCall(texts: readonly ScannedText[]): ScannedText[][] {
 }
 
 function readAssistant({ bytes, message, conversation }: Reading): void {
-  const texts = message.texts.filter(({ use }) => use === 'said');
+  const texts = message.texts.filter(({ use, literal }) => use === 'said' && !isTooLong(literal));
   const said = texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
   const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(bytes, args) } }));
   foldAnswer(conversation, said, calls);
@@ -141,9 +142,10 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
   const least = leastCharsOf(result, settings);
   const large = may.filter(({ literal }) => literal.end - literal.start - 2 >= least);
   return large.flatMap(({ literal }) => {
+    const index = message.texts.findIndex((one) => one.literal === literal);
+    if (isTooLong(literal)) return [unread({ messageIndex, literal, index }, result, settings)];
     const decoded = decodeString(bytes, literal.start, literal.end);
     if (decoded === null) return [];
-    const index = message.texts.findIndex((one) => one.literal === literal);
     const again = isReread(reading, literal, result) || shown;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
     return textsOf(piece, result, whyWhole({ call, files, again, text: decoded, conversation }), settings);
@@ -153,7 +155,7 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
 /** The call that a result answers. A call that moves a viewer's window is completed with the file that the window shows. */
 function callAnswered({ bytes, conversation }: Reading, { callId, name, literal }: ScannedText) {
   const call = conversation.callOf(callId, name);
-  if (!call || !movesWindow(call)) return call;
+  if (!call || !movesWindow(call) || isTooLong(literal)) return call;
   return withWindowFile(call, decodeString(bytes, literal.start, literal.end) ?? '');
 }
 
@@ -203,6 +205,26 @@ interface Piece {
   readonly start: number;
   readonly text: string;
   readonly entire: boolean;
+}
+
+/** A result that is too long to be decoded: it goes whole, and nothing of its text is known. */
+function unread(
+  { messageIndex, literal, index }: Pick<Piece, 'messageIndex' | 'literal' | 'index'>,
+  { facts, tool, goal, way }: ResultInContext,
+  settings: FindSettings,
+): FoundText {
+  return {
+    messageIndex,
+    literal,
+    start: 0,
+    entire: true,
+    place: { text: index, json: [], start: 0, chars: 0 },
+    lift: (edits) => [...edits],
+    job: jobOf('', goal, facts.hints, tool, settings, way),
+    skip: 'input_too_large',
+    markerIds: [],
+    around: [],
+  };
 }
 
 function textsOf(piece: Piece, result: ResultInContext, keepWhole: string, settings: FindSettings): FoundText[] {

@@ -2,16 +2,21 @@ import type { ScannedMessage } from '../../dialects/dialect.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import { decodeString } from '../../json/cursor.ts';
 import type { TextOutcome } from './prefix-memo.ts';
+import { isTooLong } from './too-long.ts';
 
 /** What role and frame of a message cost. */
 const FRAME_TOKENS = 4;
-/** Schemas of tools and other fields of a request, in bytes for each token. */
+/** Schemas of tools, other fields of a request, and texts that are too long to be decoded, in bytes for each token. */
 const BYTES_PER_TOKEN = 4;
 
 /** Tokens of a message as it came: its texts and its calls, estimated. */
 export function messageTokens(bytes: Buffer, { texts, calls }: ScannedMessage): number {
   let tokens = FRAME_TOKENS;
-  for (const { literal } of texts) tokens += estimateTokens(decodeString(bytes, literal.start, literal.end) ?? '');
+  for (const { literal } of texts) {
+    tokens += isTooLong(literal)
+      ? Math.ceil((literal.end - literal.start) / BYTES_PER_TOKEN)
+      : estimateTokens(decodeString(bytes, literal.start, literal.end) ?? '');
+  }
   for (const { name, args } of calls) {
     tokens += estimateTokens(name) + (args ? estimateTokens(bytes.toString('latin1', args.start, args.end)) : 0);
   }

@@ -2,6 +2,7 @@ import type { ScannedMessage } from '../../dialects/dialect.ts';
 import { decodeString, type Span } from '../../json/cursor.ts';
 import { findFileBlocks, ownWords } from '../../transcript/file-blocks.ts';
 import { announcesResult, type TextResult, textResult } from '../../transcript/text-results.ts';
+import { isTooLong } from './too-long.ts';
 
 /** A text of a user's message. */
 export interface UserText {
@@ -32,7 +33,7 @@ export function userTexts(bytes: Buffer, message: ScannedMessage, said = ''): Us
   let announced = '';
   let header = '';
   return message.texts.flatMap(({ literal, use, name }, index): UserText[] => {
-    if (use !== 'words' && use !== 'document') return [];
+    if ((use !== 'words' && use !== 'document') || isTooLong(literal)) return [];
     const text = decodeString(bytes, literal.start, literal.end);
     if (text === null) return [];
     const own = { index, literal, text, result: null };

@@ -2,6 +2,7 @@ import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { decodeString, type Span } from '../../json/cursor.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from '../hash.ts';
 import type { FoundText } from '../request/find-texts.ts';
+import { isTooLong } from '../request/too-long.ts';
 import { userTexts } from '../request/user-texts.ts';
 
 /** One text of a body that can be pinned, stashed or deleted. */
@@ -49,7 +50,7 @@ export function segmentsIn(
         segment('user', messageIndex, source, index, { text: text.slice(start, end) }, { start, path }),
       );
     }
-    if (use !== 'said' && use !== 'result') return [];
+    if ((use !== 'said' && use !== 'result') || isTooLong(literal)) return [];
     const within = found.find((text) => text.literal.start === literal.start);
     const known = within?.entire ? within.job : undefined;
     const text = known?.text ?? decodeString(bytes, literal.start, literal.end) ?? '';
