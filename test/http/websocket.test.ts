@@ -105,6 +105,16 @@ describe('a WebSocket on /v1/responses', () => {
     expect(String((await atClient)[0])).toBe('yes');
   });
 
+  it('lets others go on between the pings of a flood', async () => {
+    const { upstream, client } = await joined({ autoPong: false });
+    let pings = 0;
+    upstream.last.socket.on('ping', () => pings++);
+    for (let i = 0; i < 2_000; i++) client.socket.ping('x');
+    let turns = 0;
+    for (; pings < 2_000; turns++) await new Promise((resolve) => setImmediate(resolve));
+    expect(turns).toBeGreaterThan(1_500);
+  });
+
   it.each([
     [1000, 'done'],
     [4001, 'é and more'],

@@ -49,6 +49,7 @@ export class WebSocketHandler {
       clientTracking: false,
       perMessageDeflate: false, // the client is near: compression costs more than it saves
       autoPong: false,
+      allowSynchronousEvents: false, // one frame in each turn of the loop: thousands of pings may arrive in one piece
       maxPayload: MAX_MESSAGE_BYTES,
       maxFragments: MAX_FRAGMENTS,
       handleProtocols: () => this.#protocol || false,
