@@ -104,7 +104,9 @@ function answerOf(result: PruneTextResult): object {
   };
 }
 
-function keptLineNumbers({ annotations, stats }: PruneTextResult): number[] {
+/** Numbers of the kept lines; none for a text that is too large to be read, which may have millions of lines. */
+function keptLineNumbers({ annotations, stats, warnings }: PruneTextResult): number[] {
+  if (warnings.includes('input_too_large')) return [];
   const kept: number[] = [];
   let line = 1;
   for (const { startLine, endLine } of annotations) {

@@ -78,6 +78,7 @@ describe('POST /prune', () => {
     const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_MAX_INPUT_CHARS: '1000' } });
     const answer = await prune(proxy, LOG, QUERY);
     expect(answer).toMatchObject({ pruned_code: LOG, warnings: ['input_too_large'], stats: { used_fallback: true } });
+    expect(answer.kept_frags).toEqual([]);
   });
 
   it('takes a compressed body, and one without a content type', async () => {

@@ -134,7 +134,8 @@ function resultOf({ asked: { input, scored, startedAt }, decision, fault }: Outc
   const prunedText =
     fault === '' ? renderText(splitLines(input.text), annotations, { annotateLines, includeMarkers }) : input.text;
   const alone = scored !== null && scored.opinions === null && scored.warnings.length > 0;
-  const stats = statsOf(prunedText, decision, performance.now() - startedAt, fault !== '' || alone);
+  const tokensAfter = fault === '' ? estimateTokens(prunedText) : decision.tokensBefore;
+  const stats = statsOf(tokensAfter, decision, performance.now() - startedAt, fault !== '' || alone);
   return {
     pruneId: decision.pruneId ?? '',
     prunedText,
@@ -231,7 +232,7 @@ function wholeFor(job: Job, key: string, fault: string): Settled {
   return { decision: wholeDecision(job, keyOf(key, fault), fault), fault };
 }
 
-function statsOf(after: string, made: Decision, elapsedMs: number, usedFallback: boolean): PruneStats {
+function statsOf(tokensEstAfter: number, made: Decision, elapsedMs: number, usedFallback: boolean): PruneStats {
   const prunedLines = made.lines - made.keptLines;
   return {
     originalLines: made.lines,
@@ -239,7 +240,7 @@ function statsOf(after: string, made: Decision, elapsedMs: number, usedFallback:
     prunedLines,
     prunedRatio: made.lines === 0 ? 0 : Math.round((prunedLines / made.lines) * 10_000) / 10_000,
     tokensEstBefore: made.tokensBefore,
-    tokensEstAfter: estimateTokens(after),
+    tokensEstAfter,
     elapsedMs: Math.round(elapsedMs),
     usedFallback,
     extra: {},
