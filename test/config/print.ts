@@ -73,6 +73,7 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
   \`config/default.toml\` lists all.
 - A wrong value, an unknown key or a missing file stops the start with one line that says what to do (exit code 2). An unknown
   \`MCP_PRUNER_\` variable is a warning.
+- A list is comma-separated in the environment and an array in the file.
 - An empty variable counts as unset, except for lists and where "or empty" is allowed: there it means none.
 
 | word | allowed value |
@@ -81,7 +82,6 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
 | true or false | also \`1\`, \`yes\`, \`on\` and their opposites. For each \`MCP_PRUNER_ENABLE_<X>\`, \`serve\` has \`--enable-<x>\` and \`--disable-<x>\` |
 | URL | http:// or https://, without user name, query or fragment |
 | base URL | such a URL to which paths are appended, such as https://api.openai.com/v1 (no /chat/completions) |
-| list | comma-separated in the environment, an array in the file |
 
 \`npx vitest run test/config -u\` prints this page from \`src/config/settings/\`.
 
@@ -128,7 +128,7 @@ function allowedInShort({ rule }: Setting<unknown>): string {
     .replace(onOff().allowed, 'switch')
     .replace('or empty for none', 'or empty')
     .replace('; in the environment separated by commas', '')
-    .replace(/^a list of /, 'list: ')
+    .replace(/^a list of /, '')
     .replace(/^a number /, '')
     .replace(/^(?:a whole number from|one of) /, '')
     .replace(/^(?:from )?(\d+) to (\d+)/, '$1–$2')

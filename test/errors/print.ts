@@ -25,13 +25,16 @@ unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors.
 Every readable request is answered with status 200. \`message\` is the code, with the hint behind it for fleet tools; the five numbers
 of JSON-RPC itself have a sentence. \`data.hint\` says what to do.
 
-${rpc.map((row) => `- ${row.number} \`${row.code}\`: ${sentences(row)}`).join('\n')}
+${rpc.map((row) => `- ${row.number}${row.http === null ? '' : `, HTTP ${row.http}`} \`${row.code}\`: ${sentences(row)}`).join('\n')}
 
 ## HTTP
 
-On model routes these errors have the provider's shape, elsewhere \`{"error": {"message": "…", "type": "<code>"}}\`.
+Answers to HTTP requests have these codes, and those above with a status. On model routes they have the provider's shape, elsewhere \`{"error": {"message": "…", "type": "<code>"}}\`.
 
-${http.map((row) => `- ${row.status} \`${row.code}\`: ${row.rpc === null ? sentences(row) : 'see above'}`).join('\n')}
+${http
+  .filter(({ rpc }) => rpc === null)
+  .map((row) => `- ${row.status} \`${row.code}\`: ${sentences(row)}`)
+  .join('\n')}
 
 ## Fallbacks
 
