@@ -52,6 +52,7 @@ describe('50 requests in a row without a saving', () => {
   });
 
   it.each<[string, RequestReport]>([
+    ['files that may be edited', { ...WHOLE, outcomes: [{ ...TEXT, whole: 'file' }] }],
     ['small results', { ...WHOLE, outcomes: [{ ...TEXT, tokensBefore: 300 }] }],
     ['results of earlier requests only', { ...WHOLE, newFrom: 1 }],
     ['short requests that were not read', { ...UNREAD, bytesIn: 900 }],

@@ -23,7 +23,8 @@ export const HOSTILE = [
 /** An agent that looks for a failing payment: a file, a log with the failure, a hostile answer, and some turns after. */
 export async function work(stage: Stage, headers: Record<string, string> = {}): Promise<Agent> {
   const agent = new Agent(stage, stage.upstream, headers);
-  agent.tool('read_file', { path: 'src/orders.ts' }, sourceFile(60), 'I look at the orders first.');
+  const asked = { path: 'src/orders.ts', context_focus_question: 'Where is a voucher counted?' };
+  agent.tool('read_file', asked, sourceFile(60), 'I look at the orders first.');
   await agent.send();
   agent.tool('bash', { command: 'npm start' }, serverLog(600), 'Now the log of the server.');
   await agent.send();

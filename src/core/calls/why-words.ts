@@ -14,6 +14,7 @@ const WHOLE: Readonly<Record<string, string>> = {
   named: 'the user or the plan names the file',
   report: 'another agent reports in it',
   window: 'the agent asked for these lines by their number',
+  file: 'the agent may edit this file, and too little of it could go to make up for that',
   short: 'it is a short list of hits or names',
 };
 

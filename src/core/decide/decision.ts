@@ -225,7 +225,7 @@ export function decisionOf(
     cuts: pays ? plan.cuts : [],
     sourceType: plan.sourceType,
     kind: plan.kind,
-    whole: pays ? '' : (plan.warnings[0] ?? 'too_little_saved'),
+    whole: pays ? '' : (plan.warnings[0] ?? (isForWork(job) ? 'file' : 'too_little_saved')),
     warnings: plan.warnings,
     lines: lines.count,
     keptLines: pays ? lines.count - cutLines : lines.count,
@@ -236,6 +236,11 @@ export function decisionOf(
     boldness: job.boldness,
     basis: hasId ? basis : undefined,
   };
+}
+
+/** Whether a text is a file that may be worked on next, so that it is cut only where that saves much. */
+function isForWork({ hints, scope }: Job): boolean {
+  return scope === 'proxy' && hints.origin === 'read' && hints.question !== true;
 }
 
 /** `estimateTokens` of some lines in a row, as indexes `[from, end)`. */

@@ -111,6 +111,8 @@ export class SavingWatch {
   }
 }
 
+/** Reasons of texts that were looked at and passed whole on purpose, such as a file that may be edited next. */
+const ON_PURPOSE = new Set(['file', 'reread', 'named', 'report', 'window', 'short']);
 /** Of `UNREAD`, those that show by themselves that the request was large. */
 const WAS_LARGE = new Set(['body_too_large', 'left_alone']);
 
@@ -127,8 +129,10 @@ function codeOf(report: RequestReport): string | null {
   const large = outcomes.slice(newFrom).filter(({ tokensBefore, kind }) => tokensBefore >= LARGE_TOKENS || kind === '');
   if (large.length === 0) return null;
   if (large.every(({ tool }) => tool === '')) return WATCHED.noCall;
+  const stopped = large.filter(({ whole }) => !ON_PURPOSE.has(whole));
+  if (stopped.length === 0) return null;
   // a text that was cut in a request that went as it came: the provider refused the cuts, or it is shadow mode
-  return mostFrequent(large.map(({ whole }) => whole || 'left_alone'));
+  return mostFrequent(stopped.map(({ whole }) => whole || 'left_alone'));
 }
 
 function mostFrequent(codes: readonly string[]): string {
