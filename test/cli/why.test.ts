@@ -44,7 +44,8 @@ async function pruned() {
   const agent = new Agent(proxy, upstream);
   const log = agent.tool('bash', { command: 'npm start' }, LOG);
   await agent.send();
-  const source = agent.tool('read_file', { path: 'src/orders.ts' }, sourceFile(80));
+  const asked = { path: 'src/orders.ts', context_focus_question: 'Where is a voucher counted?' };
+  const source = agent.tool('read_file', asked, sourceFile(80));
   const body = await agent.send();
   const of = (index: number) => markersIn(contentAt(body, index));
   return { proxy, agent, log, cuts: of(log), sourceCuts: of(source) };

@@ -25,9 +25,11 @@ describe('the boldness step that follows', () => {
 });
 
 const FILE = 'read_file';
+/** A file is cut for the question that its call asks; without one it passes whole. */
+const ASKED = { context_focus_question: 'Where is the refund of a voucher counted?' };
 
 function reading(i: number): Message[] {
-  const args = { path: `src/orders-${i}.ts` };
+  const args = { path: `src/orders-${i}.ts`, ...ASKED };
   const [system, user, ...turn] = oneResult(sourceFile(80, i), { tool: FILE, args });
   return [system, { ...user, content: `Case ${i}: where is the refund of a voucher counted?` }, ...turn] as Message[];
 }
@@ -74,7 +76,11 @@ function learnsOn(name: string, envOf: () => Promise<Record<string, string>>): v
     // asked for twice a text is one text; those that nobody asked for are the others
     expect(Number(line?.texts) - Number(line?.regretted)).toBeGreaterThanOrEqual(2);
 
-    const grown = [...reading(1), ...REST, ...toolTurn('call_2', FILE, { path: 'src/other.ts' }, sourceFile(60, 2))];
+    const grown = [
+      ...reading(1),
+      ...REST,
+      ...toolTurn('call_2', FILE, { path: 'src/other.ts', ...ASKED }, sourceFile(60, 2)),
+    ];
     const same = old.toString().slice(0, -2);
     const onward = await forwarded(upstream, proxy, grown);
     expect(onward.toString().startsWith(same)).toBe(true);

@@ -55,13 +55,15 @@ async function reader(upstream: FakeUpstream, env: Record<string, string> = {}) 
   const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile(), ...env } });
   const agent = new Agent(proxy, upstream);
   const text = sourceFile(60);
-  agent.tool('read_file', { path: 'src/orders.ts' }, text);
+  agent.tool('read_file', { path: 'src/orders.ts', ...ASKED }, text);
   await agent.send();
   const sent = upstream.last.body.toString();
   const cutLine = text.split('\n').find((line) => line.includes("'store of") && !sent.includes(line.slice(4, -3)));
   return { proxy, agent, text, sent, cutLine: cutLine ?? '' };
 }
 
+/** A file is cut for the question that its call asks; without one it passes whole. */
+const ASKED = { context_focus_question: 'Where is a voucher counted?' };
 const fileOf = ({ tools }: LedgerReport) => tools.find(({ tool }) => tool === 'read_file');
 
 describe('regret', () => {
@@ -81,7 +83,7 @@ describe('regret', () => {
     const upstream = await answering(USED);
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile() } });
     const agent = new Agent(proxy, upstream, { 'x-mcp-pruner-project': 'shop' });
-    agent.tool('read_file', { path: 'src/orders.ts' }, sourceFile(60));
+    agent.tool('read_file', { path: 'src/orders.ts', ...ASKED }, sourceFile(60));
     await agent.send();
     const [pruneId = ''] = pruneIdsIn(upstream.last.body.toString());
     await proxy.stop();
@@ -98,7 +100,7 @@ describe('regret', () => {
 
   it('is a file that is read again', async () => {
     const { proxy, agent, text } = await reader(await answering(USED));
-    agent.tool('read_file', { path: 'src/orders.ts' }, text);
+    agent.tool('read_file', { path: 'src/orders.ts', ...ASKED }, text);
     await agent.send();
     const report = await reportFrom(proxy);
     expect(fileOf(report)?.regrets).toEqual({ recovered: 0, reread: 1, quoted: 0 });
