@@ -281,7 +281,7 @@ describe('writes that fail', () => {
 
   it('are a problem from the first one on, whatever can still be read or touched, until one works again', async () => {
     const clock = manualClock();
-    const store = openStore(tempPath(), { clock, maxFileBytes: 400_000 });
+    const store = openStore(tempPath(), { clock, maxFileBytes: 600_000 });
     await filled(store);
     const since = clock.now;
     expect(store.problem()).toMatchObject({ reason: 'full' });
