@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tempFolder } from '../helpers/afterwards.ts';
@@ -49,5 +49,17 @@ describe('the demonstration', () => {
     expect(demo.stderr).not.toContain('    at ');
     const doctor = run('doctor');
     expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringMatching(/FAIL {2}SQLite cannot be used/)]);
+    // as npm leaves it that runs no scripts: the package without its binary
+    for (const name of ['better-sqlite3', 'better-sqlite3-13']) {
+      const at = join(folder, 'node_modules', name);
+      mkdirSync(at, { recursive: true });
+      writeFileSync(
+        join(at, 'index.js'),
+        'module.exports = class { constructor() { throw new Error("no bindings"); } };',
+      );
+    }
+    const uncompiled = run('demo');
+    expect([uncompiled.status, uncompiled.stdout]).toEqual([1, '']);
+    expect(uncompiled.stderr).toMatch(/SQLite's driver cannot be loaded on Node .*(C\+\+ compiler|npm install)/);
   });
 });

@@ -15,6 +15,8 @@ export function driverFile(): string {
   return require.resolve(NAME);
 }
 
+let isTried = false;
+
 /**
  * The driver, loaded on first use.
  *
@@ -22,7 +24,11 @@ export function driverFile(): string {
  */
 export function sqliteDriver(): typeof Database {
   try {
-    return require(NAME) as typeof Database;
+    const driver = require(NAME) as typeof Database;
+    // the package may be there without its binary, which only opening a database loads
+    if (!isTried) new driver(':memory:').close();
+    isTried = true;
+    return driver;
   } catch (cause) {
     throw new Error(`SQLite's driver cannot be loaded on Node ${process.version}: ${MEND}`, { cause });
   }
