@@ -26,7 +26,7 @@ function launched(client: Client, wiring: Wiring, at: ClientPlace = place): stri
 
 const written = (client: Client, wiring: Wiring): string => client.edits(wiring, place).map(snippet).join('\n');
 
-describe.each(clients)('$title', (client) => {
+describe.each(clients.filter(({ launch, usesMcp }) => launch !== null && usesMcp))('$title', (client) => {
   it('is started with the MCP server, over stdio and over HTTP', () => {
     expect(launched(client, stdio)).toMatch(/pruner/);
     expect(launched(client, stdio)).toContain('/cli.js');
@@ -34,22 +34,13 @@ describe.each(clients)('$title', (client) => {
     expect(launched(client, http)).toContain('http://127.0.0.1:8006/rpc');
     expect(launched(client, bare)).not.toContain('/cli.js');
   });
+});
 
+describe.each(clients.filter(({ usesMcp }) => usesMcp))('$title', (client) => {
   it('is set up with the MCP server, over stdio and over HTTP', () => {
     expect(written(client, stdio)).toContain('/cli.js');
     expect(written(client, http)).toContain('http://127.0.0.1:8006/rpc');
     expect(written(client, bare)).not.toContain('/cli.js');
-  });
-
-  it('is sent through the proxy, to the address that its wire wants', () => {
-    const isBare = client.wire === 'messages' || client.wire === 'gemini';
-    const address = isBare ? /"http:\/\/127\.0\.0\.1:8006"/ : /http:\/\/127\.0\.0\.1:8006\/v1"/;
-    expect(
-      `"${Object.values(client.launch?.(stdio, place, '/tmp/run').env ?? {}).join('"')}"${launched(client, stdio)}`,
-    ).toMatch(address);
-    const variables = client.exports?.(stdio); // has no file for it
-    if (variables) expect(Object.values(variables)).toContain(isBare ? stdio.origin : baseUrl);
-    else expect(written(client, stdio)).toMatch(address);
   });
 
   it('is given the token of the server where others cannot read it', () => {
@@ -63,6 +54,20 @@ describe.each(clients)('$title', (client) => {
     if (!client.keepsToken) return;
     expect(launched(client, guarded)).toContain('tok-123');
     expect(client.launch?.(guarded, place, '/tmp/run').args.join(' ')).not.toContain('tok-123');
+  });
+});
+
+describe.each(clients)('$title', (client) => {
+  it('is sent through the proxy, to the address that its wire wants', () => {
+    const isBare = client.wire === 'messages' || client.wire === 'gemini';
+    const address = isBare ? /"http:\/\/127\.0\.0\.1:8006"/ : /http:\/\/127\.0\.0\.1:8006\/v1(?:\/responses)?"/;
+    if (client.launch !== null) {
+      const { env } = client.launch(stdio, place, '/tmp/run');
+      expect(`"${Object.values(env).join('"')}"${launched(client, stdio)}`).toMatch(address);
+    }
+    const variables = client.exports?.(stdio); // has no file for it
+    if (variables) expect(Object.values(variables)).toContain(isBare ? stdio.origin : baseUrl);
+    else expect(written(client, stdio)).toMatch(address);
   });
 
   it('has no key written into its files by setup, and files below the home only', () => {
@@ -83,6 +88,30 @@ describe('Gemini CLI', () => {
     expect(typeFor({ readFile: () => chosen })).toEqual({ selectedType: 'oauth-personal' });
     expect(typeFor({ env: { GOOGLE_GENAI_USE_VERTEXAI: 'true' } })).toBeUndefined();
     expect(gemini && written(gemini, bare)).toContain('"selectedType": "gemini-api-key"');
+  });
+});
+
+describe('pi and Kimi Code, for one run', () => {
+  const own: Record<string, string> = {
+    '/home/me/.pi/agent/models.json': '{ "providers": { "mine": { "baseUrl": "http://m" } } }',
+    '/home/me/.kimi-code/mcp.json': '{ "mcpServers": { "mine": { "url": "http://m" } } }',
+  };
+  const at: ClientPlace = {
+    ...place,
+    readFile: (path) => own[path] ?? null,
+    listFolder: () => ['models.json', 'mcp.json', 'sessions'],
+  };
+
+  it.each([
+    ['pi', 'PI_CODING_AGENT_DIR', '/tmp/run/pi-home', 'pi-home/models.json', '/home/me/.pi/agent/sessions'],
+    ['kimi', 'KIMI_CODE_HOME', '/tmp/run/kimi-home', 'kimi-home/mcp.json', '/home/me/.kimi-code/sessions'],
+  ])('%s has a home with its own files and what its user configured', (name, variable, home, file, sessions) => {
+    const launch = findClient(name)?.launch?.(http, at, '/tmp/run');
+    expect(launch?.env[variable]).toBe(home);
+    expect(launch?.files.map((each) => each.name)).toEqual([file]);
+    expect(launch?.files[0]?.text).toContain('"mine"');
+    expect(launch?.links?.map(({ target }) => target)).toContain(sessions);
+    expect(launch?.links?.some((link) => link.name === file)).toBe(false);
   });
 });
 

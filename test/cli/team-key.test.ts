@@ -68,7 +68,7 @@ describe('the key of a proxy that others run', () => {
     const place = { env: {}, homeDir: '/home/none', readFile: () => null };
     const said: string[] = [];
     const lifecycle = new RunLifecycle(({ line }) => said.push(line));
-    for (const client of [...clients, anyProgram('agent')]) {
+    for (const client of [...clients.filter(({ launch }) => launch !== null), anyProgram('agent')]) {
       const proxy = { url: PROXY, about: '', sameStore: false, token: null, key: KEY, close: async () => {} };
       const io = { env: {}, cwd: '/' } as never;
       const mcp = mcpAccess({ io, client, proxy, storeEnv: {}, socket: '', tokenFile: null, lifecycle });

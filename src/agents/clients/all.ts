@@ -4,11 +4,18 @@ import { cline } from './cline.ts';
 import { codex, codexChat } from './codex.ts';
 import { copilot } from './copilot.ts';
 import { gemini } from './gemini.ts';
+import { junie } from './junie.ts';
+import { kimi } from './kimi.ts';
 import { kilo, opencode } from './opencode.ts';
+import { pi } from './pi.ts';
 import { qwen } from './qwen.ts';
+import { zed } from './zed.ts';
 
-/** Every client that was run with this product, by name. */
-export const clients: readonly Client[] = [claude, codex, codexChat, qwen, opencode, kilo, cline, copilot, gemini];
+/** Every client that this product knows, by name. Junie and Zed follow their documentation; the others were run. */
+export const clients: readonly Client[] = [
+  ...[claude, codex, codexChat, qwen, opencode, kilo, cline, copilot, gemini, pi, kimi],
+  ...[junie, zed],
+];
 
 export function findClient(name: string): Client | undefined {
   return clients.find((client) => client.name === name);

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readLooseJson } from '../edit-json.ts';
 import { type Client, type ClientPlace, holdsToken, type JsonEntry, serverEntries } from './client.ts';
 import { serverJson, withoutProxies } from './gemini-family.ts';
+import { linkedHome } from './linked-home.ts';
 import { mergeJson } from './merge-json.ts';
 
 const SETTINGS = 'settings.json';
@@ -30,14 +31,10 @@ export const gemini: Client = {
     const own = join(place.env.GEMINI_CLI_HOME || place.homeDir, '.gemini');
     const before = readLooseJson(place.readFile(join(own, SETTINGS))) ?? {};
     const settings = mergeJson(before, [...loginEntries(place), ...serverEntries(mcp, serverJson)]);
-    const entries = place.listFolder?.(own) ?? [];
     return {
       args: [],
       env: { GOOGLE_GEMINI_BASE_URL: origin, GEMINI_CLI_HOME: join(folder, RUN_HOME), ...withoutProxies(place) },
-      files: [{ name: join(RUN_HOME, '.gemini', SETTINGS), text: JSON.stringify(settings, null, 2) }],
-      links: entries
-        .filter((name) => name !== SETTINGS)
-        .map((name) => ({ name: join(RUN_HOME, '.gemini', name), target: join(own, name) })),
+      ...linkedHome(join(RUN_HOME, '.gemini'), own, { name: SETTINGS, text: JSON.stringify(settings, null, 2) }, place),
     };
   },
   edits: ({ mcp }, place) => [

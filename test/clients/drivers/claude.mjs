@@ -34,9 +34,9 @@ async function run({ folder, home, work, bareUrl, rpcUrl, apiKey, task, env, sta
 }
 
 /** Nothing is set up: the agent is started by `mcp-pruner run claude`, which must leave nothing behind. */
-async function runOutOfTheBox(session) {
+async function runOutOfTheBox(session, cloud) {
   const { folder, home, work, bareUrl, rpcUrl, apiKey, task, env, start } = session;
-  if (rpcUrl === null) return run(session, false);
+  if (rpcUrl === null) return run(session, false, cloud);
   mkdirSync(join(home, '.claude'), { recursive: true });
   writeFileSync(join(home, '.claude.json'), '{ "hasCompletedOnboarding": true }');
   const before = treeOf(home, ['mcp-pruner', 'settings.json']);
@@ -46,7 +46,7 @@ async function runOutOfTheBox(session) {
     env: {
       ...env,
       PATH: `${join(folder, 'node_modules/@anthropic-ai/claude-code-linux-x64')}:${env.PATH}`,
-      ANTHROPIC_API_KEY: apiKey,
+      ...(cloud === undefined ? { ANTHROPIC_API_KEY: apiKey } : withoutAddress(cloud(bareUrl, apiKey))),
       DISABLE_AUTOUPDATER: '1',
       DISABLE_TELEMETRY: '1',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -55,6 +55,11 @@ async function runOutOfTheBox(session) {
   const left = treeOf(home, ['mcp-pruner', 'settings.json']).filter((path) => !before.includes(path));
   if (left.length > 0) throw new Error(`run left behind: ${left.join(', ')}`);
   return { result, answer: answerIn(result.stdout) };
+}
+
+/** What a user of a cloud has in the environment: `run` sets the base URL. */
+function withoutAddress(variables) {
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !name.endsWith('_BASE_URL')));
 }
 
 function answerIn(stdout) {
@@ -117,6 +122,13 @@ export const claudeDrivers = [
     packages: 'claude',
     steps: ['read', 'find-tool', 'recover', 'log', 'answer'],
     calls,
-    run: runOutOfTheBox,
+    run: (session) => runOutOfTheBox(session),
   },
+  ...Object.entries(clouds).map(([name, cloud]) => ({
+    name: `claude-run-${name}`,
+    packages: 'claude',
+    steps: ['read', 'log', 'answer'],
+    calls,
+    run: (session) => runOutOfTheBox(session, cloud),
+  })),
 ];

@@ -1,7 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCall, shellCall } from '../lib/calls.mjs';
-import { SOURCE_PATH } from '../lib/project.mjs';
+import { MCP_PRUNER, treeOf } from '../lib/out-of-the-box.mjs';
+import { LOG_COMMAND, SOURCE_PATH } from '../lib/project.mjs';
+import { command } from '../mcp/setups.mjs';
 
 const calls = { read: readCall(['read']), log: shellCall(['bash']) };
 
@@ -25,6 +27,22 @@ async function run(
   return { result, answer: result.stdout.trim() };
 }
 
+/** Nothing is set up: the agent is started by `mcp-pruner run pi`, with a provider and a model that pi has itself. */
+async function runOutOfTheBox(session) {
+  const { folder, node, home, work, bareUrl, rpcUrl, apiKey, task, env, start } = session;
+  if (rpcUrl === null) return run(session, [], 'anthropic-messages');
+  const bin = join(home, 'bin');
+  command(bin, 'pi', join(folder, 'node_modules/@earendil-works/pi-coding-agent/dist/cli.js'), node);
+  const agent = ['--print', '--offline', '--no-session', '--provider', 'anthropic', '--model', 'claude-sonnet-4-5'];
+  const result = await start(process.execPath, [MCP_PRUNER, 'run', 'pi', '--proxy', bareUrl, '--', ...agent, task], {
+    cwd: work,
+    env: { ...env, PATH: `${bin}:${env.PATH}`, ANTHROPIC_API_KEY: apiKey, PI_TELEMETRY: '0' },
+  });
+  const left = treeOf(home, ['mcp-pruner', 'models.json']);
+  if (left.length > 0) throw new Error(`run left behind: ${left.join(', ')}`);
+  return { result, answer: result.stdout.trim() };
+}
+
 export const piDrivers = [
   { name: 'pi', packages: 'pi', steps: ['read', 'log', 'answer'], calls, run: (session) => run(session, []) },
   ...Object.entries({ responses: 'openai-responses', messages: 'anthropic-messages' }).map(([wire, api]) => ({
@@ -34,6 +52,17 @@ export const piDrivers = [
     calls,
     run: (session) => run(session, [], api),
   })),
+  {
+    name: 'pi-run',
+    packages: 'pi',
+    steps: ['read', 'log', 'answer'],
+    // Anthropic's models have strict tools in pi, which want every argument
+    calls: {
+      read: () => ({ name: 'read', args: { path: SOURCE_PATH, offset: 1, limit: 5000 } }),
+      log: () => ({ name: 'bash', args: { command: LOG_COMMAND, timeout: 60 } }),
+    },
+    run: runOutOfTheBox,
+  },
   // The file comes in front of the user's words, in the same string.
   {
     name: 'pi-file',

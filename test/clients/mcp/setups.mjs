@@ -187,6 +187,43 @@ export const setups = [
       COPILOT_PROVIDER_API_KEY: 'sk-scripted-0000',
     }),
   },
+  {
+    name: 'kimi',
+    packages: 'kimi',
+    steps,
+    calls: callsWith(readCall(['Read', 'ReadFile']), shellCall(['Bash', 'Shell'])),
+    program: (folder) => ['kimi', join(folder, 'node_modules/@moonshot-ai/kimi-code/dist/main.mjs')],
+    env: () => ({ KIMI_CODE_NO_AUTO_UPDATE: '1' }),
+    args: (task) => ['--prompt', task],
+    answer: ({ stdout }) => /Result \w+: .*/.exec(stdout)?.[0] ?? null,
+    variables: ({ baseUrl }) => ({
+      KIMI_MODEL_NAME: 'scripted',
+      KIMI_MODEL_PROVIDER_TYPE: 'openai',
+      KIMI_MODEL_BASE_URL: baseUrl,
+      KIMI_MODEL_API_KEY: 'sk-scripted-0000',
+    }),
+  },
+  {
+    name: 'gemini',
+    packages: 'gemini',
+    steps,
+    calls: callsWith(readCall(['read_file']), shellCall(['run_shell_command'])),
+    program: (folder) => ['gemini', join(folder, 'node_modules/@google/gemini-cli/bundle/gemini.js')],
+    env: () => ({ GEMINI_API_KEY: 'sk-scripted-0000' }),
+    args: (task) => [
+      '--yolo',
+      '--skip-trust',
+      '--output-format',
+      'json',
+      '--model',
+      'gemini-2.5-flash',
+      '--prompt',
+      task,
+    ],
+    answer: ({ stdout }) => jsonAnswer({ stdout: stdout.slice(stdout.indexOf('{')) }, ({ response }) => response),
+    variables: ({ baseUrl }) => ({ GOOGLE_GEMINI_BASE_URL: new URL(baseUrl).origin }),
+    withoutProxies: true,
+  },
 ];
 
 export { command };

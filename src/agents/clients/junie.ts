@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import {
+  type Client,
+  headersJson,
+  type JsonEntry,
+  type JsonValue,
+  type McpAccess,
+  PROVIDER,
+  serverEdits,
+  stdioJson,
+  type Wiring,
+} from './client.ts';
+
+function serverJson(mcp: McpAccess): JsonValue {
+  return mcp.transport === 'http' ? { url: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
+}
+
+/** A profile: `baseUrl` is the whole endpoint, and the name of the file that of the profile. */
+function profile({ baseUrl, model }: Wiring): JsonEntry[] {
+  return [
+    ...(model === null ? [] : [{ path: ['id'], value: model } as const]),
+    { path: ['baseUrl'], value: `${baseUrl}/responses` },
+    { path: ['apiType'], value: 'OpenAIResponses' },
+    { path: ['apiKey'], value: `\${OPENAI_API_KEY}`, ifAbsent: true },
+  ];
+}
+
+/**
+ * Junie CLI as its documentation describes it (custom model profiles in `~/.junie/models`, servers in
+ * `~/.junie/mcp/mcp.json`): https://junie.jetbrains.com/docs/. Its program is not on npm, so it was not run.
+ */
+export const junie: Client = {
+  name: 'junie',
+  title: 'Junie CLI',
+  command: 'junie',
+  wire: 'responses',
+  needsModel: true,
+  usesMcp: true,
+  launch: null,
+  edits: (wiring, { homeDir }) => [
+    { format: 'json', file: join(homeDir, `.junie/models/${PROVIDER}.json`), entries: profile(wiring) },
+    ...serverEdits(join(homeDir, '.junie/mcp/mcp.json'), wiring.mcp, serverJson),
+  ],
+  notes: [
+    `junie --model custom:${PROVIDER} uses it, with the key in OPENAI_API_KEY.`,
+    'Written as the documentation of Junie describes; not tried with the program.',
+  ],
+};

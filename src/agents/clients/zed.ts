@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import {
+  type Client,
+  type ClientPlace,
+  headersJson,
+  holdsToken,
+  type JsonEntry,
+  type JsonValue,
+  type McpAccess,
+  serverEntries,
+  stdioJson,
+  type Wiring,
+} from './client.ts';
+
+function serverJson(mcp: McpAccess): JsonValue {
+  return mcp.transport === 'http' ? { url: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
+}
+
+/** Zed's own providers; another address keeps their models and keys. */
+function addresses({ baseUrl, origin }: Wiring): JsonEntry[] {
+  const urls = { openai: baseUrl, anthropic: origin, google: origin };
+  return Object.entries(urls).map(
+    ([name, url]): JsonEntry => ({ path: ['language_models', name, 'api_url'], value: url }),
+  );
+}
+
+function settingsFile({ env, homeDir }: ClientPlace): string {
+  return join(env.XDG_CONFIG_HOME || join(homeDir, '.config'), 'zed/settings.json');
+}
+
+/**
+ * Zed's agent as its documentation describes it (`language_models.<provider>.api_url`, `context_servers`):
+ * https://zed.dev/docs/ai/llm-providers and https://zed.dev/docs/ai/mcp. It is not on npm, so it was not run.
+ */
+export const zed: Client = {
+  name: 'zed',
+  title: 'Zed, with a key of your own',
+  command: 'zed',
+  wire: 'chat',
+  needsModel: false,
+  usesMcp: true,
+  launch: null,
+  edits: (wiring, place) => [
+    {
+      format: 'json',
+      file: settingsFile(place),
+      comments: true,
+      secret: holdsToken(wiring.mcp),
+      entries: [...addresses(wiring), ...serverEntries(wiring.mcp, serverJson, 'context_servers')],
+    },
+  ],
+  notes: [
+    'Its providers openai, anthropic and google go through the proxy, with the keys that Zed holds. Models that Zed',
+    'hosts itself do not. Written as the documentation of Zed describes; not tried with the program.',
+  ],
+};
