@@ -48,7 +48,7 @@ const TURNS: readonly Turn[] = [
     said: 'I look at both. é 😀',
     calls: [
       { id: 'call_1', name: 'bash', args: { command: 'cat "server.log"' } },
-      { id: 'call_2', name: 'read_file', args: { path: 'src/a.ts' } },
+      { id: 'call_2', name: 'read_file', args: { path: 'src/a.ts', context_focus_question: QUESTION } },
     ],
   },
   {

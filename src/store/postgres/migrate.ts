@@ -2,15 +2,16 @@ import type { ClientBase } from 'pg';
 import { StoreUnavailable } from '../../errors.ts';
 import { additions, FIRST_VERSION, type Migration } from '../schema/migrations.ts';
 import { postgresSchema } from '../schema/postgres.ts';
+import { postgresAdditions } from '../schema/postgres-additions.ts';
 import { postgresDefinitions } from '../sql/common-sql.ts';
 
 /** All migrations of a database, oldest first. */
 const migrations: readonly Migration[] = [
   { version: FIRST_VERSION, worksWith: FIRST_VERSION, sql: postgresSchema },
-  ...additions.map(({ version, worksWith, common, postgres = '' }) => ({
+  ...additions.map(({ version, worksWith, common }) => ({
     version,
     worksWith,
-    sql: () => postgresDefinitions(common) + postgres,
+    sql: () => postgresDefinitions(common) + (postgresAdditions[version] ?? ''),
   })),
 ];
 

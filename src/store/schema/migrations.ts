@@ -13,11 +13,10 @@ export interface Migration {
 /** The version of the first migration, which is the whole schema. Lower ones were used before the first release. */
 export const FIRST_VERSION = 100;
 
-/** A migration of both databases, in Common SQL, with what one of them needs besides. */
+/** A migration of both databases, in Common SQL, with what SQLite needs besides; PostgreSQL's part has a file of its own. */
 export interface Addition extends Omit<Migration, 'sql'> {
   readonly common: string;
   readonly sqlite?: string;
-  readonly postgres?: string;
 }
 
 /**
@@ -111,23 +110,5 @@ export const additions: readonly Addition[] = [
       END;`,
       )
       .join(''),
-    // the row of the meter stays locked until the commit, so that generations become visible in order
-    postgres: `
-      CREATE FUNCTION mcp_pruner.note_keys() RETURNS trigger LANGUAGE plpgsql AS $$
-      DECLARE
-        generation_now bigint;
-      BEGIN
-        IF EXISTS (SELECT 1 FROM rows) THEN
-          UPDATE mcp_pruner.meter SET value = value + 1 WHERE name = 'key_generation' RETURNING value INTO generation_now;
-          INSERT INTO mcp_pruner.key_change SELECT id, generation_now FROM rows
-            ON CONFLICT (key) DO UPDATE SET number = excluded.number;
-        END IF;
-        RETURN NULL;
-      END $$;
-      CREATE TRIGGER access_key_created AFTER INSERT ON mcp_pruner.access_key
-        REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
-      CREATE TRIGGER access_key_updated AFTER UPDATE ON mcp_pruner.access_key
-        REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
-    `,
   },
 ];
