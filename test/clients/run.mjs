@@ -85,7 +85,7 @@ const tail = ({ result, proxyLog }) => ({
 
 async function runDriver(driver) {
   const installed = await install(defaultCache(), driver.packages);
-  const bigTexts = driver.bigTexts ?? 2;
+  const bigTexts = driver.bigTexts ?? 1;
   const further = driver.steps.filter((step) => PROXY_STEPS.includes(step)).length;
   const direct = await once(driver, installed, 'direct', async (session, nonce) =>
     judgeDirect(session, nonce, bigTexts),

@@ -1,12 +1,12 @@
-import { sourceText } from './project.mjs';
+import { logText } from './project.mjs';
 import { conversationOf } from './wires.mjs';
 
-/** A number of its own stands in the body of each function of the source file. */
-function bodiesIn(text) {
-  return new Set([...text.matchAll(/let weight = (\d+)/g)].map(([, weight]) => weight));
-}
+/** Lines of the log; each has a time of its own. */
+const LOG_LINES = logText('inside')
+  .split('\n')
+  .filter((line) => /^\d\d:/.test(line));
 
-/** What is wrong with the tool results that reached the model: one must be pruned, and another must give lines back. */
+/** What is wrong with the tool results that reached the model: the log must be pruned, and another must give lines back. */
 export function checkResults(results) {
   const failures = [];
   const pruned = results.find((text) => text.includes('⟦PRUNÉ'));
@@ -14,11 +14,10 @@ export function checkResults(results) {
   if (pruned === undefined) failures.push('no result was pruned');
   if (recovered === '') failures.push('nothing was recovered');
   if (pruned === undefined || recovered === '') return failures;
-  const shown = bodiesIn(pruned);
-  const all = bodiesIn(sourceText('inside'));
-  const back = [...bodiesIn(recovered)].filter((weight) => all.has(weight) && !shown.has(weight));
+  const shown = new Set(LOG_LINES.filter((line) => pruned.includes(line)));
+  const back = LOG_LINES.filter((line) => !shown.has(line) && recovered.includes(line));
   if (back.length === 0) failures.push('what was recovered is not what was cut');
-  if (shown.size > all.size / 2) failures.push('the file was hardly pruned');
+  if (shown.size > LOG_LINES.length / 2) failures.push('the log was hardly pruned');
   return failures;
 }
 
