@@ -113,14 +113,14 @@ export const claudeDrivers = [
   {
     name: 'claude-mcp',
     packages: 'claude',
-    steps: ['read', 'find-tool', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'find-tool', 'recover', 'answer'],
     calls,
     run: (session) => run(session, true),
   },
   {
     name: 'claude-run',
     packages: 'claude',
-    steps: ['read', 'find-tool', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'find-tool', 'recover', 'answer'],
     calls,
     run: (session) => runOutOfTheBox(session),
   },

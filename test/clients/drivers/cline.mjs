@@ -48,7 +48,7 @@ export const clineDrivers = [
   {
     name: 'cline-mcp',
     packages: 'cline',
-    steps: ['read', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'recover', 'answer'],
     calls,
     run: (session) => run(session, UNCUT, true),
   },

@@ -82,7 +82,7 @@ async function runOutOfTheBox(session) {
 // It cuts what a command says to 10,000 bytes for models that it does not know.
 const uncut = ['tool_output_token_limit = 50000'];
 const steps = ['read', 'log', 'answer'];
-const withMcp = ['read', 'recover', 'log', 'answer'];
+const withMcp = ['read', 'log', 'recover', 'answer'];
 
 export const codexDrivers = [
   { name: 'codex', packages: 'codex', steps, calls, run: (session) => run(session, responses, uncut) },

@@ -51,7 +51,7 @@ export const continueDrivers = [
   {
     name: 'continue-mcp',
     packages: 'continue',
-    steps: ['read', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'recover', 'answer'],
     calls,
     run: (session) => run(session, true),
   },

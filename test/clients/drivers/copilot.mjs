@@ -41,14 +41,14 @@ export const copilotDrivers = [
   {
     name: 'copilot-mcp',
     packages: 'copilot',
-    steps: ['read', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'recover', 'answer'],
     calls,
     run: (session) => run(session, true),
   },
   ...Object.entries({ responses: RESPONSES, messages: MESSAGES }).map(([wire, provider]) => ({
     name: `copilot-${wire}-mcp`,
     packages: 'copilot',
-    steps: ['read', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'recover', 'answer'],
     calls,
     run: (session) => run(session, true, provider),
   })),

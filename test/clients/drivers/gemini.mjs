@@ -77,14 +77,14 @@ export const geminiDrivers = [
   {
     name: 'gemini-mcp',
     packages: 'gemini',
-    steps: ['read', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'recover', 'answer'],
     calls,
     run: (session) => run(session, session.task, true),
   },
   {
     name: 'gemini-run',
     packages: 'gemini',
-    steps: ['read', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'recover', 'answer'],
     calls,
     run: runOutOfTheBox,
   },

@@ -85,9 +85,9 @@ function driver(name, program, steps, { files = [], npm = CHAT } = {}) {
 export const opencodeDrivers = [
   driver('opencode', opencode, ['read', 'log', 'answer']),
   driver('opencode-file', opencode, ['log', 'answer'], { files: [SOURCE_PATH] }),
-  driver('opencode-mcp', opencode, ['read', 'recover', 'log', 'answer']),
-  driver('opencode-responses-mcp', opencode, ['read', 'recover', 'log', 'answer'], { npm: RESPONSES }),
-  driver('opencode-messages-mcp', opencode, ['read', 'recover', 'log', 'answer'], { npm: MESSAGES }),
+  driver('opencode-mcp', opencode, ['read', 'log', 'recover', 'answer']),
+  driver('opencode-responses-mcp', opencode, ['read', 'log', 'recover', 'answer'], { npm: RESPONSES }),
+  driver('opencode-messages-mcp', opencode, ['read', 'log', 'recover', 'answer'], { npm: MESSAGES }),
   driver('kilo', kilo, ['read', 'log', 'answer']),
-  driver('kilo-mcp', kilo, ['read', 'recover', 'log', 'answer']),
+  driver('kilo-mcp', kilo, ['read', 'log', 'recover', 'answer']),
 ];

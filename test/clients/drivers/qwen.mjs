@@ -63,7 +63,7 @@ export const qwenDrivers = [
     name: 'qwen-mcp',
     packages: 'qwen',
     // It shows only the names of MCP tools until the model has asked for one.
-    steps: ['read', 'find-tool', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'find-tool', 'recover', 'answer'],
     calls,
     run: (session) => run(session, session.task, true),
   },

@@ -43,7 +43,7 @@ function sdkDriver(name, mode, steps = ['read', 'log', 'answer'], packages = nam
   };
 }
 
-const WITH_MCP = ['read', 'recover', 'log', 'answer'];
+const WITH_MCP = ['read', 'log', 'recover', 'answer'];
 
 export const sdkDrivers = [
   ...['plain', 'stream', 'stream-helper', 'parts', 'runner', 'runner-stream'].map((mode) => sdkDriver('openai', mode)),

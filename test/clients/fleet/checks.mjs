@@ -18,10 +18,10 @@ function checkAny({ manifest, logs, events, seen, secrets }) {
     failures.push(`${manifest.usage.messages} requests were counted, ${requests.length} arrived`);
   if (manifest.usage.tokens === 0) failures.push('no tokens were counted');
   const shown = JSON.stringify({ manifest, logs, events });
-  for (const secret of secrets) if (shown.includes(secret)) failures.push(`a secret was told: ${secret}`);
-  if (/child\/[0-9a-f]{32}/.test(shown)) failures.push('the address of the child was told');
+  for (const secret of secrets) if (shown.includes(secret)) failures.push(`a secret is shown: ${secret}`);
+  if (/child\/[0-9a-f]{32}/.test(shown)) failures.push('the address of the child is shown');
   const upstream = JSON.stringify(requests.map(({ path, headers }) => ({ path, headers })));
-  if (/child/.test(upstream)) failures.push('the provider was told of the child');
+  if (/child/.test(upstream)) failures.push('the provider learned of the child');
   return failures;
 }
 
@@ -36,7 +36,7 @@ export function checkWhole(run) {
   const results =
     last === undefined ? [] : conversationOf(last.path, last.body).messages.filter(({ role }) => role === 'tool');
   const pruned = results.filter((result) => JSON.stringify(result).includes('⟦PRUNÉ'));
-  if (pruned.length !== 2) failures.push(`${pruned.length} of 2 large results were pruned`);
+  if (pruned.length !== 1) failures.push(`${pruned.length} large results were pruned, not the log alone`);
   for (const kind of ['child_created', 'child_started', 'request', 'child_ended'])
     if (!events.some((event) => event.kind === kind)) failures.push(`no event ${kind}`);
   return failures;
@@ -49,7 +49,7 @@ export function checkLimited(run, { messages }) {
   const arrived = modelRequests(seen).length;
   if (arrived !== messages) failures.push(`${arrived} requests arrived, ${messages} were allowed`);
   const shown = events.filter(({ kind }) => kind === 'child_limit_exceeded');
-  if (shown.length !== 1) failures.push(`child_limit_exceeded was told ${shown.length} times`);
+  if (shown.length !== 1) failures.push(`child_limit_exceeded is reported ${shown.length} times`);
   const byItself = manifest.stop_reason === null && manifest.exit_code !== null;
   if (!byItself && manifest.stop_reason !== 'limit:messages')
     failures.push(`it was stopped by ${manifest.stop_reason}`);

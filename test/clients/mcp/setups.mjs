@@ -39,14 +39,9 @@ function jsonAnswer({ stdout }, find) {
   }
 }
 
-/** Takes back the longest cut of what the client's tool gave last. */
-function recoverLastCall(tools, { messages }) {
-  return recoverCall(tools, { messages: messages.filter(({ role }) => role === 'tool').slice(-1) });
-}
-
 /** The client's own tools, and cuts taken back over MCP. */
-const callsWith = (read, log) => ({ read, log, recover: recoverCall, 'recover-log': recoverLastCall });
-const steps = ['read', 'recover', 'log', 'recover-log', 'answer'];
+const callsWith = (read, log) => ({ read, log, recover: recoverCall });
+const steps = ['read', 'log', 'recover', 'answer'];
 
 /**
  * Clients that take MCP servers, each on a home that holds nothing yet.

@@ -72,7 +72,7 @@ export const agents = [
   {
     name: 'gemini',
     packages: 'gemini',
-    steps: ['read', 'recover', 'log', 'answer'],
+    steps: ['read', 'log', 'recover', 'answer'],
     calls: { read: readCall(['read_file']), log: shellCall(['run_shell_command']), recover: recoverCall },
     program: (folder) => ['gemini', join(folder, 'node_modules/@google/gemini-cli/bundle/gemini.js')],
     settings: {
