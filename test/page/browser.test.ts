@@ -162,7 +162,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await expect.poll(() => rows.first().innerText()).toMatch(/\$0.50/);
       await page.getByRole('searchbox').fill('recommendations');
       await expect.poll(() => rows.count()).toBe(2);
-      expect(await rows.first().innerText()).toMatch(/bash|lines \d+/);
+      await expect.poll(() => rows.first().innerText()).toMatch(/bash|lines \d+/);
       await rows.first().getByRole('link').first().click();
       await expect.poll(() => heading(page).textContent()).toBe('Conversation');
       await page.getByRole('link', { name: 'All conversations' }).click();
