@@ -39,7 +39,7 @@ export function segmentIdOf(role: string, source: string, hash: string): string 
   return `seg_${base32(`segment_id\0${JSON.stringify([role, source, hash])}`)}`;
 }
 
-/** The first 60 bits of a text's hash. */
+/** 12 base-32 characters (60 bits) from the SHA-256 of a text: the low five bits of each of its first 12 bytes. */
 function base32(text: string): string {
   const digest = hash('sha256', text, 'buffer');
   let id = '';

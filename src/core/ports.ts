@@ -40,9 +40,9 @@ export interface LineScorer {
   score(request: ScoreRequest): Promise<Scored>;
 }
 
-/** A decision about one text, made once and replayed for ever */
+/** A decision about one text, made once and replayed until it expires. */
 export interface Decision {
-  /** 32 hex digits: a hash of exactly what decides (text, goal, hints, occurrence, options), free of any version. */
+  /** 32 hex digits: a hash of the fields in `JOB_PARTS` and of the backend's name. It contains no program version. */
   readonly key: string;
   /** `prn_` + 12 base-32 characters, or `null` when the text is left whole. */
   readonly pruneId: string | null;

@@ -59,7 +59,7 @@ export class WireHandler {
     this.#step = new PruneStep(this.#options);
   }
 
-  /** Never rejects: after any internal fault, the client's own bytes are forwarded. */
+  /** Never rejects. After a fault while pruning the request is still forwarded; any other fault is answered with 502. */
   async handle(req: IncomingMessage, res: ServerResponse, to: ModelDestination): Promise<void> {
     const requestId = this.#options.newRequestId();
     const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId, to), to);

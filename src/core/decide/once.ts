@@ -44,7 +44,7 @@ const NOTHING_STORED: Stored = { instead: new Map(), refused: new Set(), sentBef
 const SLIDE_SHARE = 1 / 8;
 
 /**
- * Makes each decision once and replays it for ever, for requests and for calls: from memory, else from the store, else by
+ * Makes each decision once and replays it until it expires, for requests and for calls: from memory, else from the store, else by
  * the engine. A new decision must be durable before anything of it leaves the process.
  */
 export class DecideOnce {

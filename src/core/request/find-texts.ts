@@ -60,7 +60,7 @@ export interface FoundText {
   readonly skip: string;
   /** How its cuts were written when they were sent first; absent: as the settings say now. */
   readonly render?: RenderOptions;
-  /** What markers in the text name: prune ids, `UNTOLD_ID` for short ones. */
+  /** Prune ids named by markers in this text; `SHORT_ID` stands for each marker without an id. */
   readonly markerIds: readonly string[];
   /** Hashes of the JSON that it was taken out of, from the whole result inwards. */
   readonly around: readonly string[];

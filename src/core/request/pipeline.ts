@@ -76,8 +76,8 @@ const SENT_SHARE = 1 / 16;
 const WAITS: FallbackCode = 'budget_waits_for_client';
 
 /**
- * The path of one request: read → recall → direct → decide → persist (with the splice) → shelve → remember. Each stage takes the
- * request and returns it with what it found out; none calls an earlier one. Nothing outside the cuts changes by a byte, and
+ * The path of one request: read → recall → direct → decide → splice → persist → shelve → remember. Each stage takes the request and
+ * returns it with what it found out. If context GC sets parts aside, the stages from read to persist run again. Nothing outside the cuts changes by a byte, and
  * decisions about messages `0…i` depend on these alone.
  */
 export class RequestPipeline {

@@ -13,7 +13,7 @@ export interface BudgetDoorOptions {
   readonly onRefused: (code: OverBudget['code'], keyId: string | null) => void;
 }
 
-/** A request that has ended is under way until its bill is known. */
+/** A request counts as under way for this long after its answer, because its bill is written a moment later. */
 const BILLED_MS = 3_000;
 
 /**

@@ -27,11 +27,11 @@ export interface Circumstances {
   readonly forwardedOriginal: boolean;
   /** The model, for wires that name it in the path. Default: the body's. */
   readonly model?: string | undefined;
-  /** Hash of the request's provider key; absent if unknown. */
   /** Id of the access key; absent without keys. */
   readonly keyId?: string | undefined;
   /** Product name of the user agent. */
   readonly client?: string | undefined;
+  /** Hash of the request's provider key; absent if unknown. */
   readonly caller?: string;
   /** Count the user's words of correction. */
   readonly countsCorrections?: boolean | undefined;
