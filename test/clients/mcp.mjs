@@ -67,7 +67,7 @@ function traces(home) {
   );
   const named = settings.filter((name) => /pruner/.test(readFileSync(join(home, name), 'utf8')));
   const backups = names.filter((name) => name.includes('before-mcp-pruner'));
-  return [...named, ...backups].map((name) => `${name} still tells of this product`);
+  return [...named, ...backups].map((name) => `${name} still names this product`);
 }
 
 async function session(setup, way) {

@@ -85,18 +85,15 @@ const tail = ({ result, proxyLog }) => ({
 
 async function runDriver(driver) {
   const installed = await install(defaultCache(), driver.packages);
-  const bigTexts = driver.bigTexts ?? 1;
   const further = driver.steps.filter((step) => PROXY_STEPS.includes(step)).length;
-  const direct = await once(driver, installed, 'direct', async (session, nonce) =>
-    judgeDirect(session, nonce, bigTexts),
-  );
+  const direct = await once(driver, installed, 'direct', async (session, nonce) => judgeDirect(session, nonce));
   const row = { client: driver.name, version: installed.version };
   if (values.direct || direct.failures.length > 0) {
     const failures = direct.failures.map((text) => (values.direct ? text : `without the proxy: ${text}`));
     return { ...row, ...direct, failures };
   }
   const verdict = await once(driver, installed, values.proxy ?? 'start', (session, nonce) =>
-    judge(session, nonce, { requests: direct.requests + further, bigTexts, recovers: further > 0 }),
+    judge(session, nonce, { requests: direct.requests + further, recovers: further > 0 }),
   );
   return { ...row, ...verdict };
 }

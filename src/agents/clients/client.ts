@@ -178,3 +178,8 @@ export const PROVIDER = 'mcp-pruner';
 export function stdioJson({ command, args = [], env = {} }: McpServerConfig, more: Record<string, JsonValue> = {}) {
   return { ...more, command, args: [...args], env: { ...env } } satisfies JsonValue;
 }
+
+/** A server without a named transport: whether it has a URL or a command says which. */
+export function serverJson(mcp: McpAccess): JsonValue {
+  return mcp.transport === 'http' ? { url: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
+}

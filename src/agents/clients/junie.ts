@@ -1,19 +1,5 @@
 import { join } from 'node:path';
-import {
-  type Client,
-  headersJson,
-  type JsonEntry,
-  type JsonValue,
-  type McpAccess,
-  PROVIDER,
-  serverEdits,
-  stdioJson,
-  type Wiring,
-} from './client.ts';
-
-function serverJson(mcp: McpAccess): JsonValue {
-  return mcp.transport === 'http' ? { url: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
-}
+import { type Client, type JsonEntry, PROVIDER, serverEdits, serverJson, type Wiring } from './client.ts';
 
 /** A profile: `baseUrl` is the whole endpoint, and the name of the file that of the profile. */
 function profile({ baseUrl, model }: Wiring): JsonEntry[] {

@@ -2,19 +2,12 @@ import { join } from 'node:path';
 import {
   type Client,
   type ClientPlace,
-  headersJson,
   holdsToken,
   type JsonEntry,
-  type JsonValue,
-  type McpAccess,
   serverEntries,
-  stdioJson,
+  serverJson,
   type Wiring,
 } from './client.ts';
-
-function serverJson(mcp: McpAccess): JsonValue {
-  return mcp.transport === 'http' ? { url: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
-}
 
 /** Zed's own providers; another address keeps their models and keys. */
 function addresses({ baseUrl, origin }: Wiring): JsonEntry[] {

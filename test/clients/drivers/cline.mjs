@@ -41,8 +41,6 @@ export const clineDrivers = [
     place: 'ends',
     steps: ['read', 'log', 'answer'],
     calls,
-    // its own limit leaves so little of the source file that a cut would not pay
-    bigTexts: 1,
     run: (session) => run(session, {}),
   },
   {
