@@ -173,7 +173,7 @@ class DatabaseStore implements PostgresStore {
       import('./erase/erasure.ts'),
       import('./postgres/scrub.ts'),
     ]);
-    return new Erasure(this.sql, databaseScrubber(this.#database));
+    return new Erasure(this.sql, databaseScrubber(this.#database), () => this.look());
   }
 
   ready(): Promise<void> {

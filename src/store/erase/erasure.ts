@@ -72,10 +72,13 @@ interface Plan {
 export class Erasure {
   readonly #sql: Sql;
   readonly #scrubber: Scrubber;
+  readonly #onDeleted: () => Promise<void>;
 
-  constructor(sql: Sql, scrubber: Scrubber) {
+  /** @param onDeleted - called after deletions, so that this process drops what it has cached */
+  constructor(sql: Sql, scrubber: Scrubber, onDeleted: () => Promise<void> = () => Promise.resolve()) {
     this.#sql = sql;
     this.#scrubber = scrubber;
+    this.#onDeleted = onDeleted;
   }
 
   /** What `erase` would find. Changes nothing. */
@@ -103,14 +106,17 @@ export class Erasure {
       await sleep(LATE_MS);
       now = await this.#plan(subject, now);
     }
+    await this.#onDeleted();
     const { did, isDone } = await this.#scrubber.scrub();
     const files = samples && (await this.#scrubber.search(samples, true));
     return reportOf(plan, { after, renamed, whole, did, isDone, samples: samples?.length ?? 0, files });
   }
 
   /** As `expireProject`. */
-  expire(retention: ProjectRetention, ttlMs: number): Promise<boolean> {
-    return expireProject(this.#sql, retention, ttlMs);
+  async expire(retention: ProjectRetention, ttlMs: number): Promise<boolean> {
+    const more = await expireProject(this.#sql, retention, ttlMs);
+    await this.#onDeleted();
+    return more;
   }
 
   /** @returns the number of renamed audit events */
