@@ -99,6 +99,21 @@ describe('report --sessions', () => {
       text: JSON.stringify({ request: '', tokensIn, tokensOut: 10, cacheWrites: 0, cacheReads }),
     });
     put(`${task}/ui_messages.json`, [asked(8_000, 0), asked(14_000, 8_000)]);
+    const metrics = (inputTokens: number, cacheReadTokens: number) => ({
+      ...{ inputTokens, cacheReadTokens, outputTokens: 10, cacheWriteTokens: 0 },
+    });
+    const answered = { role: 'assistant', ts: Date.parse(AT), modelInfo: { id: 'claude-haiku-4-5' } };
+    const called = { type: 'tool_use', id: 'r', name: 'run_commands', input: { commands: ['npm start'] } };
+    const results = [{ query: 'npm start', result: log, success: true }];
+    put('.cline/data/sessions/s1/s1.json', { workspace_root: '/home/me/shop' });
+    put('.cline/data/sessions/s1/s1.messages.json', {
+      messages: [
+        { id: '1', role: 'user', content: [{ type: 'text', text: 'Why does it fail?' }] },
+        { id: '2', ...answered, content: [called], metrics: metrics(8_000, 0) },
+        { id: '3', role: 'user', content: [{ type: 'tool_result', tool_use_id: 'r', content: results }] },
+        { id: '4', ...answered, content: [{ type: 'text', text: 'The payment.' }], metrics: metrics(22_000, 8_000) },
+      ],
+    });
     const storage = '.local/share/opencode/storage';
     const said = (id: string, role: string, more: object, parts: readonly object[]): void => {
       put(`${storage}/message/ses/${id}.json`, { id, role, time: { created: Date.parse(AT) }, ...more });
@@ -119,10 +134,10 @@ describe('report --sessions', () => {
       [{ type: 'text', text: 'The payment.' }],
     );
     const { agents, skipped, report } = await printed(home);
-    expect([agents, skipped]).toEqual([{ opencode: 2, 'Gemini CLI': 2, 'Copilot CLI': 2, Cline: 2 }, 0]);
+    expect([agents, skipped]).toEqual([{ opencode: 2, 'Gemini CLI': 2, 'Copilot CLI': 2, Cline: 4 }, 0]);
     const gemini = (25_000 * 1.25 + 8_000 * 0.125 + 70 * 10) / 1e6;
     const copilot = (30_000 * 3 + 10_000 * 0.3 + 80 * 15) / 1e6;
-    const cline = (22_000 * 1 + 8_000 * 0.1 + 20 * 5) / 1e6;
+    const cline = (2 * (22_000 * 1 + 8_000 * 0.1 + 20 * 5)) / 1e6; // two sessions of the same sizes
     const opencode = (22_000 * 0.6 + 7_000 * 0.1 + 45 * 3) / 1e6;
     expect(report.totals.dollars).toBeCloseTo(gemini + copilot + cline + opencode, 9);
     expect(report.totals.estimated).toBe(2);

@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ClaudeSession } from '../../eval/sessions/claude.ts';
-import { clineTask } from '../../eval/sessions/cline.ts';
+import { clineCliSession, clineTask } from '../../eval/sessions/cline.ts';
 import { CodexSession } from '../../eval/sessions/codex.ts';
 import { CopilotSession } from '../../eval/sessions/copilot.ts';
 import { geminiSession } from '../../eval/sessions/gemini.ts';
@@ -49,6 +49,7 @@ export const PLACES: readonly SessionPlace[] = [
     files: (folder) => jsonLines(filesBelow(folder, 'events.jsonl'), () => new CopilotSession()),
   },
   { agent: 'Cline', folder: '.cline/data/tasks', files: clineFiles },
+  { agent: 'Cline', folder: '.cline/data/sessions', files: clineCliFiles },
   ...EDITORS.map((editor) => ({ agent: 'Cline', folder: `${editor}/${CLINE}/tasks`, files: clineFiles })),
 ];
 
@@ -109,6 +110,18 @@ function clineFiles(folder: string): FoundSession[] {
     async read() {
       const id = basename(dirname(path));
       return clineTask({ id, history: wholeText(path), shown: wholeText(join(dirname(path), 'ui_messages.json')) });
+    },
+  }));
+}
+
+/** `<id>/<id>.messages.json`, with `<id>.json` beside it. */
+function clineCliFiles(folder: string): FoundSession[] {
+  return filesBelow(folder, '.messages.json').map((path) => ({
+    path,
+    async read() {
+      const id = basename(path, '.messages.json');
+      const about = join(dirname(path), `${id}.json`);
+      return clineCliSession({ id, history: wholeText(path), about: existsSync(about) ? wholeText(about) : '' });
     },
   }));
 }

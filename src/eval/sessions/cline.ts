@@ -36,6 +36,59 @@ export function clineTask({ history, shown, id }: ClineTask): Session {
   return { requests, offered: new Set() };
 }
 
+/** The files of a session of Cline CLI 3. */
+export interface ClineCliSession {
+  /** `<id>.messages.json`: messages nearly as on `/v1/messages`, each answer with its `metrics`. */
+  readonly history: string;
+  /** `<id>.json`: where the session ran. */
+  readonly about: string;
+  /** Name of the session. */
+  readonly id: string;
+}
+
+/** Reads a session of Cline CLI 3, which records with each answer what its request used. */
+export function clineCliSession({ history, about, id }: ClineCliSession): Session {
+  const project = projectOf(field(parsed(about), 'workspace_root'));
+  const thread = new Thread();
+  const requests: SessionRequest[] = [];
+  for (const message of listOf(field(parsed(history), 'messages'))) {
+    const role = textOf(field(message, 'role'));
+    const usage = usageOf(field(message, 'metrics'));
+    if (usage.input > 0) {
+      const length = thread.fit(usage.input);
+      requests.push({
+        key: `${id}\n${textOf(field(message, 'id'))}`,
+        ...{ thread: 'main', wire: 'messages', project, usage, reasoning: null, history: thread.messages, length },
+        atMs: numberOf(field(message, 'ts')),
+        model: textOf(field(field(message, 'modelInfo'), 'id')),
+      });
+    }
+    const content = field(message, 'content');
+    thread.add({ role, content: listOf(content).map(sentBlock) }, role === 'assistant');
+  }
+  return { requests, offered: new Set() };
+}
+
+/** `inputTokens` contains the tokens of the cache where the provider counts them so, as on chat/completions. */
+function usageOf(metrics: unknown): SessionRequest['usage'] & { readonly input: number } {
+  const of = (name: string): number => numberOf(field(metrics, name));
+  const [input, read, written] = [of('inputTokens'), of('cacheReadTokens'), of('cacheWriteTokens')];
+  const all = input >= read + written ? input : input + read + written;
+  return { input: all, output: of('outputTokens'), read, written, written1h: 0 };
+}
+
+/** A tool's answers, one for each command or file, are sent as the JSON of their list. */
+function sentBlock(block: unknown): unknown {
+  const content = field(block, 'content');
+  if (field(block, 'type') !== 'tool_result' || !Array.isArray(content)) return block;
+  const isBlocks = content.every((part) => field(part, 'type') !== undefined);
+  return {
+    type: 'tool_result',
+    tool_use_id: field(block, 'tool_use_id'),
+    content: isBlocks ? content : JSON.stringify(content),
+  };
+}
+
 function billOf(line: unknown) {
   if (field(line, 'say') !== 'api_req_started') return [];
   const request = parsed(textOf(field(line, 'text')));
