@@ -1,3 +1,4 @@
+import { innerCommand } from './shell.ts';
 import { callFacts, filesOfCommand, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
 /** Lines of a file, 1-based and inclusive; 0 where a call does not say. */
@@ -24,7 +25,7 @@ const MAX_PATH_CHARS = 1_000;
 export function editedFiles(call: ToolCall | undefined): string[] {
   if (!call) return [];
   const args = parseArgs(call.args);
-  const command = stringOf(args, ['command', 'cmd', 'script']);
+  const command = innerCommand(stringOf(args, ['command', 'cmd', 'script']));
   const verb = fileVerb(args);
   if (verb === 'look') return [];
   const path = verb === 'change' ? stringOf(args, PATH_KEYS) : '';

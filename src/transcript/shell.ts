@@ -3,6 +3,12 @@ export type ShellParts = readonly (readonly string[])[];
 
 const MAX_CHARS = 2_000;
 
+/** The command that `bash -lc "…"` runs; any other command as it is. */
+export function innerCommand(command: string): string {
+  const [, inner] = /^\s*(?:\/bin\/|\/usr\/bin\/)?(?:ba|z)?sh\s+-l?c\s(.*)$/s.exec(command) ?? [];
+  return inner?.trimStart().replace(/^(["'])(.*)\1\s*$/s, '$2') ?? command;
+}
+
 /** Divides a command where no quote is open; what a quote holds stays in its stage. */
 export function shellParts(command: string): ShellParts {
   const parts: string[][] = [];

@@ -1,7 +1,7 @@
 import type { Hints, Origin } from '../engine/types.ts';
 import { parsed } from '../json/value.ts';
 import { scriptArgs } from './script-args.ts';
-import { shellParts, withoutLoops } from './shell.ts';
+import { innerCommand, shellParts, withoutLoops } from './shell.ts';
 
 /** A tool call as far as the pruner reads it. */
 export interface ToolCall {
@@ -58,7 +58,7 @@ export function callFacts(call: ToolCall | undefined): CallFacts {
   if (!call) return { hints: { origin: 'read' }, question: '', said: '' };
   const args = parseArgs(call.args);
   const verb = fileVerb(args);
-  const command = verb === null ? words(args, COMMAND_KEYS) : '';
+  const command = verb === null ? innerCommand(words(args, COMMAND_KEYS)) : '';
   const path = words(args, PATH_KEYS);
   const query = words(args, QUERY_KEYS);
   const question = words(args, QUESTION_KEYS);

@@ -1,4 +1,4 @@
-import { shellParts, withoutLoops } from './shell.ts';
+import { innerCommand, shellParts, withoutLoops } from './shell.ts';
 import { callFacts, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
 /** Outcome of a test run: `red` where a test failed, `green` where all passed. */
@@ -52,7 +52,7 @@ const MAX_WORDS = 40;
 export function isTestRun(call: ToolCall): boolean {
   const { command } = callFacts(call).hints;
   if (command === undefined) return false;
-  return withoutLoops(shellParts(unwrapped(command))).some(([first = '']) => runsTests(first));
+  return withoutLoops(shellParts(innerCommand(command))).some(([first = '']) => runsTests(first));
 }
 
 function runsTests(stage: string): boolean {
@@ -70,12 +70,6 @@ function runsTests(stage: string): boolean {
 function isBeforeProgram(word: string, next = ''): boolean {
   if (PACKAGE_RUNNERS.has(word)) return next === 'exec' || next === 'dlx' || TEST_PROGRAMS.has(next);
   return /^\w{1,60}=|^\d{1,9}s?$/.test(word) || WRAPPERS.has(word.split('/').at(-1) ?? '');
-}
-
-/** The command that `bash -lc "…"` runs. */
-function unwrapped(command: string): string {
-  const [, inner] = /^\s*(?:\/bin\/|\/usr\/bin\/)?(?:ba|z)?sh\s+-l?c\s(.*)$/s.exec(command) ?? [];
-  return inner?.trimStart().replace(/^(["'])(.*)\1$/s, '$2') ?? command;
 }
 
 const FAILED =

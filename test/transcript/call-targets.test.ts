@@ -87,6 +87,7 @@ describe('the files that a call shows', () => {
     ],
     ['bash', { command: 'cat src/a.ts src/b.ts | head -50; nl -ba "src/c.ts"' }, ['src/a.ts', 'src/b.ts', 'src/c.ts']],
     ['exec_command', { cmd: ['bash', '-lc', 'tail -n 20 logs/app.log'] }, ['logs/app.log']],
+    ['exec_command', { cmd: 'bash -lc "cat a.ts && sed -n 1,9p b.ts"' }, ['a.ts', 'b.ts']],
     ['bash', { command: "cat > src/a.ts <<'EOF'\nx\nEOF" }, []],
     ['bash', { command: "sed -i 's/a/b/' src/a.ts" }, []],
     ['bash', { command: 'grep -n voucher src/a.ts' }, []],

@@ -17,7 +17,7 @@ describe('a script in the place of a call', () => {
     expect(callFacts(call("await tools.shell({command: ['bash', '-lc', 'cat src/inventory.py']})")).hints).toEqual({
       origin: 'read',
       path: 'src/inventory.py',
-      command: 'bash -lc cat src/inventory.py',
+      command: 'cat src/inventory.py',
     });
   });
 

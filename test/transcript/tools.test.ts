@@ -34,6 +34,8 @@ describe('where a result comes from', () => {
     ['bash', { command: 'find . -name "*.ts"' }, 'listing', undefined],
     ['bash', { command: 'cat a.json | jq .' }, 'command', undefined],
     ['shell', { command: ['bash', '-lc', 'cat src/a.ts'] }, 'read', 'src/a.ts'],
+    ['shell', { command: ['/bin/sh', '-c', 'cat src/a.ts'] }, 'read', 'src/a.ts'],
+    ['exec_command', { cmd: "bash -lc 'cd app; cat src/a.ts'" }, 'read', 'src/a.ts'],
     ['shell', { command: ['bash', '-lc', 'npm test'] }, 'command', undefined],
     ['str_replace_based_edit_tool', { command: 'view', path: 'src/a.ts' }, 'read', 'src/a.ts'],
     ['str_replace_editor', { command: 'view', path: 'src/a.ts', view_range: [1, 20] }, 'read', 'src/a.ts'],
