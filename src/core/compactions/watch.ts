@@ -6,6 +6,7 @@ import { decodeString } from '../../json/cursor.ts';
 import type { CompactionStore } from '../ports/compactions.ts';
 import type { RequestScope } from '../ports/segments.ts';
 import type { Clock } from '../ports.ts';
+import { outsideMessages } from '../request/outside-messages.ts';
 import type { Rewritten } from '../request/rewritten.ts';
 import { bringsSummary, compactingClient } from './prompts.ts';
 
@@ -69,7 +70,12 @@ export class CompactionWatch {
     const { store, clock, onSeen } = this.#options;
     const { messages, received, conversationId } = read;
     const { project, client: product = '' } = scope;
-    const session = named || sessionIn(received);
+    const session =
+      named ||
+      outsideMessages(read)
+        .map(sessionIn)
+        .findLast((id) => id !== '') ||
+      '';
     const client = purpose === 'compact' ? 'codex' : clientCompacting(messages, received);
     const sessionKey = `${project}\n${session}`;
     const atMs = Math.trunc(clock.nowMs());

@@ -5,9 +5,10 @@ import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { JsonShapeError } from '../../json/cursor.ts';
 import type { SeenDeclaration, ShelfConversation, ShelfStore, ShelfSums } from '../ports/shelf.ts';
+import { outsideMessages } from '../request/outside-messages.ts';
 import type { Rewritten } from '../request/rewritten.ts';
 import { callsInAnswer } from './answer-calls.ts';
-import { declarationHash, declaredTools } from './declarations.ts';
+import { declarationHash, declarationsOf, declaredTools } from './declarations.ts';
 import { shorten } from './shorten.ts';
 
 export interface ToolWatchOptions {
@@ -22,7 +23,7 @@ export interface AnsweredTools {
   readonly project: string;
   readonly client: string;
   readonly wire: Dialect['name'];
-  readonly read: Pick<Rewritten, 'received' | 'messages' | 'conversationId' | 'shelved'>;
+  readonly read: Pick<Rewritten, 'received' | 'messages' | 'beside' | 'conversationId' | 'shelved'>;
   /** The answer as text; `''` where it was not kept. */
   readonly answer: () => string;
 }
@@ -91,12 +92,13 @@ export class ToolWatch {
     const { conversationId, messages, received, shelved } = read;
     const key = keyOf(project, conversationId);
     const known = this.#known.get(key);
-    if (!known && SIDE.test(received.toString('latin1'))) return;
+    if (!known && outsideMessages(read).some((part) => SIDE.test(part.toString('latin1')))) return;
     const calls = new Map(callsInAnswer(answer()));
     for (const { name } of messages.flatMap((message) => message.calls)) calls.set(name, (calls.get(name) ?? 0) + 1);
     for (const name of calls.keys()) if (!isName(name)) calls.delete(name);
     if (known && calls.size === 0) return;
-    const declarations = known ? [] : declarationsIn(received, wire);
+    const declares = !known && declarationsOf(received, wire, read.beside).length > 0; // without a walk through the messages
+    const declarations = declares ? declarationsIn(received, wire) : [];
     if (!known && declarations.length === 0) return;
     const isFirst = messages.every(({ role }) => role !== 'assistant');
     const shortened = { shortened: shelved?.tools ?? NO_TOOLS, tokensSaved: shelved?.tokensSaved ?? 0 };
