@@ -55,7 +55,10 @@ async function runChild(agent, { folder, node }, limits) {
   try {
     const model = await startUpstream({ nonce, steps: ['read', 'log', 'answer'], calls: agent.calls, work });
     closers.push(model.close);
-    const server = await ChildServer.start({ upstream: model.url, state, home, bin, work });
+    const server = await ChildServer.start(
+      { upstream: model.url, state, home, bin, work },
+      Object.keys(agent.input.env),
+    );
     closers.push(() => server.close());
     const timeoutMs = Number(values.timeout) * 1000;
     const asked = { ...agent.input, agent: agent.name, child_id: 'child', prompt: TASK, ...(limits && { limits }) };

@@ -23,8 +23,9 @@ export class ChildServer {
 
   /**
    * @param {{ upstream: string, state: string, home: string, bin: string, work: string }} places - `bin` holds the agent
+   * @param {readonly string[]} variables - names that calls may set for their children
    */
-  static async start({ upstream, state, home, bin, work }) {
+  static async start({ upstream, state, home, bin, work }, variables) {
     const settings = {
       PATH: `${bin}:${process.env.PATH ?? ''}`,
       HOME: home,
@@ -40,6 +41,7 @@ export class ChildServer {
       MCP_PRUNER_ENABLE_FLEET: 'true',
       MCP_PRUNER_AUTH_TOKEN: TOKEN,
       MCP_PRUNER_CHILD_ROOTS: work,
+      MCP_PRUNER_CHILD_ENV_ALLOW: variables.join(','),
     };
     return new ChildServer(await startProxy({ upstream, folder: state, settings }));
   }
