@@ -3,6 +3,8 @@ import { closeSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import type { LedgerTotals } from '../core/ports/ledger-report.ts';
+import type { CompactionReport } from '../ledger/compactions.ts';
 import { makeFolder } from '../store/sqlite/make-folder.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
@@ -45,9 +47,21 @@ async function lineWhenUp(call: Parameters<Command['run']>[0], io: Io, settings:
   const up = `mcp-pruner: the proxy runs at ${proxyUrl(settings)}`;
   const report = await readLedger(call, io, DAYS).catch(() => null); // the proxy may use a store that is not on this machine
   if (report === null || report.totals.requests === 0) return `${up}; no request in ${DAYS} days`;
-  const { removedNew, gross, unpriced, requests } = report.totals;
+  return `${up}; ${savedText(report)} in ${DAYS} days`;
+}
+
+interface Saved {
+  readonly totals: Pick<LedgerTotals, 'removedNew' | 'gross' | 'unpriced' | 'requests'>;
+  readonly compactions: Pick<CompactionReport, 'avoided'>;
+}
+
+/** What the proxy saved, in a few words: tokens, dollars where prices are known, and compactions if any was avoided. */
+export function savedText({ totals, compactions }: Saved): string {
+  const { removedNew, gross, unpriced, requests } = totals;
+  const { avoided } = compactions;
   const dollars = unpriced < requests ? ` ($${gross.toFixed(2)})` : '';
-  return `${up}; ${compact(removedNew)} tokens saved${dollars} in ${DAYS} days`;
+  const contexts = avoided > 0 ? `, ${avoided} ${avoided === 1 ? 'compaction' : 'compactions'} avoided` : '';
+  return `${compact(removedNew)} tokens saved${dollars}${contexts}`;
 }
 
 function lineWhenDown(settings: Settings, io: Io): string {

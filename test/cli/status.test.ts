@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { savedText } from '../../src/cli/status.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { compiled } from '../helpers/built.ts';
 import { completion, startUpstream } from '../helpers/fake-upstream.ts';
@@ -37,6 +38,15 @@ describe('mcp-pruner status', () => {
     await expect
       .poll(async () => (await run(['status', '--hook'], { env, clock })).out)
       .toMatch(/^\{"systemMessage":"mcp-pruner: the proxy runs at \S+; 0 tokens saved.* in 7 days"\}\n$/);
+  });
+
+  it('names compactions that were avoided, and dollars where prices are known', () => {
+    const totals = { requests: 4, unpriced: 0, removedNew: 1_234_567, gross: 3.456 };
+    const avoided = (count: number) => ({ avoided: count });
+    expect(savedText({ totals, compactions: avoided(0) })).toBe('1.2M tokens saved ($3.46)');
+    expect(savedText({ totals, compactions: avoided(1) })).toBe('1.2M tokens saved ($3.46), 1 compaction avoided');
+    const unpriced = { totals: { ...totals, unpriced: 4 }, compactions: avoided(12) };
+    expect(savedText(unpriced)).toBe('1.2M tokens saved, 12 compactions avoided');
   });
 
   it('warns an agent whose requests lead to a proxy that does not run, and no other agent', async () => {
