@@ -60,7 +60,8 @@ export const run: Command = {
     const cloud = client.cloud?.(place) ?? null;
     const { loaded, shared, upstream } = settingsOf(call, io, client, place, cloud);
     const passes = cloud !== null && passesProxy(cloud, namedProxy(call) !== null);
-    const proxy = (await otherProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
+    const other = await otherProxy(call, loaded.settings, io);
+    const proxy = other ?? (await openProxy(loaded.settings, io, shared));
     const childLog = await openChildLog(loaded.settings, client.name, io);
     const isRunner = Object.keys(io.env).some((variable) => variable.startsWith('JEEVES_'));
     const lifecycle = new RunLifecycle(({ line, words, isFault }) => {
@@ -83,7 +84,8 @@ export const run: Command = {
         folder,
       );
       writeLaunchFiles(folder, wired);
-      const before = shared ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
+      // where a named proxy forwards to is not known here
+      const before = shared || other ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
       lines.say(cloud && passes ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
       return await runAgent(client, wired, args, socket, lifecycle, io, lines, childLog);
     } finally {

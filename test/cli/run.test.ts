@@ -217,7 +217,10 @@ describe('mcp-pruner run', () => {
     const elsewhere = { ...env, MCP_PRUNER_DB_PATH: join(at.home, 'other.db') };
     expect((await run(at, ['run', 'agent'], elsewhere)).err).toContain('started for this run');
     // only the proxy can give back what it cuts, even where a server of the agent's own is asked for
-    const named = await run(at, ['run', 'qwen', '--proxy', `${url}/v1`], { ...elsewhere, JEEVES_PRUNER_ENABLED: '1' });
+    const { MCP_PRUNER_UPSTREAM_URL: _, ...own } = at.env;
+    const more = { JEEVES_PRUNER_ENABLED: '1', OPENAI_BASE_URL: 'https://models.example/v1' };
+    const named = await run({ ...at, env: own }, ['run', 'qwen', '--proxy', `${url}/v1`], { ...elsewhere, ...more });
+    expect(named.err).not.toContain('forwards to'); // where a named proxy forwards to is its own matter
     expect(named.out).toContain(`"httpUrl":"${url}/rpc?tools=recover_text,recall"`);
   });
 
