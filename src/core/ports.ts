@@ -34,7 +34,7 @@ export interface Scored {
 
 /** A backend that has an opinion of lines, given a goal. The engine's own ranking is what there is without one. */
 export interface LineScorer {
-  /** As in the settings; part of the key of each decision that it may have had a say in. */
+  /** As in the settings. Part of the key of each decision that it may influence. */
   readonly name: string;
   /** Never rejects, and settles within the request's time. */
   score(request: ScoreRequest): Promise<Scored>;
@@ -61,9 +61,11 @@ export interface Decision {
   readonly goal: string;
   /** Name of the tool whose result it is, or `''`. */
   readonly tool: string;
-  /** The boldness step that held for its tool and kind; absent where none was ever taken. */
+  /** The level of boldness learned for its tool and kind; absent where none was learned. */
   readonly boldness?: BoldnessFact;
-  /** What else decided, to explain it by; absent where nothing was ranked or an older program stored it. */
+  /**
+   * What else the decision depended on, to explain it; absent where nothing was ranked or an older program stored it.
+   */
   readonly basis?: DecisionBasis | undefined;
 }
 
@@ -73,11 +75,11 @@ export interface DecisionBasis {
   readonly limits: Limits;
   /** `prune_text` was called for this very text. */
   readonly asked?: true;
-  /** It was so short that only some kinds of text are cut. */
+  /** The text was so short that only some kinds of text are cut. */
   readonly small?: true;
-  /** As the caller named it; absent: the engine recognised it. */
+  /** The type that the caller named; absent: the engine recognised it. */
   readonly sourceType?: SourceType;
-  /** Another backend had a say; what it said is not kept. */
+  /** Another backend gave opinions; they are not kept. */
   readonly opinions?: true;
 }
 
@@ -91,16 +93,16 @@ export interface NewDecision {
 /** What one request (or one `prune_text` call) wants durable before anything of it leaves the process. */
 export interface StoreBatch {
   readonly decisions: readonly NewDecision[];
-  /** Prune ids seen again, whose expiry slides. */
+  /** Prune ids seen again, whose expiry is extended. */
   readonly touch: readonly string[];
   /**
-   * What is about to be sent, written with the decisions or not at all: where one of these is refused or was known, the
-   * caller says again what it sends then. What stands there already holds.
+   * Records of what is about to be sent. They are written only if all decisions are stored as given: if a decision is
+   * refused or already exists, the caller must commit corrected records. Existing records are never overwritten.
    */
   readonly sent?: readonly SentMessage[];
   /** When a decision is refused, none is written. */
   readonly wholeOrNothing?: true;
-  /** Whose originals these are: they count against its share of the store. Absent: they count against none. */
+  /** The conversation whose share of the store the originals count against; absent: no share. */
   readonly conversation?: string;
   /** The project that owns them from now on, beside other owners. Absent: no owner is added. */
   readonly owner?: string;

@@ -51,7 +51,7 @@ export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: Er
 
 /** Failures after the upstream was reached. */
 const WHY: Readonly<Record<string, string>> = {
-  garbled: 'What the upstream answers is no HTTP, or broken',
+  garbled: 'The answer of the upstream is not valid HTTP',
   reset: 'The upstream closed the connection before it answered',
-  proxy_refused: 'The proxy on the way to the upstream (HTTPS_PROXY) laid no tunnel',
+  proxy_refused: 'The outbound proxy (HTTPS_PROXY) refused the tunnel',
 };

@@ -6,7 +6,7 @@ export interface StoreWaitOptions {
   readonly problem: () => { readonly reason: string } | null;
   /** As in `StoreHandle`. */
   readonly untilBack: (ms: number) => Promise<boolean>;
-  /** How long an outage is waited out, and the longest wait of a request in other cases, in milliseconds. */
+  /** Longest time that a request waits for the store, in milliseconds. */
   readonly maxMs: number;
   /** Most bytes of waiting bodies. */
   readonly maxBytes: number;

@@ -38,7 +38,10 @@ const MAX_SUMMARY_BYTES = 2_000_000;
 const TRIGGER = '"compaction_trigger"';
 const COMPACTED = /"type":\s?"compaction"/;
 
-/** Notices where clients compact their history, and which conversation goes on from it. Works behind the requests' backs. */
+/**
+ * Notices compactions of clients, and which conversation continues a compacted one. Runs in the background; no request
+ * waits for it.
+ */
 export class CompactionWatch {
   readonly #options: CompactionWatchOptions;
   /** The conversation of a session, while it was not compacted. */

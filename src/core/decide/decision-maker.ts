@@ -82,8 +82,7 @@ export class DecisionMaker {
   }
 
   /**
-   * The decisions that were made about jobs before, exactly as they stand here. Nothing that became known since (a text
-   * was recovered, a prune id came up) may turn them.
+   * Stored decisions about jobs, unchanged. Later events, such as a recovery of a text, do not change them.
    *
    * @throws StoreUnavailable
    */
@@ -117,7 +116,10 @@ export class DecisionMaker {
     return pruneIdOf(this.#keyOf(job));
   }
 
-  /** What was decided, by the jobs' keys; also by programs that said nothing of the way back: it holds as it was sent. */
+  /**
+   * Stored decisions, by the keys of the jobs. Decisions of older versions, whose keys had no recovery hint, are found
+   * as well.
+   */
   async #find(jobs: readonly Job[], keys: readonly string[]): Promise<Map<string, Decision>> {
     const earlier = this.#earlierKeys(jobs, keys);
     const stored = await this.#options.once.find([...new Set([...keys, ...earlier])]);

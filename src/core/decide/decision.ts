@@ -33,15 +33,15 @@ export interface Job {
   readonly scope: 'proxy' | 'call';
   /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision. */
   readonly keepWhole?: string;
-  /** What the first marker says of having lines back; absent: nothing. Part of the decision. */
+  /** How the first marker explains the recovery of lines; absent: it does not. Part of the decision. */
   readonly recoveryHint?: RecoveryHint;
   /** Program that the hint names instead of `mcp-pruner`; no part of the decision's key. */
   readonly recoverCommand?: string;
-  /** The whole text gives way to one marker, because a directive asks for it. */
+  /** The whole text is replaced by one marker, because a directive asks for it. */
   readonly cutWhole?: CutWhole;
 }
 
-/** How a text gives way as a whole. */
+/** How a whole text is replaced by one marker. */
 export interface CutWhole {
   /** Key of the decision, in the place of one over all that decides. */
   readonly key: string;
@@ -56,7 +56,7 @@ export interface CutWhole {
 /** The parts that one field adds to a key, in the order of the table. */
 type KeyParts<T> = (value: T) => readonly string[];
 
-/** The field is recorded, or does something else that the row says; it decides nothing. */
+/** For fields that do not influence the decision; the comment of each row says why. */
 const NOT_IN_KEY = (): readonly string[] => [];
 
 const HINT_PARTS = {

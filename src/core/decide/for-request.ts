@@ -79,8 +79,8 @@ export async function settleTexts(
 }
 
 /**
- * What was decided about texts when they were new. Where boldness was learnt since, nothing says by which step that was:
- * one that was left whole by any of them stays whole, for it may have been sent so.
+ * Decisions made about texts when they were new. They are looked up at every level of boldness, because the level used
+ * then is not recorded. If a text was left whole at any level it stays whole, since that may be how it was sent.
  */
 async function decidedBefore(
   texts: readonly FoundText[],

@@ -40,7 +40,7 @@ export interface Stored {
 
 const NOTHING_STORED: Stored = { instead: new Map(), refused: new Set(), sentBefore: [] };
 
-/** Ids whose expiry is less than this share of the TTL old are not slid again. */
+/** The expiry of an id is extended only when more than this share of the TTL has passed since the last extension. */
 const SLIDE_SHARE = 1 / 8;
 
 /**
@@ -106,15 +106,15 @@ export class DecideOnce {
     return { decision: known ?? (await this.#decider.decide(job, key, deadline, opinions)), text: job.text };
   }
 
-  /** Caches new decisions: they hold even where they cannot be stored now. */
+  /** Caches new decisions. They are used even if they cannot be stored now. */
   remember(made: readonly NewDecision[]): void {
     for (const { decision } of made) this.#memory.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
   }
 
   /**
-   * Makes decisions durable with their originals, and with them what is about to be sent of messages: all in one
-   * transaction. Two at once may have come to different decisions (a backend's, or one ran out of time): the first to be
-   * stored is the one that all use, and nothing is noted as sent then.
+   * Stores decisions with their originals and the records of what is about to be sent, in one transaction. Two requests
+   * at once may have made different decisions (by a backend, or because one ran out of time): all then use the one that
+   * was stored first, and this commit writes no records.
    *
    * @param waitMs - how long to wait for another writer of the store, in milliseconds
    * @throws StoreUnavailable when nothing was stored

@@ -17,9 +17,9 @@ export interface MarkedTexts {
 }
 
 /**
- * Which of the remaining texts can be settled now, and whether they carry a marker of ours. Only what stands before a
- * text has a say in it, so that a conversation that grew and the same one seen at once come to the same; a text waits for
- * one before it that its markers may name.
+ * Which of the remaining texts can be decided now, and whether they contain one of our markers. A text's decision
+ * depends only on earlier texts, so the result is the same whether a conversation is seen turn by turn or all at once.
+ * A text waits until the earlier texts that its markers may name are decided.
  */
 export function ripeTexts({ open, rest, results, known, idOf }: MarkedTexts): Map<FoundText, boolean> {
   const ripe = new Map<FoundText, boolean>();

@@ -37,7 +37,10 @@ export interface ContextPeak {
 export interface ColdFigures {
   readonly requests: number;
   readonly usd: number;
-  /** What a cache lifetime of an hour would have cost more for what was written, and saved behind pauses of 5 to 60 minutes. */
+  /**
+   * Effect of a cache lifetime of an hour: what its writes would have cost more, and what it would have saved after
+   * pauses of 5 to 60 minutes.
+   */
   readonly hour_cache: { readonly cost: number; readonly saved: number };
 }
 

@@ -59,7 +59,7 @@ export interface Toll {
   readonly at: number;
   /** What the request adds. */
   readonly add: number;
-  /** What must not be reached before it. */
+  /** The request is refused if the count has already reached this value. */
   readonly most: number;
 }
 

@@ -62,7 +62,7 @@ export interface LedgerTool {
   readonly regretDollars: number;
   /** How often, by how it showed. */
   readonly regrets: Readonly<Record<RegretKind, number>>;
-  /** The boldness step that holds now; 0 where none was taken. */
+  /** The level of boldness now; 0 where none was learned. */
   readonly step: number;
 }
 
@@ -77,15 +77,15 @@ export interface LedgerMiss {
 export interface Difference {
   readonly pruned: number;
   readonly control: number;
-  /** Of the pruned against the others, as far as it is not by chance: negative where pruning costs less. */
+  /** Difference between pruned and control conversations, adjusted for chance. Negative where pruning costs less. */
   readonly difference: number;
   /** `null`: too few to decide. */
   readonly interval: readonly [number, number] | null;
-  /** There would be enough conversations, if they were more alike: a few are dearer than all others together. */
+  /** There are enough conversations, but a few of them cost more than all others together. */
   readonly tooSkewed: boolean;
 }
 
-/** Pruned conversations beside those that were left whole. */
+/** Pruned conversations compared with those of the control group. */
 export interface HoldoutResult {
   readonly conversations: Readonly<Record<Arm, number>>;
   /** Whether there are enough of both to say anything. */

@@ -78,7 +78,7 @@ export interface BilledFigures {
   /** Tokens that should have been read from the cache, and what they cost above that. */
   readonly missTokens: number;
   readonly missDollars: number | null;
-  /** Index of the message from which on it was another one, where that is the cause; -1 elsewhere. */
+  /** Index of the first message that differs from the previous request, if that caused the miss; otherwise -1. */
   readonly missAt: number;
 }
 

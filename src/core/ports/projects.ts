@@ -5,14 +5,14 @@ import type { ListedPrune, PruneSummary, RunSummary, StoreAges } from './records
 export interface Viewer {
   /** `all`: without bounds. */
   readonly projects: readonly string[] | 'all';
-  /** What is made belongs to this one. */
+  /** The project that new data belongs to. */
   readonly project: string;
 }
 
 /**
- * What belongs to which project, and what there is of some projects alone. An original belongs to every project whose
- * request brought its text: one that only names its prune id has no part in it. What is not of the projects is answered
- * exactly as what is not there, by the same statement. Every method may reject with `StoreUnavailable`.
+ * Which data belongs to which project. An original belongs to every project whose request contained its text; a request
+ * that only names its prune id gains no access. Data of other projects is treated as if it did not exist, by the same
+ * SQL statement. Every method may reject with `StoreUnavailable`.
  */
 export interface ProjectStore {
   /** Those of the prunes that belong to one of the projects. */

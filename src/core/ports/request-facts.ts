@@ -122,19 +122,19 @@ export interface RequestFacts extends NamedRequest {
   readonly cacheUpTo: number | null;
   /** Messages up to the last one that the client asked to be cached for an hour; absent where it asks for none. */
   readonly cacheHourUpTo?: number | null;
-  /** Texts that may be new: the ledger leaves those out that the request before had as well. */
+  /** Texts that may be new. The ledger ignores those that the request before contained as well. */
   readonly texts: readonly TextFacts[];
   readonly regrets: readonly RegretFacts[];
   readonly work?: WorkFacts | undefined;
   /** Common to requests of the same project, key, model, tools and system; `''` or absent: unknown. */
   readonly lineage?: string;
-  /** Stands for the last message as it came. */
+  /** Hashes of the newest messages as received; at present one. */
   readonly newest?: readonly string[];
-  /** The first message carries the summary of another conversation. */
+  /** The first message contains the summary of another conversation. */
   readonly summarised?: boolean;
-  /** It went out whole only to see what would have been cut: what is `removed` from its messages counts below 0. */
+  /** Shadow mode: it was forwarded whole, and what would have been `removed` counts below 0. */
   readonly shadow?: true;
-  /** Tokens of what is new since `from` messages and no answer of the model's, as forwarded, estimated. */
+  /** What this request adds behind the model's last answer, as forwarded. */
   readonly fresh: FreshFacts;
 }
 

@@ -31,7 +31,7 @@ export interface SeenSegment {
   readonly role: 'user' | 'assistant' | 'tool';
   readonly type: SegmentType;
   readonly effect: Effect;
-  /** Estimated, as forwarded: what lines were cut before do not count. */
+  /** Estimated tokens as forwarded, without lines that were cut earlier. */
   readonly tokens: number;
   readonly lines: number;
   readonly tool: string;
@@ -108,7 +108,10 @@ export interface StoredConversation {
   readonly task: string;
   /** Requests so far. */
   readonly turns: number;
-  /** The last request that did not simply go on from the one before: what was not seen since then has left it. */
+  /**
+   * Number of the last request that did more than append to the one before. Segments not seen since that request are no
+   * longer part of the conversation.
+   */
   readonly baseTurn: number;
   readonly messages: number;
   readonly seenMs: number;
@@ -137,7 +140,9 @@ export interface Directive {
   readonly action: DirectiveAction;
   /** `''`: in every conversation of the project. Otherwise the `scope` of the step that it belongs to. */
   readonly scope: string;
-  /** Largest index of a message that it holds for, or -1 for all: what is said again later is said anew. */
+  /**
+   * Last message index to which the directive applies, -1 for all. The same text in a later message is not affected.
+   */
   readonly upTo: number;
 }
 

@@ -5,7 +5,10 @@ import type { SentMemory } from '../sent/memory.ts';
 import { takenPrefix, wholeRecord } from '../sent/records.ts';
 import { newCutPrefixes, type Rewritten } from './rewritten.ts';
 
-/** Messages whose accepted cuts are remembered here; once the conversation goes on, it shows by itself that they were accepted. */
+/**
+ * Messages whose accepted cuts are remembered here. After the next turn the memory is not needed: an answer after a cut
+ * message proves that the provider accepted it.
+ */
 const MAX_ACCEPTED = 20_000;
 /** Longest wait for another writer of the store, in milliseconds. The answer is on its way to the client meanwhile. */
 export const NOTE_WAIT_MS = 5_000;
@@ -31,7 +34,7 @@ export class AcceptedCuts {
 
   /** Records that a provider accepted a request: its new cuts, and the history that went whole. Never rejects. */
   async add(request: Rewritten): Promise<void> {
-    // cuts with an answer behind them were accepted, as the conversation itself shows
+    // an answer after a cut message proves that its cuts were accepted
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
     for (const prefix of fresh) this.#prefixes.set(prefix, true);
     const sent = [...request.rawPrefixes, ...fresh.map(takenPrefix)].map(wholeRecord);

@@ -64,7 +64,10 @@ export class PersistStage {
     }
   }
 
-  /** A request that is forwarded without the store; what it binds is remembered in this process alone. */
+  /**
+   * The outcome of a request when nothing can be stored. If the provider verifies the history, the records are kept in
+   * the memory of this process.
+   */
   unstored(decided: DecidedRequest): PersistedRequest {
     const { request, failure } = decided;
     const unsettled = request.policy.history === 're-prune' ? undefined : decided.fallbacks[0];

@@ -46,7 +46,7 @@ export interface PipelineOptions {
   readonly clock: Clock;
   readonly decisions: DecisionMaker;
   readonly find: FindSettings;
-  /** The same of a project that has settings of its own. Default: `find`. */
+  /** Settings of a project that has its own. Default: the server's settings (`find`). */
   readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;
   readonly render: RenderOptions;
   readonly refused: RefusedConversations;

@@ -25,7 +25,7 @@ export interface BodyEdit {
   readonly bytes: Buffer;
 }
 
-/** The state after a number of messages, from which a later body can be read on. */
+/** The state after some messages, from which the reading of a later body can continue. */
 export interface Checkpoint {
   /** Byte right behind the last of the messages. */
   readonly at: number;
@@ -46,18 +46,21 @@ export interface RememberedBody {
   /** The fields before its messages. */
   readonly before: RequestHead;
   readonly messages: readonly ScannedMessage[];
-  /** For each message what stands for it and all before it. */
+  /** For each message a hash of it and of all messages before it. */
   readonly prefixes: readonly string[];
   readonly edits: readonly BodyEdit[];
   readonly outcomes: readonly TextOutcome[];
-  /** Some of the last message ends, ascending. */
+  /** Checkpoints at the ends of some of the last messages, in ascending order. */
   readonly checkpoints: readonly Checkpoint[];
-  /** Answered texts went whole although no record said that they were sent so. */
+  /** Answered texts were forwarded whole, and no record showed how they were sent before. */
   readonly rawHistory: boolean;
-  /** The store's epoch in which every decision in it is durable, and since when. */
+  /** Epoch of the store in which all decisions of this body were stored, and the time of that. */
   readonly epoch: string;
   readonly storedAtMs: number;
-  /** The mark of the directives, and the scopes of the collection steps that held, joined by a space. */
+  /**
+   * Version of the directives that applied, followed by the scopes of the collection steps that applied, separated by
+   * spaces.
+   */
   readonly directives: string;
   readonly steps: string;
 }
@@ -68,14 +71,14 @@ export interface PrefixMatch {
   readonly checkpoint: Checkpoint;
 }
 
-/** Length of the beginning by which bodies are grouped before they are compared. */
+/** Bodies are grouped by their first bytes before they are compared. */
 const HEAD_BYTES = 512;
 /** Bodies with the same head that are kept side by side (sub-agents share their system prompt). */
 const MAX_SIBLINGS = 12;
 
 /**
- * Remembers bodies by their bytes, so that a growing conversation costs one comparison of its history and real work
- * for what is new only. Bounded in bytes.
+ * Remembers bodies by their bytes, so that a growing conversation costs one comparison of its history, and only new
+ * messages are processed. Bounded in bytes.
  */
 export class PrefixMemo {
   readonly #byHead: LRUCache<string, RememberedBody[]>;
@@ -99,7 +102,7 @@ export class PrefixMemo {
     return best;
   }
 
-  /** Keeps a body; the one it went on from, if it is a part of it, goes. */
+  /** Remembers a body. The one that it continues is dropped. */
   add(body: RememberedBody, from: RememberedBody | null): void {
     const head = headOf(body.prefix.bytes);
     const others = (this.#byHead.peek(head) ?? []).filter((other) => other !== from);
@@ -132,7 +135,7 @@ function costOf(body: RememberedBody): number {
   return body.prefix.held + edits + 400 * body.messages.length + NOTE_BYTES * notes + 2_000;
 }
 
-/** The last of them is the first to go. */
+/** Moves a body to the front. Bodies at the end are dropped first. */
 function moveToFront(bodies: RememberedBody[], body: RememberedBody): void {
   bodies.splice(bodies.indexOf(body), 1);
   bodies.unshift(body);
@@ -152,8 +155,8 @@ interface Room {
 }
 
 /**
- * The beginning of a conversation's bodies, kept apart from them so that each body can go when it is done with. What a
- * turn adds is written behind what the one before has kept.
+ * The bytes at the beginning of a conversation, copied so that the body itself can be freed. Each turn appends its new
+ * bytes to the same buffer.
  */
 export class PrefixBytes {
   readonly bytes: Buffer;

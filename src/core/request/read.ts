@@ -33,7 +33,10 @@ export interface ReadBody {
   readonly resultKeys: ReadonlyMap<string, string>;
   readonly conversation: Conversation;
   readonly conversationId: string;
-  /** Nothing of the model's stands in it or before it: it is the first request of its conversation. */
+  /**
+   * Whether this is the first request of its conversation: neither it nor a stored answer before it contains a message
+   * of the model.
+   */
   readonly begins: boolean;
   /** The remembered body that it begins with. */
   readonly match: PrefixMatch | null;
@@ -119,7 +122,9 @@ export class ReadStage {
     return { body, dialect, scope, signal, sender, policy, state, read, steps };
   }
 
-  /** Finds the messages. A remembered body under which other collection steps held is of no use. */
+  /**
+   * Finds the messages. A remembered body is ignored if other collection steps apply now than when it was remembered.
+   */
   #scan({ body, dialect }: IncomingRequest, match: PrefixMatch | null, directives: DirectivesView): Scan {
     const scanned = dialect.scan(body, match ? resumeAt(match) : undefined);
     const known = match?.body.prefixes.slice(0, match.checkpoint.messages);
@@ -173,7 +178,7 @@ export class ReadStage {
       match,
       first,
       tail: tailOf(messages),
-      found: this.#emboldened(found, request.scope ?? NO_SCOPE),
+      found: this.#withBoldness(found, request.scope ?? NO_SCOPE),
       callOf: (text) => calls.get(text),
       marks,
       tokens,
@@ -182,8 +187,11 @@ export class ReadStage {
     };
   }
 
-  /** The texts with the boldness step of their tool and kind. A kind is only recognised where a step exists for the tool. */
-  #emboldened(found: readonly FoundText[], { project }: RequestScope): readonly FoundText[] {
+  /**
+   * Adds to each text the level of boldness that was learned for its tool and kind. A kind is recognised only for tools
+   * with a level.
+   */
+  #withBoldness(found: readonly FoundText[], { project }: RequestScope): readonly FoundText[] {
     const { boldness: steps } = this.#options;
     if (!steps) return found;
     return found.map((text) => {

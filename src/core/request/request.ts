@@ -40,7 +40,7 @@ export interface StoreState {
   readonly failure: unknown;
 }
 
-/** A request that was read, from the first message on that is not remembered. */
+/** A parsed request. Only the messages after the remembered prefix were read. */
 export interface ReadRequest {
   readonly body: Buffer;
   readonly dialect: Dialect;

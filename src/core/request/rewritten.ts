@@ -25,7 +25,7 @@ export interface Rewritten {
   readonly refusedBefore: boolean;
   /** The provider accepted cuts of this conversation before: the unpruned request is no way out of a refusal. */
   readonly acceptedBefore: boolean;
-  /** Large answered texts went whole although no record says that they were sent so. */
+  /** Large answered texts are forwarded whole, and no record shows how they were sent before. */
   readonly rawHistory: boolean;
   /** Prefixes of those messages that are to be recorded as whole once the provider accepts the request. */
   readonly rawPrefixes: readonly string[];

@@ -12,17 +12,17 @@ import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.t
 /** The directives where no segments are kept. */
 export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };
 
-/** The collection steps that hold for a request, and a mark of them. */
+/** The collection steps that apply to a request, and their scopes joined by spaces. */
 export interface HeldSteps {
   readonly scopes: ReadonlySet<string>;
   readonly mark: string;
 }
 
 /**
- * The collection steps that hold: those whose messages the request begins with.
+ * The collection steps that apply: those whose messages the request begins with.
  *
- * @param prefixes - for each message what stands for it and all before it
- * @param match - a remembered body with the same directives, where those steps hold which it shares the messages of
+ * @param prefixes - for each message a hash of it and of all messages before it
+ * @param match - a remembered body with the same directives, whose steps are reused for the messages that it shares
  */
 export function heldSteps(steps: readonly Step[], prefixes: readonly string[], match: PrefixMatch | null): HeldSteps {
   const most = steps.reduce((max, step) => Math.max(max, step.messages), 0);

@@ -11,17 +11,20 @@ import { inOrder, isAt, replay } from './replay.ts';
 
 /** The new part of a request with what was sent of it before. */
 export interface KnownHistory {
-  /** All texts, those that were cut before among them. */
+  /** All texts, including those that were cut before. */
   readonly found: readonly FoundText[];
   /** What was sent of texts before. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
-  /** Texts that the model has answered already or that the policy passes: they go whole unless a decision is stored. */
+  /**
+   * Texts that must not be decided anew: the model has answered them, or the policy passes new texts. They stay whole
+   * unless a decision about them is stored.
+   */
   readonly past: ReadonlySet<FoundText>;
-  /** A provider accepted cuts of messages that have no answer behind them yet. */
+  /** A provider accepted cuts of messages that the model has not answered yet. */
   readonly taken: boolean;
   /** The conversation belongs to the control group, for ever. */
   readonly control: boolean;
-  /** Answered messages that go whole although no record says how they were sent. */
+  /** Answered messages that are forwarded whole, although no record shows how they were sent before. */
   readonly rawHistory: readonly number[];
   /** The store could not be asked about answered messages that may have been cut. */
   readonly unknown: boolean;
@@ -42,10 +45,10 @@ export const NOTHING_KNOWN: KnownHistory = {
 };
 
 /**
- * Looks up what was sent of the messages of a request before, and which of its texts nothing new may be decided about.
+ * Looks up how the messages of a request were sent before, and which of its texts must not be decided anew.
  *
  * @param keysOf - the keys of the decisions about jobs
- * @param unasked - why the store is not to be asked; `null` when it is
+ * @param unasked - why the store is not queried; `null` when it is
  */
 export async function recallHistory(
   { body, dialect, policy, read }: Omit<ReadRequest, 'state' | 'steps' | 'scope' | 'signal'>,

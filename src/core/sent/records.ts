@@ -15,23 +15,23 @@ export function holdsResultOrWords({ texts }: ScannedMessage): boolean {
   return texts.some(({ use }) => CUT.has(use));
 }
 
-/** Whether other settings might cut something in a message. */
+/** Whether a message contains texts that some setting allows to cut. */
 export function mayBeCut({ role, opaque, texts }: ScannedMessage): boolean {
   if (role === 'other' || role === 'assistant' || opaque) return false;
   return texts.some(({ use, literal }) => CUT.has(use) && literal.end - literal.start >= MIN_BYTES);
 }
 
 /**
- * The record of a message that goes whole. Where the provider verifies the history it is needed as well: an answer that was
- * made from the whole text is bound to the whole text, although the client may ask for another answer to it later.
+ * The record of a message that is forwarded whole. If the provider verifies the history, an answer is valid only with
+ * the text that it was made from, so that a whole text needs a record too.
  */
 export function wholeRecord(prefix: string): SentMessage {
   return { prefix, annotateLines: false, includeMarkers: true, texts: [] };
 }
 
 /**
- * The key that records that a provider accepted the cuts of a message. A record of its own, for that of the message is
- * written before anything is sent.
+ * The key that records that a provider accepted the cuts of a message. It is a separate record, because that of the
+ * message is written before anything is sent.
  */
 export function takenPrefix(prefix: string): string {
   return keyOf('taken', prefix);

@@ -56,9 +56,9 @@ interface Held {
 }
 
 const MAX_CONVERSATIONS = 10_000;
-/** On wires where nothing is verified, a first request that comes again after this time begins a new conversation. */
+/** On wires without verified history, a first request that arrives again after this time starts a new conversation. */
 const SAME_CONVERSATION_MS = 3_600_000;
-/** Originals are looked after again when so much of their life is over. */
+/** The expiry of originals is extended after this share of their lifetime. */
 const KEPT_SHARE = 1 / 8;
 
 /**

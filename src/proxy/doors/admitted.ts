@@ -20,7 +20,10 @@ export function viewerOf(req: IncomingMessage): Viewer | null {
 export interface OwnAdmission {
   /** The child agent that sends it. */
   readonly childId: string;
-  /** Observes its WebSocket as `watch` does, and counts the requests in its frames; `send` sends a frame to the client. */
+  /**
+   * Wraps the observer of its WebSocket: the result also counts the requests in the frames. `send` sends a frame to the
+   * client.
+   */
   readonly watch: (watch: BridgeWatch, send: (frame: Buffer) => void) => BridgeWatch;
 }
 

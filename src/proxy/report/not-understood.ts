@@ -17,7 +17,7 @@ const REASONS = new Set([
 export class NotUnderstood {
   readonly #counts = new Map<string, number>();
 
-  /** Other reasons are not counted. */
+  /** Counts a request by its reason. Reasons that are not in the list are ignored. */
   count(reason: string): void {
     if (REASONS.has(reason)) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }

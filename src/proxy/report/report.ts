@@ -43,7 +43,9 @@ export class Reporter {
   readonly #usage = new UsageTotals();
   readonly #wires = new WireTotals();
   readonly #unfinished = new Set<Promise<void>>();
-  /** The last unbilled request of each conversation. */
+  /**
+   * By conversation: settles when its last request has been billed. The next request of the conversation waits for it.
+   */
   readonly #counting = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   readonly #behind = new WriteBehind(() => this.#write());

@@ -182,6 +182,7 @@ export function agentFor({ origin, tunnel }: Connection): HttpAgent {
 }
 
 function settled(end: Exchange | Unanswered): Exchange {
-  if (end.kind === 'lost' || end.kind === 'continued') throw new Error('an exchange that may not be tried again was');
+  if (end.kind === 'lost' || end.kind === 'continued')
+    throw new Error('an exchange was retried although it must not be');
   return end;
 }
