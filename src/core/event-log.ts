@@ -6,7 +6,7 @@ import type { EventRecord, EventSink, Store } from './ports.ts';
 
 export interface EventLogOptions {
   readonly store: Pick<Store, 'addEvents'>;
-  /** How many events the store keeps; with 0 none is taken but those of the audit class. */
+  /** How many events the store keeps; with 0 it keeps only those of the audit class. */
   readonly maxEvents: number;
   /** Reports events that are lost because they could not be written. */
   readonly onFailure: FailureReporter;
@@ -19,7 +19,7 @@ const MAX_PRUNES = 10_000;
 
 /** Events that happened outside any conversation: calls of tools by their clients. */
 export const MCP_RUN = 'mcp';
-/** Events of connections that are no request, or none that was taken up. */
+/** Events of connections that carry no request. */
 export const CONNECTION_RUN = 'connection';
 /** Events of the store's upkeep. */
 export const STORE_RUN = 'store';

@@ -6,7 +6,7 @@ function hex32(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex').slice(0, 32);
 }
 
-/** 32 hex digits that stand for a text, UTF-16 unit for unit (lone surrogates included). */
+/** Hash of a text, 32 hex digits, over its UTF-16 units (lone surrogates included). */
 export function textHash(text: string): string {
   // UTF-8 has no form for a lone surrogate, two different texts would share a hash.
   const bytes = text.isWellFormed() ? text : Buffer.concat([Buffer.from('utf16le\0'), Buffer.from(text, 'utf16le')]);
@@ -18,7 +18,7 @@ export function keyOf(...parts: readonly string[]): string {
   return hex32(JSON.stringify(parts));
 }
 
-/** 32 hex digits that stand for a list of numbers. */
+/** Hash of a list of numbers, 32 hex digits. */
 export function numbersHash(numbers: Float64Array): string {
   return hex32(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
 }
@@ -29,7 +29,7 @@ export function pruneIdOf(key: string): string {
 }
 
 /**
- * `seg_` + 12 base-32 characters that stand for a text of a conversation.
+ * Id of a text of a conversation: `seg_` + 12 base-32 characters.
  *
  * @param role - `user`, `assistant`, `tool`, or `file` for a file in a message
  * @param source - the call's id, or a file's path; `''` for words
@@ -53,7 +53,7 @@ const PRUNE_ID_LENGTH = 16;
 
 /**
  * A fingerprint that is the same for two texts which differ in volatile values only: every run of letters and digits
- * that holds a digit (numbers, times, ids, addresses) counts as one and the same.
+ * that contains a digit (numbers, times, ids, addresses) counts as one and the same.
  */
 export function fingerprint(text: string): string {
   let a = 0x811c9dc5;

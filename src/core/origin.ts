@@ -1,4 +1,4 @@
-/** What a request says of who sends it and whom it means. */
+/** The headers that say who sends a request and to whom. */
 export interface Caller {
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -18,7 +18,7 @@ export interface Allowed {
 
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/;
 const LOOPBACK_V4 = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
-/** What a browser says of a page that is ours, or of an address that its user typed. */
+/** What a browser sends for one of our own pages, or for an address that its user typed. */
 const OWN_SITES = new Set(['same-origin', 'none']);
 
 /** @param anyHost - see `Allowed`; false unless other machines are let in on purpose */
@@ -31,9 +31,9 @@ export function allowedCallers(hosts: readonly string[], origins: readonly strin
 }
 
 /**
- * Whether a foreign web page may have sent this. A page can post to 127.0.0.1 from anywhere, and it can point a
- * name of its own there (DNS rebinding), but a browser then says so: in `Origin` on every post, else in
- * `Sec-Fetch-Site` or `Host`. A request without these is a program's.
+ * Whether a foreign web page may have sent this. A page can post to 127.0.0.1 from anywhere, and it can point a name of
+ * its own there (DNS rebinding), but then the browser names the page: in `Origin` on every post, otherwise in
+ * `Sec-Fetch-Site` or `Host`. A request without these headers was sent by a program.
  */
 export function isForeign(caller: Caller, allowed: Allowed): boolean {
   return isForeignPage(caller, allowed) || isForeignHost(caller, allowed);

@@ -6,8 +6,8 @@ import type { Store } from './ports.ts';
 const MAX_REMEMBERED = 200_000;
 
 /**
- * Which project has brought the text of which original, remembered so that a conversation asks once. What is remembered
- * holds for one epoch of the store: with a prune that goes its owners go.
+ * Which projects sent the text of which original, cached so that a conversation queries the store once. The cache is
+ * valid for one epoch of the store, because the owners of a deleted prune are deleted too.
  */
 export class Ownership {
   readonly #projects: () => Promise<ProjectStore>;

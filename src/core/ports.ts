@@ -10,7 +10,7 @@ export interface Clock {
 /** One text that a backend is asked about. */
 export interface ScoreRequest {
   readonly text: string;
-  /** 32 hex digits that stand for the text. */
+  /** Hash of the text, 32 hex digits. */
   readonly textHash: string;
   readonly goal: string;
   readonly sourceType: SourceType;
@@ -108,7 +108,7 @@ export interface StoreBatch {
   readonly owner?: string;
 }
 
-/** What a prune id stands for. */
+/** The decision behind a prune id. */
 export interface StoredPrune {
   readonly decision: Decision;
   readonly createdAtMs: number;
@@ -132,7 +132,7 @@ export interface UsageTotal extends Omit<UsageRecord, 'atMs'> {
   readonly day: string;
 }
 
-/** Something that happened; never holds a text or a credential. Fields are those of `events_watch`. */
+/** Something that happened; never contains a text or a credential. Fields are those of `events_watch`. */
 export interface EventRecord {
   readonly tsMs: number;
   readonly kind: string;
@@ -167,22 +167,25 @@ export interface StoredEvent extends EventRecord {
 export interface Committed {
   /** Ids of `touch` that are unknown or expired. */
   readonly missing: readonly string[];
-  /** Keys of the decisions that were refused: their prune id stands for another text, or the conversation has its share. */
+  /**
+   * Keys of the decisions that were refused: their prune id belongs to another text, or the conversation has used its
+   * share.
+   */
   readonly refused: readonly string[];
-  /** Keys under which a decision may have stood before, which holds. */
+  /** Keys under which a decision may exist already; that one is used. */
   readonly known: readonly string[];
-  /** Prefixes of `sent` under which something else stands already, which holds. */
+  /** Prefixes of `sent` under which a different record exists already; that one is used. */
   readonly sentBefore?: readonly string[];
 }
 
 /**
- * Where originals, decisions and events live. Every method may reject with `StoreUnavailable`; callers on the request
- * path then fail open. Asynchronous, so that a shared database server can stand behind it.
+ * The store of originals, decisions and events. Every method may reject with `StoreUnavailable`; callers on the request
+ * path then fail open. Asynchronous, so that a shared database server can implement it.
  */
 export interface Store {
   /**
-   * Changes whenever stored prunes may have vanished behind the caller's back (file replaced, sweep, another process),
-   * so that a memory of "this id is stored" holds only within one epoch. Cheap: called once a request.
+   * Changes whenever stored prunes may have been deleted by something else (file replaced, sweep, another process).
+   * Knowledge that an id is stored is valid only within one epoch. Cheap: called once a request.
    *
    * @throws StoreUnavailable
    */

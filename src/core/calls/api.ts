@@ -28,7 +28,7 @@ export interface PruneStats {
   readonly tokensEstBefore: number;
   readonly tokensEstAfter: number;
   readonly elapsedMs: number;
-  /** The text came back whole for a fault, or another backend was asked for and the engine ranked alone. */
+  /** A fault occurred and the text is unchanged, or the requested backend failed and the engine ranked alone. */
   readonly usedFallback: boolean;
   /** Further fields, already in wire spelling (`backend`, `deepinfra_latency_ms`, …). */
   readonly extra: Readonly<Record<string, string | number | boolean>>;
@@ -39,7 +39,7 @@ export interface PruneTextResult {
   readonly prunedText: string;
   readonly annotations: readonly Annotation[];
   readonly stats: PruneStats;
-  /** What went wrong, and what a backend has to say (`cache_hit`); with `usedFallback` false nothing went wrong. */
+  /** Codes of failures, and notes of a backend (`cache_hit`). If `usedFallback` is false, nothing failed. */
   readonly warnings: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface RecoverInput {
   readonly numbered: boolean;
 }
 
-/** Many texts or ids at once: all of them, or none. */
+/** Several texts or ids in one call: all of them succeed, or none. */
 export interface BulkPruner {
   /**
    * As `pruneText` for each; their originals become durable together.
@@ -67,7 +67,7 @@ export interface BulkPruner {
 
 /** The product's verbs for a face that has a text in hand; the proxy has its own entry on the same service. */
 export interface Pruner {
-  /** Never rejects for a fault of ours: a text that cannot be pruned comes back whole with a warning. */
+  /** Never rejects because of an internal fault: a text that cannot be pruned is returned unchanged with a warning. */
   pruneText(input: PruneTextInput, signal?: AbortSignal): Promise<PruneTextResult>;
   /**
    * Original lines behind a prune id.

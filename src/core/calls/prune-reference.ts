@@ -9,13 +9,13 @@ export interface PruneReference {
 
 /** Longer than any marker. */
 const MOST_CHARS = 1_000;
-/** An id in any case, wherever it stands in what was pasted. */
+/** A prune id in any letter case, anywhere in the pasted text. */
 const ID = /(?<![0-9A-Za-z])prn_([0-9A-HJKMNP-TV-Z]{12})(?![0-9A-Za-z])/i;
 const LINES = /\blignes (\d{1,9})-(\d{1,9})\b/;
 
 /**
- * Reads a prune id as it is copied: in any case, with blanks or quotes around it, or as a marker, whole or in part. What
- * holds no id is taken as it is, to be found unknown.
+ * Reads a prune id as it is copied: in any case, with blanks or quotes around it, or as a marker, whole or in part. A
+ * text without an id is used as it is, and is then reported as unknown.
  */
 export function readPruneReference(given: string): PruneReference {
   const text = given.slice(0, MOST_CHARS);

@@ -23,7 +23,7 @@ export interface PrunerOptions {
   readonly reasonLanguage?: ReasonLanguage;
   /** Reports a fault because of which a text is returned whole; `reason` is a short constant code. */
   readonly onFailure: FailureReporter;
-  /** The backend that has a say; without one the engine ranks alone. */
+  /** The backend that gives opinions; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
   /** Makes the caller's project an owner of originals; rejects when that cannot be stored. Absent without projects. */
   readonly own?: (pruneIds: readonly string[]) => Promise<void>;
@@ -35,8 +35,8 @@ const STORE_WAIT_MS = 1_000;
 const USD_PER_MILLION_TOKENS = 3;
 
 /**
- * `prune_text` and `recover_text` over the store. A fault of ours never loses the caller's text: it comes back whole
- * with a warning; a backend's fault costs its opinion only, and the engine ranks alone.
+ * `prune_text` and `recover_text` over the store. An internal fault never loses the caller's text: it is returned
+ * unchanged with a warning. If a backend fails, the engine ranks alone.
  */
 export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
   return {
@@ -51,7 +51,7 @@ export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
 /** What is to be done with a text. */
 interface Settled {
   readonly decision: Decision;
-  /** Why the text comes back exactly as it came, or `''`. */
+  /** Why the text is returned unchanged, or `''`. */
   readonly fault: string;
 }
 

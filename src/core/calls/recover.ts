@@ -22,7 +22,8 @@ const MOST_CHARS = 4_000_000;
 /**
  * The original lines behind a prune id.
  *
- * @throws PrunerError `invalid_range`, `prune_id_not_found`, `recovery_unavailable`, each with a `hint` at what to do
+ * @throws PrunerError `invalid_range`, `prune_id_not_found`, `recovery_unavailable`, each with a `hint` that says what
+ * to do
  */
 export async function recover(options: RecoverOptions, input: RecoverInput): Promise<string> {
   checkRanges(input);

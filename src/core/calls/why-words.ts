@@ -3,7 +3,7 @@ import type { BoldnessFact } from '../ports/boldness.ts';
 import { REASON_WORDS, type ReasonWords } from './reason-words.ts';
 import type { Certainty, Why, WhyRegion } from './why.ts';
 
-/** What a text was left whole for, in words; other codes stand for themselves. */
+/** Why a text was left whole, in words; other codes are shown as they are. */
 const WHOLE: Readonly<Record<string, string>> = {
   too_little_saved: 'all that could go would have saved too little',
   constraints_unmet: 'its limits cannot be met',
@@ -70,7 +70,7 @@ function weighed(score: WhyRegion['score'], words: ReasonWords): string {
   ].join('');
 }
 
-/** What must be known to read an explanation: how far it goes. */
+/** How much of the decision the explanation covers. */
 export function caveat(certainty: Certainty, whole: string): string {
   switch (certainty) {
     case 'ranked':

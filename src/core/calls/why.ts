@@ -6,10 +6,10 @@ import type { Decision, DecisionBasis } from '../ports.ts';
 
 /**
  * How far a stored decision can be explained. `ranked`: this engine makes the very same cuts from what was kept, so its
- * rules and scores are the reasons. `opinions`: another backend's scores had a say and were not kept. `other_engine`:
- * this engine would cut elsewhere. `unrecorded`: what it was made from was not kept. With these three only the cuts, their
- * reasons and the rules are reported. `asked`: somebody asked for the text to give way; nothing was ranked. `whole`: the
- * text was left whole before anything was ranked.
+ * rules and scores are the reasons. `opinions`: another backend's scores influenced it and were not kept.
+ * `other_engine`: this engine would cut elsewhere. `unrecorded`: what it was made from was not kept. With these three
+ * only the cuts, their reasons and the rules are reported. `asked`: somebody asked for the text to give way; nothing
+ * was ranked. `whole`: the text was left whole before anything was ranked.
  */
 export type Certainty = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 'asked' | 'whole';
 
@@ -29,7 +29,7 @@ export interface Why {
   readonly certainty: Certainty;
   /** Words of the goal that the text has, heaviest first; only with `ranked`. */
   readonly terms: readonly string[];
-  /** A region goes when its worth is below this; only with `ranked`. */
+  /** A region is cut if its worth is below this; only with `ranked`. */
   readonly threshold: number | null;
   /** Most lines that the limits let go, or `null` where that is not known. */
   readonly budget: number | null;

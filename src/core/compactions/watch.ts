@@ -116,7 +116,7 @@ function clientCompacting(messages: readonly ScannedMessage[], body: Buffer): st
   return words ? compactingClient(textOf(body, words.literal)) : null;
 }
 
-/** Whether a conversation begins with a client's summary, or holds what a provider made of its history. */
+/** Whether a conversation begins with a client's summary, or contains a provider's summary of its history. */
 function continuesAnother(messages: readonly ScannedMessage[], body: Buffer): boolean {
   const opening = messages.filter(({ role }) => role !== 'other').slice(0, 12);
   const users = opening.filter(({ role }) => role === 'user');

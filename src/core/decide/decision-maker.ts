@@ -9,7 +9,7 @@ export interface DecisionMakerOptions {
   readonly once: DecideOnce;
   /** Longest time that one request may take for deciding, and again for writing, in milliseconds. */
   readonly timeoutMs: number;
-  /** The backend that has a say; without one the engine ranks alone. */
+  /** The backend that gives opinions; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
 }
 
@@ -23,8 +23,8 @@ export interface Decided {
 }
 
 /**
- * Decides about the texts of requests. A backend is asked only about texts without a decision, and its first opinion holds:
- * the key names the backend, not its opinion.
+ * Decides about the texts of requests. A backend is asked only about texts without a decision, and only its first
+ * opinion counts: the key names the backend, not its opinion.
  */
 export class DecisionMaker {
   readonly #options: DecisionMakerOptions;
@@ -49,9 +49,8 @@ export class DecisionMaker {
   }
 
   /**
-   * Decides about texts; what is new must be made durable before it is sent. A backend that is slow does not make it
-   * slower than the time-out: the engine then ranks alone, and that is the decision which is replayed, whatever the
-   * backend says later.
+   * Decides about texts. New decisions must be stored before anything is sent. If a backend does not answer within the
+   * time-out, the engine ranks alone. That decision is replayed, whatever the backend answers later.
    *
    * @param deadline - until when the deciding may take, of `performance.now()`; several calls for one request share it
    * @throws StoreUnavailable when earlier decisions cannot be read

@@ -23,7 +23,7 @@ export interface Job {
   readonly limits: Limits;
   /** So short that only what repeats itself is cut; part of the decision. */
   readonly small?: boolean;
-  /** The boldness step that holds for its tool and kind; its step is part of the decision. */
+  /** The level of boldness learned for its tool and kind; its step is part of the decision. */
   readonly boldness?: BoldnessFact;
   /** Language of the cuts' reasons; no part of the decision's key, so that what was sent once stays as it was. */
   readonly reasonLanguage?: ReasonLanguage;
@@ -102,7 +102,7 @@ function partsOf<T>(table: Readonly<Record<string, KeyParts<T>>>, value: T): rea
 /**
  * The key of a job's decision: exactly the fields that decide it, and no version of the program.
  *
- * @param backend - name of the backend that has a say in it; `''` when the engine ranks alone
+ * @param backend - name of the backend that gives opinions; `''` when the engine ranks alone
  */
 export function decisionKey(job: Job, backend = ''): string {
   if (job.cutWhole) return job.cutWhole.key;

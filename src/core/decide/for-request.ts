@@ -19,7 +19,7 @@ export interface Settled {
 export interface Settlers {
   readonly store: Pick<Store, 'wasServed' | 'knownPruneIds'>;
   readonly decisions: DecisionMaker;
-  /** Recorded cuts: they hold. */
+  /** Recorded cuts; they are replayed. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /** Texts that stay whole unless a decision is stored. */
   readonly past: ReadonlySet<FoundText>;

@@ -30,11 +30,11 @@ export interface Question {
 
 /** The outcome of a commit of decisions. */
 export interface Stored {
-  /** Decisions that were stored first and hold instead, by key. */
+  /** Decisions of other processes that were stored first and are used instead, by key. */
   readonly instead: ReadonlyMap<string, Decision>;
-  /** Keys of those that could not be stored: their texts go whole. */
+  /** Keys of decisions that could not be stored; their texts are forwarded whole. */
   readonly refused: ReadonlySet<string>;
-  /** Keys of records that were not written, because another one stands there: that message was sent in another way. */
+  /** Keys of records that were not written, because another record exists: that message was sent differently before. */
   readonly sentBefore: readonly string[];
 }
 
@@ -68,7 +68,7 @@ export class DecideOnce {
   }
 
   /**
-   * The decisions that stand under keys, from memory where they are known to be stored still; unknown keys are absent.
+   * The stored decisions under keys, from memory if they are known to be still stored; unknown keys are absent.
    *
    * @throws StoreUnavailable
    */
@@ -97,7 +97,7 @@ export class DecideOnce {
   }
 
   /**
-   * Decides under a key that the store does not have; a cached decision holds.
+   * Decides under a key that the store does not have; a cached decision is used if there is one.
    *
    * @param deadline - until when it may take, of `performance.now()`
    */

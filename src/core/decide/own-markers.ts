@@ -10,7 +10,7 @@ export interface MarkedTexts {
   /** Those with markers that are not settled yet. */
   readonly rest: ReadonlySet<FoundText>;
   readonly results: ReadonlyMap<FoundText, Decision>;
-  /** Prune ids that the store knew when the request came, and those of earlier messages. */
+  /** Prune ids that the store knew when the request arrived, and those of earlier messages. */
   readonly known: ReadonlySet<string>;
   /** The id that a text gets if it is cut. */
   readonly idOf: (job: Job) => string;

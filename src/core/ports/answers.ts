@@ -1,6 +1,7 @@
 /**
- * What an answer that the provider keeps left behind, for requests that go on from it without repeating it: they may come
- * after a restart, or to another proxy on the same store. Every method may reject with `StoreUnavailable`.
+ * Conversations behind answers that the provider keeps, for requests that continue an answer without repeating it. Such
+ * a request may arrive after a restart, or at another proxy on the same store. Every method may reject with
+ * `StoreUnavailable`.
  */
 export interface KeptAnswers {
   /** What was kept under an answer's id, or `null`. */

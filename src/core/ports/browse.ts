@@ -25,7 +25,7 @@ export interface ListedConversation extends ProjectConversation {
   readonly client: string;
   /** First words of the user; `''` where they are not kept. */
   readonly opening: string;
-  /** Of the requests that the ledger still holds; `null` where it holds none. */
+  /** Sum over the requests that the ledger still has; `null` if it has none. */
   readonly bill: ConversationBill | null;
 }
 
@@ -49,7 +49,7 @@ export interface ConversationBill {
 /** A compaction of a conversation by its client. */
 export interface ListedCompaction {
   readonly project: string;
-  /** The conversation that was summarised, and the one that goes on from the summary; `''` while there is none. */
+  /** The conversation that was summarised, and the one that continues from the summary; `''` while there is none. */
   readonly continues: string;
   readonly conversation: string;
   readonly client: string;
@@ -76,7 +76,7 @@ export interface SeriesQuery {
   readonly fields: readonly string[];
 }
 
-/** What a model, a project, or a tool with its kind (joined by a tab) came to on a day. */
+/** Sums of a model, a project, or a tool with its kind (joined by a tab), for a day. */
 export interface SeriesPoint {
   readonly day: string;
   readonly key: string;

@@ -6,7 +6,7 @@ export interface Budget {
   readonly dollars: number;
 }
 
-/** A request that goes beyond a budget. */
+/** A request that exceeds a budget. */
 export interface OverBudget {
   readonly code: 'key_dollars_used_up' | 'project_dollars_used_up';
   /** When the next month begins, or when requests under way will be billed, in seconds from now, at least 1. */

@@ -15,7 +15,7 @@ export interface Compaction {
   readonly atMs: number;
 }
 
-/** A compaction with the conversation that goes on from it, `''` while there is none. */
+/** A compaction, and the conversation that continues from it; `''` while there is none. */
 export interface StoredCompaction extends Compaction {
   readonly conversation: string;
 }
@@ -33,7 +33,7 @@ export interface ContextPeak {
   readonly lastMs: number;
 }
 
-/** Requests behind a pause that found no cache, in dollars. */
+/** Cost of requests after a pause that found no cache, in dollars. */
 export interface ColdFigures {
   readonly requests: number;
   readonly usd: number;
@@ -44,12 +44,15 @@ export interface ColdFigures {
   readonly hour_cache: { readonly cost: number; readonly saved: number };
 }
 
-/** Where compactions live. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
+/** The store of compactions. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
 export interface CompactionStore {
-  /** Adds a compaction. @returns `false` for a retry: the same conversation was compacted a moment ago, and nothing goes on from it */
+  /**
+   * Adds a compaction. @returns `false` for a retry: the same conversation was compacted a moment ago, and no
+   * conversation continues it yet
+   */
   add(compaction: Compaction): Promise<boolean>;
   /**
-   * Links a conversation to the newest compaction that it can go on from: of its session, or, where it names none, of its
+   * Links a conversation to the newest compaction that it can continue: of its session or, without a session, of its
    * project within the last hour.
    *
    * @returns the conversation that it continues, or `null`

@@ -1,4 +1,4 @@
-/** What an answer says that a request cost, as far as it says so. */
+/** The usage that an answer reports for a request, as far as it reports any. */
 export interface ExchangeUsage {
   /** All of the input, including what was read from a cache or written to it. */
   readonly tokensIn: number;

@@ -11,7 +11,7 @@ export interface AccessKey {
   /** SHA-256 of its text, 64 hex digits. */
   readonly hash: string;
   readonly name: string;
-  /** At least one; `*` alone stands for all. */
+  /** At least one; `*` alone means all. */
   readonly projects: readonly string[];
   /** `null`: without limit. */
   readonly requestsPerMinute: number | null;
@@ -76,7 +76,7 @@ export interface KeyStore {
   all(): Promise<readonly AccessKey[]>;
   /** Keys in the order of their creation, behind `after` (a key's id) if given, at most `limit`. */
   list(query: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly AccessKey[]>;
-  /** All or none. @returns `false` when there are as many as there may be */
+  /** Adds all or none. @returns `false` if the limit would be exceeded */
   create(keys: readonly AccessKey[]): Promise<boolean>;
   /** @returns the key as it is then; `null` when there is no such key, or it was revoked */
   change(id: string, change: KeyChange): Promise<AccessKey | null>;

@@ -44,7 +44,7 @@ export interface LedgerModel extends LedgerTotals {
   readonly calibration: number | null;
 }
 
-/** What came with one access key. Tokens and dollars only: neither regret nor misses. */
+/** Requests with one access key: tokens and dollars only, neither regret nor misses. */
 export interface LedgerKey extends LedgerTotals {
   readonly keyId: string;
 }
@@ -73,7 +73,10 @@ export interface LedgerMiss {
   readonly dollars: number;
 }
 
-/** A mean of one arm minus that of the other, with the interval that holds the true difference in 95 of 100 experiments. */
+/**
+ * A mean of one arm minus that of the other, with the interval that contains the true difference in 95 of 100
+ * experiments.
+ */
 export interface Difference {
   readonly pruned: number;
   readonly control: number;
@@ -134,7 +137,7 @@ export interface WorkRate {
   readonly interval: readonly [low: number, high: number] | null;
 }
 
-/** A measure of how the work goes, in pruned conversations and in those that were left whole. */
+/** A measure of the work's progress, in pruned conversations and in those of the control group. */
 export interface WorkMeasure {
   readonly name: WorkName;
   /** As a heading of a row. */
@@ -191,11 +194,11 @@ export interface LedgerReport {
   readonly misses: readonly LedgerMiss[];
   /** `null` while no conversation was held out. */
   readonly holdout: HoldoutResult | null;
-  /** How the work goes; measures of which nothing was seen are left out. */
+  /** Measures of the work's progress; those without any observation are left out. */
   readonly work: readonly WorkMeasure[];
   /** `null` while the provider was asked for nothing. */
   readonly checked: CheckedShare | null;
-  /** Boldness steps that hold, the newest first. */
+  /** Levels of boldness that apply now, newest first. */
   readonly steps: readonly BoldnessStep[];
 }
 

@@ -65,7 +65,7 @@ export interface WaitingRequest {
 
 /** What the ledger asks for when it bills requests. */
 export interface SettleQuery {
-  /** States that are needed, and the version that is held in memory of each (0: none). */
+  /** States that are needed, and which version of each is in memory (0: none). */
   readonly states: ReadonlyMap<string, number>;
   /** Of these lineages the newest state is needed. */
   readonly lineages: readonly string[];
@@ -74,14 +74,14 @@ export interface SettleQuery {
   readonly process: { readonly name: string; readonly lineage: string; readonly aliveFromMs: number };
 }
 
-/** The project to which figures are added once a day holds as many as it may. */
+/** The project that figures are added to once a day has reached its limit of rows. */
 export type Others = '(others)';
 
 /** What the store answers, and keeps as it is until `SettleWork` returns. */
 export interface Settling {
-  /** States that are not held in this version. */
+  /** States of which memory has another version. */
   readonly states: readonly LedgerState[];
-  /** States that are held and did not change. */
+  /** States in memory that did not change. */
   readonly unchanged: ReadonlySet<string>;
   /** The newest states of the lineages. */
   readonly newest: readonly LedgerState[];
@@ -116,7 +116,7 @@ export interface SpentDollars {
   readonly dollars: number;
 }
 
-/** Where the ledger lives. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
+/** The store of the ledger. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
 export interface LedgerStore {
   /** Bills requests in one transaction, one process at a time. Returns how many figures were folded, see `add`. */
   settle(query: SettleQuery, work: SettleWork): Promise<number>;
@@ -160,7 +160,7 @@ export interface LedgerStore {
   /** The newest step of each (project, tool, kind). */
   steps(): Promise<readonly BoldnessStep[]>;
   /**
-   * Adds a step behind the newest one of its (project, tool, kind).
+   * Adds a level after the newest one of its (project, tool, kind).
    *
    * @param after - number of that one, 0 where there is none
    * @returns the step with its number; `null` when another one was added since

@@ -1,6 +1,6 @@
 /** Tokens of one request or of many, by what a provider asks for them. */
 export interface TokenCounts {
-  /** Input that came from no cache and went into none. */
+  /** Input tokens that were neither read from a cache nor written to one. */
   readonly fresh: number;
   /** Input written to a cache that lives for five minutes, or as long as the provider lets it live. */
   readonly write5m: number;
@@ -38,7 +38,7 @@ export interface NamedRequest {
   readonly wire: string;
   /** The provider that answered, such as `bedrock`; absent where it is not known. */
   readonly cloud?: string | undefined;
-  /** Id of the access key that it came with; absent without keys. */
+  /** Id of the access key of the request; absent without keys. */
   readonly keyId?: string | undefined;
   /** Product name of the user agent; absent where it is not known. */
   readonly client?: string | undefined;
@@ -46,7 +46,7 @@ export interface NamedRequest {
   readonly arm: Arm;
 }
 
-/** How the work of a request or a conversation goes, in counts. */
+/** Counts that show how the work of a request or a conversation progresses. */
 export interface WorkCounts {
   /** Messages in which the user said something, and of these those that correct the model. */
   readonly userMessages: number;
@@ -70,7 +70,7 @@ export interface BilledFigures {
   readonly dollars: number | null;
   /** What it would have cost unpruned. */
   readonly dollarsWithout: number | null;
-  /** Tokens that are missing from its body, markers subtracted; and of these, those that went in it for the first time. */
+  /** Tokens removed from its body, markers subtracted; and how many of these were removed for the first time. */
   readonly removed: number;
   readonly removedNew: number;
   /** `null`: the cache was hit as far as it could be, or could not be judged. */
@@ -84,7 +84,7 @@ export interface BilledFigures {
 
 /** One request as the ledger keeps it: figures and names, never a text. */
 export interface LedgerTurn extends NamedRequest, TokenCounts, BilledFigures {
-  /** Tokens that came again because they had been cut, with their price. */
+  /** Tokens that were sent again because they had been cut, with their price. */
   readonly regretTokens: number;
   readonly regretDollars: number | null;
   /** Absent where it was recorded before work was counted, or shows none that is new. */

@@ -1,6 +1,6 @@
 /** What a project sets for itself; what is absent is as the server is configured. */
 export interface ProjectSettings {
-  /** `shadow`: nothing is cut, only reported; `off`: requests pass as they came. */
+  /** `shadow`: nothing is cut, only reported; `off`: requests pass unchanged. */
   readonly mode?: 'prune' | 'shadow' | 'off' | undefined;
   /** Share of conversations that are left whole. */
   readonly holdout?: number | undefined;
@@ -46,10 +46,10 @@ export interface ProjectSettingsRow {
 export interface ProjectSettingsStore {
   /** A number that differs after every change; 0 without a row. Cheap. */
   version(): Promise<number>;
-  /** The settings that hold: the newest row of each project. */
+  /** The settings in force: the newest row of each project. */
   current(): Promise<readonly ProjectSettingsRow[]>;
   /** Changes of a project, the newest first, at most `limit`. */
   history(project: string, limit: number): Promise<readonly ProjectSettingsRow[]>;
-  /** Adds a row, from which on it holds. */
+  /** Adds a row; it is in force from then on. */
   set(row: Omit<ProjectSettingsRow, 'number'>): Promise<void>;
 }

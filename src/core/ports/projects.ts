@@ -21,7 +21,7 @@ export interface ProjectStore {
   claim(project: string, pruneIds: readonly string[]): Promise<void>;
   /**
    * Gives prunes without an owner to the projects of the conversations that they were seen in, or to `default` where
-   * there was none. Each prune is looked at once in the life of a store, so that no project can claim it later.
+   * there was none. Each prune is assigned once in the life of a store, so that no project can claim it later.
    */
   adopt(): Promise<void>;
   events(

@@ -53,7 +53,7 @@ export interface RecallFrequencies {
   /** Results in the index, and their mean length in UTF-16 units. */
   readonly results: number;
   readonly meanChars: number;
-  /** Results with a term; absent terms are in none. */
+  /** Number of results with a term; absent terms occur in none. */
   readonly withTerm: ReadonlyMap<string, number>;
 }
 
@@ -72,8 +72,8 @@ export interface RecallQuery extends RecallScope {
 }
 
 /**
- * What tool results hold, by word. A result lives as long as its original: whatever deletes the original takes it out of the
- * index in the same transaction. Every method may reject with `StoreUnavailable`.
+ * The index of tool results by word. A result stays in the index as long as its original: whatever deletes the original
+ * removes it from the index in the same transaction. Every method may reject with `StoreUnavailable`.
  */
 export interface RecallStore {
   /** Those of the hashes whose texts are stored. */
@@ -89,10 +89,10 @@ export interface RecallStore {
   waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]>;
   /** Those of the rows that the task, or a conversation before it, has shown. */
   seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>>;
-  /** Texts by prune id; what is gone is absent. */
+  /** Texts by prune id; deleted ones are absent. */
   texts(pruneIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The distinct tools or paths of a project's results. */
   names(project: string, of: 'tool' | 'path'): Promise<readonly string[]>;
-  /** The conversations that those of a task continue. A conversation's own name stands for a task too. */
+  /** The conversations that those of a task continue. The name of a conversation counts as a task too. */
   continuedBy(project: string, task: string): Promise<readonly string[]>;
 }

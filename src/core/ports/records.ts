@@ -26,7 +26,7 @@ export interface ListedPrune extends PruneSummary {
   readonly row: number;
 }
 
-/** Between what times the prunes in the store were made and go, epoch milliseconds; `null` where there are none. */
+/** When the oldest prune in the store was made and when prunes expire, in epoch milliseconds; `null` without prunes. */
 export interface StoreAges {
   readonly oldestMs: number | null;
   readonly newestMs: number | null;
@@ -53,7 +53,7 @@ export interface ChildLogRecord {
   readonly jobId?: string | null;
   readonly graphId?: string | null;
   readonly nodeId?: string | null;
-  /** What `message` says, in fields; `null` for a plain line. */
+  /** The fields of `message`; `null` for a plain line. */
   readonly parsed: unknown;
 }
 
@@ -74,7 +74,7 @@ export interface Reply {
 export interface Records {
   /** Runs whose id begins with a prefix, the one that something happened in last first. */
   runs(query: { readonly prefix: string; readonly limit: number }): Promise<readonly RunSummary[]>;
-  /** Sequence number of a run's last event, or 0 when the store holds none. */
+  /** Sequence number of a run's last event, or 0 if the store has none. */
   lastSeqOfRun(runId: string): Promise<number>;
   /** Sequence number of the newest event, or 0. */
   lastSeq(): Promise<number>;
@@ -87,7 +87,7 @@ export interface Records {
   pruneState(pruneId: string): Promise<'alive' | 'expired' | 'unknown'>;
   /** Agents, the one that said something last first. */
   children(query: { readonly prefix: string; readonly limit: number }): Promise<readonly ChildSummary[]>;
-  /** Sequence number of an agent's last entry, or 0 when the store holds none. */
+  /** Sequence number of an agent's last entry, or 0 if the store has none. */
   lastSeqOfChild(childId: string): Promise<number>;
   /** Entries with `seq >= fromSeq`, ascending, at most `limit`. */
   childLogs(query: {
@@ -100,13 +100,13 @@ export interface Records {
   /**
    * Claims a key of a tool for a call, unless it is taken.
    *
-   * @returns what the key stands for already, or `null` when it is the caller's now
+   * @returns what the key is claimed for already, or `null` if the caller has it now
    */
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null>;
   /** Extends a claim without an answer by `ttlMs`. */
   holdReply(tool: string, key: string, ttlMs: number): Promise<void>;
   /** Keeps the answer; the first one that is kept under a key stays. @returns the answer that counts */
   keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string>;
-  /** Lets go of a claim for which no answer was kept, or (`kept`) of an answer that no longer holds. */
+  /** Releases a claim without a stored answer, or (`kept`) an answer that is no longer valid. */
   dropReply(tool: string, key: string, kept: boolean): Promise<void>;
 }

@@ -4,7 +4,7 @@
  */
 export type SegmentType = 'message' | 'code' | 'log' | 'note' | 'decision' | 'summary';
 
-/** How a segment came about; `edit` is the answer to a call that changed files. */
+/** What produced a segment; `edit` is the answer to a call that changed files. */
 export type Effect = 'asked' | 'said' | 'attached' | 'read' | 'edit' | 'search' | 'list' | 'run' | 'other';
 
 /** What is to become of a segment: whole, a marker that leads to it, or a marker alone. */
@@ -23,7 +23,7 @@ export interface RequestScope {
 
 /** A segment as a request shows it. Holds its text, so it must not live longer than it takes to note it. */
 export interface SeenSegment {
-  /** `seg_` and 12 base-32 characters: the same wherever and whenever the same text comes as an answer to the same call. */
+  /** `seg_` and 12 base-32 characters: the same whenever the same text is the answer to the same call. */
   readonly id: string;
   readonly text: string;
   /** Index of its message. */
@@ -49,7 +49,7 @@ export interface SeenSegment {
   /** The proxy must not let go of it by itself: exempt by the settings, or asked back by the agent. */
   readonly exempt: boolean;
   readonly directed: DirectiveAction | null;
-  /** Prunes in the store that hold lines of it. */
+  /** Prunes in the store that contain lines of it. */
   readonly pruneIds: readonly string[];
 }
 
@@ -82,20 +82,20 @@ export interface SegmentFacts extends Pick<SeenSegment, KeptOfSeen> {
   readonly about: Uint32Array;
   /** What it refers to. */
   readonly mentions: Uint32Array;
-  /** Files that were changed when it came. */
+  /** Files that were changed by its call. */
   readonly edited: Uint32Array;
 }
 
 /** One request to be noted, or several of a conversation in a row. */
 export interface SegmentBatch extends Omit<SeenRequest, 'segments'> {
   readonly atMs: number;
-  /** How many requests it stands for. */
+  /** Number of requests that it represents. */
   readonly turns: number;
   readonly segments: readonly NotedSegment[];
 }
 
 export interface NotedSegment extends SegmentFacts {
-  /** Prunes in the store that hold lines of it. */
+  /** Prunes in the store that contain lines of it. */
   readonly pruneIds: readonly string[];
   /** Prunes that must not be there, because it was deleted. */
   readonly erase: readonly string[];
@@ -146,7 +146,7 @@ export interface Directive {
   readonly upTo: number;
 }
 
-/** A collection that the proxy made by itself: it holds for every request that begins with certain messages. */
+/** A collection that the proxy started itself. It applies to every request that begins with certain messages. */
 export interface Step {
   /** Hash of those messages. */
   readonly scope: string;
@@ -169,7 +169,7 @@ export interface DirectiveChange {
   /** Segments whose directives go, those of steps included. A segment in `set` too loses its old ones. */
   readonly clear: readonly string[];
   readonly step?: Step;
-  /** Prunes whose originals are erased beside those that are known to hold lines of what is deleted. */
+  /** Prunes whose originals are erased in addition to those known to contain lines of what is deleted. */
   readonly erase?: readonly string[];
 }
 
@@ -180,7 +180,7 @@ export interface SegmentStore {
    * the event loop. Cheap: once a request.
    */
   directivesVersion(): string;
-  /** @param known - a generation that the caller has; `null` says that it still holds */
+  /** @param known - a generation that the caller has; `null` means that it is still current */
   directives(project: string, known?: number): Promise<ProjectDirectives | null>;
   change(change: DirectiveChange): Promise<void>;
   /** Notes what requests showed, in one transaction. */
@@ -192,14 +192,14 @@ export interface SegmentStore {
     conversation: StoredConversation,
     page: { readonly after?: Pick<StoredSegment, 'ordinal' | 'row'>; readonly limit: number },
   ): Promise<readonly StoredSegment[]>;
-  /** Conversations of all projects, the one seen last first, behind `after` if given, at most `limit`. */
+  /** Conversations of all projects, last seen first, after `after` if given, at most `limit`. */
   recentConversations(page: {
     readonly after?: Pick<StoredConversation, 'seenMs' | 'row'>;
     readonly limit: number;
   }): Promise<readonly ProjectConversation[]>;
   /** The conversations of this name, one for each project at the most, the one seen last first, at most 100. */
   conversationsNamed(name: string): Promise<readonly ProjectConversation[]>;
-  /** Ids of the prunes that hold lines of segments, by the segment's `row`; a segment without any is absent. */
+  /** Ids of the prunes that contain lines of segments, by the segment's `row`; a segment without any is absent. */
   prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>>;
   /** Segments of a project by id; unknown ones are absent. */
   findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>>;
@@ -211,11 +211,11 @@ export interface DirectivesView {
   readonly mark: string;
   /** There is no directive at all. */
   readonly empty: boolean;
-  /** Steps that may hold for a conversation. */
+  /** Collection steps that may apply to a conversation. */
   stepsOf(conversationId: string): readonly Step[];
   /**
    * @param ordinal - index of the message
-   * @param scopes - the steps that hold for the request
+   * @param scopes - the steps that apply to the request
    */
   of(segmentId: string, ordinal: number, scopes: ReadonlySet<string>): DirectiveAction | null;
 }
@@ -233,9 +233,9 @@ export interface OverBudget {
   readonly request: SeenRequest;
   /** Of the whole request as it would be forwarded, estimated. */
   readonly tokens: number;
-  /** Where a step would take hold. */
+  /** From which message on a step would apply. */
   readonly step: Step;
-  /** The share of the request that stands from a message on, 0..1, by its bytes. */
+  /** The share of the request's bytes from a message on, 0..1. */
   readonly shareFrom: (ordinal: number) => number;
 }
 

@@ -2,17 +2,17 @@ import type { RenderOptions } from '../../engine/text/render.ts';
 import type { Decision } from '../ports.ts';
 
 /**
- * What went out of one message: which of its texts were cut, and how. It stands under a hash of the conversation up to
- * the message, as the client sent it, and holds none of its texts: a request that brings the message again brings them.
- * The options are those by which the cuts were written.
+ * How one message was sent: which of its texts were cut, and how. It is stored under a hash of the conversation up to
+ * the message, as the client sent it. It contains none of the texts, since a request that repeats the message contains
+ * them. The options are those with which the cuts were written.
  */
 export interface SentMessage extends RenderOptions {
-  /** 32 hex digits that stand for the message and all before it. */
+  /** Hash of the message and all messages before it, 32 hex digits. */
   readonly prefix: string;
   readonly texts: readonly SentText[];
 }
 
-/** Where a text stands in its message, whatever the settings by which it was found. */
+/** The place of a text in its message, independent of the settings by which it was found. */
 export interface TextPlace {
   /** Index among the message's texts. */
   readonly text: number;

@@ -19,7 +19,7 @@ export interface ShelfTool {
   readonly firstMs: number;
   /** Dollars that requests paid for it. */
   readonly dollars: number;
-  /** It is on the shelf: conversations that begin now get it shortened, where the setting says so. */
+  /** It is on the shelf: new conversations get it shortened, if the setting says so. */
   readonly shelved: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface NewConversation {
   readonly conversation: string;
   /** What is taken from its tools; empty: it begins with whole ones. */
   readonly cuts: readonly ShelfCut[];
-  /** A decision about the same conversation that was used within so many milliseconds holds. */
+  /** A decision about the same conversation that was used within so many milliseconds still applies. */
   readonly heldMs: number;
   readonly atMs: number;
 }
@@ -63,7 +63,7 @@ export interface SeenTools {
   readonly project: string;
   readonly client: string;
   readonly conversation: string;
-  /** Nothing of the model's stands in it. */
+  /** It contains no message of the model. */
   readonly isFirst: boolean;
   readonly declarations: readonly SeenDeclaration[];
   /** How often the conversation has called each tool by now, its newest answer included. */
@@ -130,7 +130,7 @@ export interface ShelfStore {
     readonly never: (name: string) => boolean;
     readonly atMs: number;
   }): Promise<ReadonlySet<string>>;
-  /** Records what a conversation begins with. @returns what holds: a decision that stands already wins */
+  /** Records how a conversation begins. @returns the decision that applies: an existing one wins */
   begin(conversation: NewConversation): Promise<readonly ShelfCut[]>;
   /** What was decided when a conversation began; `null` where nothing was recorded. Keeps the record for 90 more days. */
   cutsOf(query: {
