@@ -1,7 +1,7 @@
 /** Why requests with large tool results save nothing, as far as counts show it. */
 export type AlarmCause = 'unknown_frame' | 'left_alone' | 'settings' | 'client_truncates' | 'signed' | 'unknown';
 
-/** An alarm that holds: requests in a row that were large and saved nothing. */
+/** An active alarm: consecutive requests that were large and saved nothing. */
 export interface SavingAlarm {
   readonly cause: AlarmCause;
   readonly requests: number;

@@ -130,7 +130,7 @@ async function askFor(options: PrunerOptions, input: PruneTextInput, signal: Abo
 function resultOf({ asked: { input, scored, startedAt }, decision, fault }: Outcome): PruneTextResult {
   const annotations = annotate(decision.cuts, decision.pruneId ?? '');
   const { annotateLines, includeMarkers } = input.options;
-  // After a fault the text comes back exactly as it came: without line numbers too.
+  // after a fault the text is returned unchanged, also without line numbers
   const prunedText =
     fault === '' ? renderText(splitLines(input.text), annotations, { annotateLines, includeMarkers }) : input.text;
   const alone = scored !== null && scored.opinions === null && scored.warnings.length > 0;

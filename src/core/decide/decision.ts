@@ -64,13 +64,13 @@ const HINT_PARTS = {
   path: ({ path = '' }) => [path],
   command: ({ command = '' }) => [command],
   frameHead: ({ frameHead = 0, frameTail = 0 }) => [`${frameHead}/${frameTail}`],
-  frameTail: NOT_IN_KEY, // stands beside `frameHead`
+  frameTail: NOT_IN_KEY, // in the row of `frameHead`
   question: ({ question }) => (question ? ['question'] : []),
 } satisfies Record<keyof Hints, KeyParts<Hints>>;
 
 const LIMIT_PARTS = {
   maxPruneRatio: ({ maxPruneRatio, minKeepLines }) => [`${maxPruneRatio}/${minKeepLines}`],
-  minKeepLines: NOT_IN_KEY, // stands beside `maxPruneRatio`
+  minKeepLines: NOT_IN_KEY, // in the row of `maxPruneRatio`
 } satisfies Record<keyof Limits, KeyParts<Limits>>;
 
 /**
@@ -79,7 +79,7 @@ const LIMIT_PARTS = {
  */
 const JOB_PARTS = {
   scope: ({ scope }) => [scope],
-  text: NOT_IN_KEY, // stands in `textHash`
+  text: NOT_IN_KEY, // contained in `textHash`
   textHash: (job) => [job.textHash],
   goal: ({ goal }) => [goal],
   sourceType: ({ sourceType = '' }) => [sourceType],

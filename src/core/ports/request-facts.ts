@@ -17,11 +17,11 @@ export interface MessageFacts {
 /** What was cut in front of the messages: from descriptions of tools. Fields as in `MessageFacts`. */
 export type HeadFacts = Pick<MessageFacts, 'removed' | 'cuts' | 'cut'>;
 
-/** What is new in a request, behind the model's last answer. */
+/** The part of a request after the model's last answer. */
 export interface FreshFacts {
   /** Index of its first message. */
   readonly from: number;
-  /** Messages in front of the model's last answer: as many as the request before this one had. Default: `from - 1`. */
+  /** Number of messages before the model's last answer, which the previous request had. Default: `from - 1`. */
   readonly answerFrom?: number;
   /** As forwarded, estimated. */
   readonly tokens: number;

@@ -45,7 +45,7 @@ export interface SeenBody {
 /** Requests that wait to be read, and their bytes: beyond it a request is left to the next one of its conversation. */
 const MAX_WAITING = 64;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Message ends that a later request goes on from. */
+/** Message ends from which a later request continues. */
 const MAX_ENDS = 4_000;
 /** Ends remembered of each request: clients change the last messages. */
 const ENDS_OF_REQUEST = 4;
@@ -61,13 +61,13 @@ interface Result {
 }
 
 /**
- * Keeps the tool results of requests, so that they can be searched. Works behind the requests' backs: each message is read
- * once, and a result that cannot be kept is kept with a later request of its conversation.
+ * Keeps the tool results of requests, so that they can be searched. Works in the background; no request waits for it.
+ * Each message is read once. A result that cannot be stored now is stored with a later request of its conversation.
  */
 export class ResultKeeper {
   readonly #options: ResultKeeperOptions;
   readonly #find: FindSettings;
-  /** What was said up to a message, by what stands for it and all before it. */
+  /** The conversation up to a message, by a hash of it and of all messages before it. */
   readonly #ends = new BoundedMap<string, Conversation>(MAX_ENDS);
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -102,7 +102,7 @@ export class ResultKeeper {
 
   async #keep({ body, dialect, scope, isOwned, read }: SeenBody): Promise<void> {
     const { turns, directives } = this.#options;
-    await nextTurn(); // the request itself goes first
+    await nextTurn(); // the request itself has priority
     const messages = read?.messages ?? (await turns.run(() => dialect.scan(body).messages));
     const prefixes = read?.prefixes ?? prefixesOf(dialect, body, messages);
     const slice = `${this.#slice()} ${scope.project} ${scope.task}`;
@@ -201,13 +201,15 @@ export class ResultKeeper {
   }
 }
 
-/** A request that goes on from an answer that the provider keeps does not repeat the calls that it answers. */
+/** A request that continues a stored answer does not repeat the calls that its results belong to. */
 function beginning(messages: readonly ScannedMessage[], read: SeenBody['read']): Conversation {
   const isWhole = messages.some(({ role }) => role === 'assistant');
   return isWhole || !read ? new Conversation() : read.conversation.fork();
 }
 
-/** A file that the user attached is none; what was asked back is there already. */
+/**
+ * Whether a text is a tool result to be indexed: an attached file is not, and recovered lines are in the index already.
+ */
 function isResult({ job, skip }: FoundText, { use }: ScannedText): boolean {
   return skip !== 'recovered' && (use === 'result' || job.tool !== '') && job.text.length >= MIN_KEPT_CHARS;
 }

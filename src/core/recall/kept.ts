@@ -9,7 +9,7 @@ export const MIN_KEPT_CHARS = 1_000;
 /** How deep JSON in strings of JSON is looked into. */
 const MAX_NESTING = 3;
 
-/** The prune id under which a whole text is kept: the same wherever the text comes from. */
+/** The prune id of a text that is stored whole; it depends on the text alone. */
 export function keptId(hash: string): string {
   return pruneIdOf(keptKey(hash));
 }
@@ -44,7 +44,7 @@ export function keptText(text: string, hash: string, tool: string): NewDecision 
   };
 }
 
-/** The prune ids under which what a result says is kept; of JSON, the long texts in it. */
+/** The prune ids of the stored texts of a result; for JSON, of the long texts in it. */
 export function keptIdsIn(text: string, depth = 0): string[] {
   if (text.length < MIN_KEPT_CHARS) return [];
   const fields = depth < MAX_NESTING ? longJsonFields(text, MIN_KEPT_CHARS) : null;

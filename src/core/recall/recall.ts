@@ -80,7 +80,7 @@ const CANDIDATES = 40;
 const LEAST_CANDIDATES = 15;
 /** Characters of the texts that are read, from `LEAST_CANDIDATES` on. */
 const READ_CHARS = 200_000;
-/** A call of whose words the query says so many is the one that is asked for. */
+/** If a query contains this share of a call's words, it asks for that call. */
 const SAME_CALL = 0.5;
 /** How much the newest result gains over an old one, and after how many newer results that gain has fallen to a third. */
 const RECENT_GAIN = 0.5;
@@ -238,7 +238,7 @@ function recencyGains(found: readonly RecallCandidate[]): ReadonlyMap<number, nu
   return new Map(newestFirst.map(({ row }, i) => [row, 1 + RECENT_GAIN * Math.exp(-i / RECENT_RESULTS)]));
 }
 
-/** Scores that differ by less count as equal, so that the newer result comes first. */
+/** Scores that differ by less count as equal; the newer result is then listed first. */
 const SCORE_STEP = Math.log(1.06);
 
 function rounded(score: number): number {
@@ -246,7 +246,7 @@ function rounded(score: number): number {
   return Math.max(0.01, Math.round(stepped * 100) / 100);
 }
 
-/** By score, then the caller's own conversation, then the newest; what was superseded stands behind its successor. */
+/** By score, then the caller's own conversation, then the newest; a superseded result is listed after its successor. */
 function inOrder(found: readonly Ranked[], own: ReadonlySet<number>): Ranked[] {
   const byRow = new Map(found.map((one) => [one.candidate.row, one]));
   const placed = new Map<number, { readonly score: number; readonly age: number }>();

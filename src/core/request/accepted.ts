@@ -32,7 +32,9 @@ export class AcceptedCuts {
     return isAccepted === request.acceptedBefore ? request : { ...request, acceptedBefore: isAccepted };
   }
 
-  /** Records that a provider accepted a request: its new cuts, and the history that went whole. Never rejects. */
+  /**
+   * Records that a provider accepted a request: its new cuts, and the history that was forwarded whole. Never rejects.
+   */
   async add(request: Rewritten): Promise<void> {
     // an answer after a cut message proves that its cuts were accepted
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));

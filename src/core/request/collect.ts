@@ -66,7 +66,7 @@ export function reportedRequest({ request, decisions }: PersistedRequest): Repor
   return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
 }
 
-/** The share of a body that stands from a message on, 0..1. */
+/** The share of a body's bytes from a message on, 0..1. */
 function sharesOf({ request: { body, read } }: PersistedRequest): (ordinal: number) => number {
   const end = read.messages.at(-1)?.span.end ?? 0;
   return (ordinal) => (end - (read.messages[ordinal]?.span.start ?? end)) / Math.max(1, body.length);

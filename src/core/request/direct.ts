@@ -6,7 +6,8 @@ import type { KnownHistory } from '../sent/history.ts';
 import type { DirectedRequest, ReadRequest } from './request.ts';
 
 /**
- * Applies the directives of the project to a request: pinned texts go whole, stashed and deleted ones give way to a marker.
+ * Applies the directives of the project to a request: pinned texts stay whole, stashed and deleted ones are replaced by
+ * a marker.
  *
  * @param language - of the reasons in markers
  */
@@ -24,7 +25,10 @@ export function directRequest(
   return { ...request, known, found: applyDirectives(body, texts, scope.project, directives, steps, language) };
 }
 
-/** The directives that hold on a wire: where the provider verifies the history only pins do, for no sent text may change. */
+/**
+ * The directives that apply on a wire. If the provider verifies the history, only pins apply, because no sent text may
+ * change.
+ */
 export function viewFor({ binding }: Dialect, directives: DirectivesView): DirectivesView {
   if (binding === 'should' || directives.empty) return directives;
   const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);

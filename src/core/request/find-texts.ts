@@ -45,18 +45,18 @@ export interface FindSettings {
 /** A text of a message that is large enough to be pruned. */
 export interface FoundText {
   readonly messageIndex: number;
-  /** The JSON string in the body that holds it, quotes included. */
+  /** The JSON string in the body that contains it, quotes included. */
   readonly literal: Span;
   /** Where the file that it is begins in the decoded string; 0 for a result. */
   readonly start: number;
   /** It is the whole of the decoded string. */
   readonly entire: boolean;
-  /** Where it stands in its message. */
+  /** Its place in its message. */
   readonly place: TextPlace;
   /** Turns edits of the text into edits of the decoded string. */
   readonly lift: (edits: readonly Edit[]) => Edit[];
   readonly job: Job;
-  /** Set when the text goes whole whatever its content: `exempt`, `recovered`, `input_too_large`, `pinned`, `past`. */
+  /** Why the text stays whole whatever it contains: `exempt`, `recovered`, `input_too_large`, `pinned`, `past`. */
   readonly skip: string;
   /** How its cuts were written when they were sent first; absent: as the settings say now. */
   readonly render?: RenderOptions;
@@ -99,7 +99,7 @@ export function findTexts(reading: Reading): FoundText[] {
   return found.sort((a, b) => a.literal.start - b.literal.start);
 }
 
-/** The texts of each result; a message may hold results of several calls. */
+/** The texts of each result; a message may contain results of several calls. */
 function byCall(texts: readonly ScannedText[]): ScannedText[][] {
   const results = texts.filter(({ use }) => use === 'result');
   return [...groupBy(results, ({ callId, name }) => JSON.stringify([callId, name])).values()];
@@ -112,7 +112,7 @@ function readAssistant({ bytes, message, conversation }: Reading): void {
   foldAnswer(conversation, said, calls);
 }
 
-/** Folds a message of the model's, or one item of its answer, into a conversation. */
+/** Adds a message of the model, or one item of its answer, to a conversation. */
 export function foldAnswer(
   conversation: Conversation,
   said: string,
@@ -207,7 +207,7 @@ interface Piece {
   readonly entire: boolean;
 }
 
-/** A result that is too long to be decoded: it goes whole, and nothing of its text is known. */
+/** A result that is too long to be decoded. It stays whole, and its text is not known. */
 function unread(
   { messageIndex, literal, index }: Pick<Piece, 'messageIndex' | 'literal' | 'index'>,
   { facts, tool, goal, way }: ResultInContext,
@@ -261,7 +261,7 @@ function textsOf(piece: Piece, result: ResultInContext, keepWhole: string, setti
   });
 }
 
-/** A result of `recover_text` in whatever a client wrapped it: its fields' names stand in it, escaped or not. */
+/** A result of `recover_text`, in any wrapping of a client: it contains the names of its fields, escaped or not. */
 export function holdsRecovered(text: string): boolean {
   return text.includes('line_numbering') && text.includes('raw_text');
 }
@@ -288,7 +288,7 @@ function readUser(reading: Reading): FoundText[] {
   return [...results, ...files];
 }
 
-/** The texts of a result that stands in a user's message. */
+/** The texts of a result in a user's message. */
 function readTextResult(reading: Reading, { result, text, literal, index }: UserText): FoundText[] {
   const { messageIndex, conversation, settings } = reading;
   const may = result?.ranges.filter(({ start, end }) => end - start >= leastChars(settings)) ?? [];

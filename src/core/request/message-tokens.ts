@@ -9,7 +9,7 @@ const FRAME_TOKENS = 4;
 /** Schemas of tools, other fields of a request, and texts that are too long to be decoded, in bytes for each token. */
 const BYTES_PER_TOKEN = 4;
 
-/** Tokens of a message as it came: its texts and its calls, estimated. */
+/** Estimated tokens of a message as received: its texts and its calls. */
 export function messageTokens(bytes: Buffer, { texts, calls }: ScannedMessage): number {
   let tokens = FRAME_TOKENS;
   for (const { literal } of texts) {

@@ -95,7 +95,7 @@ export class PersistStage {
     owners?.remember(scope.project, cutIn(fresh, stored.refused));
     if (stored.instead.size + stored.refused.size > 0) {
       for (const [text, { key }] of decisions) {
-        if (known.sent.has(text)) continue; // it was sent already, so it holds
+        if (known.sent.has(text)) continue; // it was sent already, so it is kept
         const other = stored.instead.get(key);
         if (other) decisions.set(text, other);
         else if (stored.refused.has(key)) decisions.delete(text);
@@ -163,8 +163,8 @@ function cutIn(fresh: readonly NewDecision[], refused: ReadonlySet<string>): str
 }
 
 /**
- * Records of the new messages that go whole. Where the provider verifies the history, these are all messages that other
- * settings might cut. Elsewhere they are those with texts that were found: an equal message must go whole again.
+ * Records of the new messages that stay whole. If the provider verifies the history, these are all messages that other
+ * settings might cut. Otherwise they are those with large texts: an equal message must stay whole again.
  */
 function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
   const { known, read, found } = request;

@@ -52,13 +52,13 @@ export interface PipelineOptions {
   readonly refused: RefusedConversations;
   /** Whether a conversation belongs to the control group, which is left whole. */
   readonly isHeldOut?: (conversationId: string, project: string) => boolean;
-  /** Which boldness steps hold; without them all is as configured. */
+  /** Learned levels of boldness; without them the settings apply. */
   readonly boldness?: BoldnessSteps;
   /** Directives about single segments, and the parts that observe segments; absent: neither exists. */
   readonly segments?: SegmentPorts;
-  /** Shortens descriptions of tools; absent: all go whole. */
+  /** Shortens descriptions of tools; absent: all stay whole. */
   readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory'>;
-  /** Keeps conversations behind answers that the provider stores, beyond the memory of this process. */
+  /** Stores conversations behind answers that the provider keeps, so that they outlive this process. */
   readonly answers?: KeptAnswers;
   /** Where originals belong to projects. */
   readonly owners?: Ownership;
@@ -112,8 +112,8 @@ export class RequestPipeline {
   }
 
   /**
-   * Rewrites the body of a request. Recorded cuts are replayed, whatever has changed since. The originals of all cuts and
-   * the records are durable when it resolves. Where the store cannot serve, new texts stay whole.
+   * Rewrites the body of a request. Recorded cuts are replayed, whatever has changed since. When it resolves, the
+   * originals of all cuts and the records are stored. If the store is not available, new texts stay whole.
    *
    * @throws JsonShapeError when the body is not understood; the caller then forwards it as it came
    * @throws HistoryUnknown where the policy is to wait for the store
@@ -267,7 +267,7 @@ export class RequestPipeline {
     return this.#accepted.seenIn(rewritten(persisted, fallbacks, shelved));
   }
 
-  /** The epoch of the store and the directives; where the store cannot be asked, `failure` says why. */
+  /** The epoch of the store and the directives; if the store is not available, `failure` says why. */
   async #storeState(scope: RequestScope): Promise<StoreState> {
     const { store, clock, segments } = this.#options;
     const now = clock.nowMs();

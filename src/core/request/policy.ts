@@ -3,13 +3,16 @@ import type { Dialect, Purpose } from '../../dialects/dialect.ts';
 /** What the pipeline does with one request. Decided once, from the wire and the situation of the request. */
 export interface Policy {
   /**
-   * Texts without a record: `prune` them; `pass` them as they came; or pass them and record that they went whole, so that
-   * they are never pruned later. Recorded cuts are replayed in any case.
+   * What to do with texts without a record: `prune` them; `pass` them unchanged; or pass them and record that they were
+   * sent whole, so that they are never pruned later. Recorded cuts are replayed in any case.
    */
   readonly newTexts: 'prune' | 'pass' | 'pass-and-record';
   /** Answered texts without a record: they stay whole, or are pruned as they would have been when they were new. */
   readonly history: 'replay' | 're-prune';
-  /** The store cannot say how the history was sent: forward it as it came, or throw `HistoryUnknown` so that the caller waits. */
+  /**
+   * What to do if the store cannot say how the history was sent: forward it unchanged, or throw `HistoryUnknown` so
+   * that the caller waits.
+   */
   readonly whenHistoryUnknown: 'pass' | 'wait';
   /** Nothing is stored or replayed; the result only shows what would have been cut. */
   readonly dryRun: boolean;
@@ -51,7 +54,7 @@ export function policyFor({ binding }: Pick<Dialect, 'binding'>, situation: Situ
   };
 }
 
-/** Whether messages that go whole leave a record, because the provider verifies that they never change. */
+/** Whether messages that stay whole are recorded, because the provider verifies that they never change. */
 export function bindsHistory({
   dialect,
   policy,

@@ -7,14 +7,14 @@ export interface TextOutcome {
   readonly messageIndex: number;
   readonly tool: string;
   readonly kind: string;
-  /** `null`: left whole, and `whole` says why. */
+  /** `null`: the text was left whole, and `whole` says why. */
   readonly pruneId: string | null;
   readonly whole: string;
   readonly lines: number;
   readonly keptLines: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Number of the boldness step that it was decided by; absent where none was ever taken. */
+  /** Number of the level of boldness by which it was decided; absent if none was learned. */
   readonly boldness?: number;
 }
 
@@ -27,7 +27,7 @@ export interface BodyEdit {
 
 /** The state after some messages, from which the reading of a later body can continue. */
 export interface Checkpoint {
-  /** Byte right behind the last of the messages. */
+  /** Offset of the byte after the last of the messages. */
   readonly at: number;
   readonly messages: number;
   readonly edits: number;
@@ -145,7 +145,7 @@ function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkp
   return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix.bytes, 0, at, 0, at) === 0) ?? null;
 }
 
-/** Most spare capacity behind bytes that have grown once and may grow again. */
+/** Most spare capacity after bytes that have grown once and may grow again. */
 const MAX_SPARE_BYTES = 1024 * 1024;
 
 /** A buffer that several `PrefixBytes` share, each up to its own length. Written bytes never change. */

@@ -26,9 +26,9 @@ export function prefixesOf(
 }
 
 /**
- * A second key for a result of a tool, by the call that it answers. Where the provider keeps the history, a result is sent
- * alone first, and with all that stands before it later. Clients spell the model's items otherwise than the provider did,
- * so that no hash over them finds what was sent the first time.
+ * A second key for a tool's result, by the call that it answers. If the provider keeps the history, a result is first
+ * sent alone, and later with all messages before it. Clients spell the model's items differently than the provider, so
+ * that a hash over them does not find the first record.
  *
  * @param conversation - as it stands at the message
  * @returns `''` for a message that answers no call, or several

@@ -42,7 +42,7 @@ export interface ReadBody {
   readonly match: PrefixMatch | null;
   /** Index of the first message that is new. */
   readonly first: number;
-  /** Index of the first message without an answer of the model behind it. */
+  /** Index of the first message after the model's last answer. */
   readonly tail: number;
   readonly found: readonly FoundText[];
   /** The call that a text of a new message answers. */
@@ -54,7 +54,7 @@ export interface ReadBody {
   readonly outcomesBefore: readonly TextOutcome[];
 }
 
-/** Index of the first message without an answer of the model behind it. */
+/** Index of the first message after the model's last answer. */
 export function tailOf(messages: readonly ScannedMessage[]): number {
   return messages.findLastIndex(({ role }) => role === 'assistant') + 1;
 }
@@ -70,7 +70,7 @@ export interface ReadOptions {
   readonly counting: boolean;
   readonly answers: AnsweredConversations;
   readonly turns: Turns;
-  /** Which boldness steps hold; without them all is as configured. */
+  /** Learned levels of boldness; without them the settings apply. */
   readonly boldness?: BoldnessSteps | undefined;
 }
 

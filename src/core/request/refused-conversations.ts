@@ -20,7 +20,7 @@ export class RefusedConversations {
     for (const hash of await this.#store.refusedConversations()) this.#hashes.add(hash);
   }
 
-  /** Whether a request holds the last message of a refused one, by any key of its messages. */
+  /** Whether a request contains the last message of a refused one, by any key of its messages. */
   covers({ prefixes, resultKeys }: Pick<ReadBody, 'prefixes' | 'resultKeys'>): boolean {
     if (this.#hashes.size === 0) return false;
     return [...prefixes, ...resultKeys.values()].some((key) => this.#hashes.has(key));

@@ -8,7 +8,7 @@ import type { Policy } from './policy.ts';
 import type { ReadBody } from './read.ts';
 import type { Spliced } from './splice.ts';
 
-/** The body of a request as it came, and where it belongs. */
+/** The body of a request as received, and its project and conversation. */
 export interface IncomingRequest {
   /** Plain JSON. */
   readonly body: Buffer;
@@ -28,7 +28,7 @@ export interface Sender {
   readonly isSubscription: boolean;
 }
 
-/** The scope of a request that names none. */
+/** The scope of a request without one. */
 export const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
 
 /** What the store reports before a request is read. */
@@ -50,7 +50,7 @@ export interface ReadRequest {
   readonly policy: Policy;
   readonly state: StoreState;
   readonly read: ReadBody;
-  /** The proxy's own collection steps that hold for it. */
+  /** The proxy's own collection steps that apply to it. */
   readonly steps: HeldSteps;
 }
 
@@ -71,7 +71,7 @@ export interface DecidedRequest {
   readonly failure: unknown;
 }
 
-/** A request as it goes out, its decisions and records durable. */
+/** A request as it is sent, with its decisions and records stored. */
 export interface PersistedRequest {
   /** With what it adopted of another process that sent the same messages first. */
   readonly request: DirectedRequest;

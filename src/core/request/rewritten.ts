@@ -9,7 +9,7 @@ import { tailOf } from './read.ts';
 import type { DirectedRequest, PersistedRequest } from './request.ts';
 import { applyToBody } from './splice.ts';
 
-/** A request after pruning. `body` is the very Buffer that came in when nothing was cut. */
+/** A request after pruning. `body` is the received Buffer itself if nothing was cut. */
 export interface Rewritten {
   readonly body: Buffer;
   readonly model: string;
@@ -21,7 +21,7 @@ export interface Rewritten {
   readonly refusalKeys: readonly string[];
   /** A hash of the beginning of the conversation. */
   readonly conversationId: string;
-  /** The provider refused a pruned request of this conversation before: it is forwarded as it came. */
+  /** The provider refused a pruned request of this conversation before, so that it is forwarded unchanged. */
   readonly refusedBefore: boolean;
   /** The provider accepted cuts of this conversation before: the unpruned request is no way out of a refusal. */
   readonly acceptedBefore: boolean;
@@ -37,7 +37,7 @@ export interface Rewritten {
   readonly newFrom: number;
   /** Codes of failures and of limits that were not kept. */
   readonly fallbacks: readonly string[];
-  /** The body as it came, and the replacements in it. */
+  /** The body as received, and the replacements in it. */
   readonly received: Buffer;
   readonly edits: readonly BodyEdit[];
   /** Of `received`: tools and instructions beside the messages. */
@@ -58,7 +58,7 @@ export function rewritten(
 ): Rewritten {
   const { read, known, found } = request;
   const { model, stream, messages } = read.scanned;
-  // replayed texts stand first, for they are older than new ones
+  // replayed texts are first, because they are older than new ones
   const replayed = found.findLastIndex((text) => known.sent.has(text)) + 1;
   return {
     body: shelved ? withTools(request.body, spliced.edits, shelved.edits) : spliced.body,
@@ -92,13 +92,13 @@ function withTools(body: Buffer, texts: readonly BodyEdit[], tools: readonly Bod
   );
 }
 
-/** The last message of a request, by all that stands before it and, where it is a result, by its call. */
+/** Keys of the last message of a request: by all messages before it and, for a result, by its call. */
 function refusalKeysOf({ prefixes, resultKeys }: DirectedRequest['read']): string[] {
   const last = prefixes.at(-1);
   return last === undefined ? [] : [last, resultKeys.get(last)].filter((key) => key !== undefined);
 }
 
-/** The outcome of a request that is left alone: it is forwarded as it came. */
+/** The outcome of a request that is forwarded unchanged. */
 export function leftAlone(request: DirectedRequest): Rewritten {
   const { body, read, known } = request;
   const nothing = { ...read, editsBefore: [], outcomesBefore: [] };
@@ -107,24 +107,24 @@ export function leftAlone(request: DirectedRequest): Rewritten {
   return { ...rewritten({ request: untouched, spliced }, []), refusedBefore: true };
 }
 
-/** The outcome of a request in the control group: it is forwarded as it came. */
+/** The outcome of a request in the control group, which is forwarded unchanged. */
 export function heldOut(request: DirectedRequest): Rewritten {
   return { ...leftAlone(request), refusedBefore: false, heldOut: true };
 }
 
-/** Whether answered texts went whole although no record says that they were sent so. */
+/** Whether answered texts are forwarded whole, and no record shows how they were sent before. */
 export function hasRawHistory({ read: { match }, known: { rawHistory } }: DirectedRequest): boolean {
   return rawHistory.length > 0 || match?.body.rawHistory === true;
 }
 
-/** Prefixes of what was cut and has no answer behind it yet: messages, and the tools of a conversation that begins. */
+/** Prefixes of what was cut and not answered yet: messages, and the tools of a new conversation. */
 export function newCutPrefixes(request: Rewritten): string[] {
   const { outcomes, prefixes, messages, shelved, begins, conversationId } = request;
   const tail = tailOf(messages);
   const cut = new Set<number>();
   for (let i = outcomes.length - 1; i >= 0; i--) {
     const outcome = outcomes[i];
-    if (!outcome || outcome.messageIndex < tail) break; // they stand in the order of the messages
+    if (!outcome || outcome.messageIndex < tail) break; // in the order of the messages
     if (outcome.pruneId !== null) cut.add(outcome.messageIndex);
   }
   const tools = begins && shelved ? [shelfPrefix(conversationId)] : [];

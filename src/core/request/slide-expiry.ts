@@ -3,7 +3,7 @@ import { pruneIdsIn } from '../hash.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Store } from '../ports.ts';
 
-/** Most prune ids of one request whose expiry slides: more than a context of a million tokens holds. */
+/** Most prune ids of one request whose expiry is extended: more than a context of a million tokens contains. */
 const MAX_TOUCHED = 30_000;
 
 interface SlideOptions {
@@ -14,7 +14,7 @@ interface SlideOptions {
 }
 
 /**
- * Slides the expiry of every prune id that stands in the new part of a body, in our markers or in quoted text. Never rejects.
+ * Extends the expiry of every prune id in the new part of a body, in our markers or in quoted text. Never rejects.
  *
  * @param from - byte from which on the body is new
  */

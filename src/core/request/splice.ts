@@ -15,7 +15,7 @@ export interface SpliceInput {
 }
 
 export interface Spliced {
-  /** The very Buffer that came in when nothing was cut. */
+  /** The received Buffer itself if nothing was cut. */
   readonly body: Buffer;
   readonly edits: readonly BodyEdit[];
   readonly outcomes: readonly TextOutcome[];

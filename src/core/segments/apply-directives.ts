@@ -44,7 +44,7 @@ export interface NewTexts {
   readonly toolOf: (text: ScannedText) => string;
 }
 
-/** The texts to decide about once directives are applied: pinned ones go whole, others give way to a marker. */
+/** The texts to decide about once directives are applied: pinned ones stay whole, others are replaced by a marker. */
 export function applyDirectives(
   body: Buffer,
   texts: NewTexts,

@@ -9,10 +9,10 @@ import { ReportedBodies } from './reported-bodies.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';
 
 const MAX_CHARS = 60;
-/** An injected part before the user's words may be long; what stands behind this is not looked at. */
+/** An injected part before the user's words may be long; characters beyond this limit are ignored. */
 const MAX_READ_CHARS = 20_000;
 
-/** The first words of the user among segments, on one line; `''` where only files and injected parts stand there. */
+/** The first words of the user among segments, on one line; `''` if there are only files and injected parts. */
 export function openingOf(segments: readonly SeenSegment[]): string {
   for (const { role, effect, text } of segments) {
     if (role !== 'user' || effect !== 'asked') continue;
@@ -41,12 +41,14 @@ export interface SegmentReporterOptions {
   readonly turns: Turns;
 }
 
-/** A smaller first request of a conversation holds nothing that could be collected. */
+/** A smaller first request of a conversation contains nothing that could be collected. */
 const MIN_REPORTED_BYTES = 4 * 1024;
 
 /** Characters of texts that are described in one go: some 5 ms. */
 const PIECE_CHARS = 128 * 1024;
-/** Requests that wait to be reported in order. Each holds its body, so that further ones do not queue. */
+/**
+ * Most requests that wait to be reported in order. Each keeps its body in memory, so that further ones are not queued.
+ */
 const MAX_WAITING = 32;
 
 /** Reports the segments of requests to their observers, once the requests are on their way. */
@@ -92,7 +94,7 @@ export class SegmentReporter {
       }
       return false;
     };
-    await nextTurn(); // the request itself goes first
+    await nextTurn(); // the request itself has priority
     while (!(await turns.run(piece)));
     return seenRequest(request, seen);
   }
@@ -126,7 +128,7 @@ function seenRequest(request: ReportedRequest, segments: readonly SeenSegment[])
   return { project, task, client, opening, conversationId, messages: messages.length, whole: first === 0, segments };
 }
 
-/** A small request with the first words of a user: it holds nothing that could be collected. */
+/** A small request with the first words of a user: it contains nothing that could be collected. */
 function hasOnlyBegun({ body, first, found, messages }: ReportedRequest): boolean {
   if (first > 0 || found.length > 0 || body.length >= MIN_REPORTED_BYTES) return false;
   return messages.every(({ role }) => role !== 'assistant' && role !== 'tool');

@@ -159,7 +159,7 @@ const EFFECTS: Readonly<Record<Origin, Effect>> = {
 const PROSE_PATH = /\.(?:md|mdx|markdown|txt|rst|adoc|org)$/i;
 const LOG_PATH = /\.(?:log|out|err|trace)$/i;
 const NOTE_TOOL = /(?:todo|plan|memory|note|scratchpad)/i;
-/** How a client's summary of what it dropped begins, wherever it stands in the first characters. */
+/** How a client's summary of what it dropped begins, anywhere in the first characters. */
 const SUMMARY =
   /^\s*(?:<summary>|#{0,3} {0,3}summary\b|this session is being continued|(?:here is )?(?:a|the) summary of (?:the|our)|<state_snapshot>|\[?context summary)/i;
 const DECISION =

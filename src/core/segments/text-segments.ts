@@ -10,11 +10,11 @@ export interface TextSegment {
   readonly id: string;
   readonly messageIndex: number;
   readonly role: 'user' | 'assistant' | 'tool';
-  /** The text of the message that it is, or stands in. */
+  /** The text of the message that it is, or is part of. */
   readonly source: ScannedText;
   /** Its index in the message. */
   readonly index: number;
-  /** The JSON string in the body that holds it, quotes included. */
+  /** The JSON string in the body that contains it, quotes included. */
   readonly literal: Span;
   /** Where it begins in the decoded string, in UTF-16 units. */
   readonly start: number;
@@ -26,10 +26,10 @@ export interface TextSegment {
 }
 
 /**
- * The segments of a message, in order. A text that holds files has these for segments, and its words around them
+ * The segments of a message, in order. In a text that contains files each file is a segment, and the words around them
  * belong to none; system prompts, calls and messages that are not understood have none.
  *
- * @param found - what was found in the message; a text that is known from there is not read again
+ * @param found - what was found in the message; a text found there is not read again
  */
 export function segmentsIn(
   bytes: Buffer,
@@ -75,7 +75,7 @@ function segment(
   return [{ id, messageIndex, role, source, index, literal, start, text, textHash: hash, file: !!file, path }];
 }
 
-/** Whether a text that was found stands in a segment. */
+/** Whether a found text is part of a segment. */
 export function holds({ literal, start, text: { length }, file }: TextSegment, text: FoundText): boolean {
   if (literal.start !== text.literal.start) return false;
   return !file || (text.start >= start && text.start < start + length);

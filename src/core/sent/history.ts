@@ -105,7 +105,7 @@ export async function recallHistory(
   return { found: all.sort(inOrder), sent, past, taken, control, rawHistory, unknown, failure };
 }
 
-/** A text that is not decided about. Where the provider does not verify the history, an earlier decision still holds. */
+/** A text that is not decided anew. If the provider does not verify the history, an earlier decision still applies. */
 function leave(text: FoundText, { binding }: Dialect, past: Set<FoundText>): FoundText {
   const left = asPast(text);
   if (binding === 'must') return left;
@@ -119,10 +119,10 @@ function asPast(text: FoundText): FoundText {
 }
 
 /**
- * A request as it must go out after another process sent some of its messages first: their cuts are replayed, and the texts
- * that the other one left whole stay whole. Directives that were asked for hold all the same.
+ * A request as it must be sent after another process sent some of its messages first: their cuts are replayed, and
+ * texts that the other process left whole stay whole. Requested directives still apply.
  *
- * @param records - the records that hold, by prefixes or second keys of messages
+ * @param records - the records that apply, by prefixes or second keys of messages
  */
 export function adoptRecords(request: DirectedRequest, records: ReadonlyMap<string, SentMessage>): DirectedRequest {
   const { body, read, known, found } = request;

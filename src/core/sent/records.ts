@@ -10,7 +10,7 @@ import type { TextOutcome } from '../request/prefix-memo.ts';
 const MIN_BYTES = 200;
 const CUT: ReadonlySet<string> = new Set(['result', 'words', 'document']);
 
-/** Whether a message holds texts of a kind that can be cut. */
+/** Whether a message contains texts of a kind that can be cut. */
 export function holdsResultOrWords({ texts }: ScannedMessage): boolean {
   return texts.some(({ use }) => CUT.has(use));
 }
@@ -48,8 +48,8 @@ export function controlPrefix(conversationId: string): string {
 }
 
 /**
- * Records of the messages that are about to be sent: the cuts that the proxy decided about. Segments that were set aside on
- * request are not recorded, for they may be asked back.
+ * Records of the messages that are about to be sent: the cuts that the proxy decided about. Segments that were set
+ * aside on request are not recorded, because they may be requested again.
  *
  * @param found - texts with their outcomes, in the same order; `null` for one that stands in a record already
  * @param prefixOf - the prefix of a message

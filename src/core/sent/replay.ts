@@ -49,7 +49,7 @@ function replayOne(
   const literal = message.texts[place.text]?.literal;
   const decoded = literal ? decodeString(bytes, literal.start, literal.end) : null;
   const placed = decoded === null ? null : textAt(decoded, place);
-  // one prefix stands for one text; if the text differs all the same, it must not be cut
+  // one prefix means one text; if the text differs nevertheless, it must not be cut
   if (!literal || decoded === null || !placed || textHash(placed.text) !== decision.textHash) return null;
   const job = jobOf(placed.text, decision);
   const text: FoundText = {
@@ -68,7 +68,7 @@ function replayOne(
   return { text, decision: { ...decision, goal: '' } };
 }
 
-/** Whether a text that is found today stands at the place of one that was sent. */
+/** Whether a text has the place of one that was sent. */
 export function isAt({ place }: FoundText, { text, json, start, chars }: TextPlace): boolean {
   return (
     place.text === text && place.start === start && place.chars === chars && place.json.join(' ') === json.join(' ')

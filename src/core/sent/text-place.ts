@@ -7,7 +7,7 @@ import type { TextPlace } from '../ports/sent.ts';
 /** A text at its place. */
 export interface PlacedText {
   readonly text: string;
-  /** Turns edits of the text into edits of the decoded string that it stands in. */
+  /** Converts edits of the text into edits of the decoded string that contains it. */
   readonly lift: (edits: readonly Edit[]) => Edit[];
 }
 
@@ -28,7 +28,7 @@ export function textAt(decoded: string, { json, start, chars }: TextPlace): Plac
   };
 }
 
-/** Moves edits of a part to where it stands in the whole. */
+/** Moves edits of a part to its place in the whole. */
 export function shift(edits: readonly Edit[], by: number): Edit[] {
   return edits.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
 }

@@ -1,13 +1,13 @@
 const MAX_DEPTH = 12;
 /** Types of a call by the model of a tool that the client runs. */
 const CALL_TYPES = new Set(['tool_use', 'function_call', 'custom_tool_call']);
-/** What no call stands in: its own arguments, and the tools that a response repeats. */
+/** Fields that contain no calls: their arguments, and the tools that a response repeats. */
 const CLOSED = new Set(['input', 'arguments', 'args', 'tools', 'delta_text']);
 const HINT = /tool_use|tool_calls|function_call|functionCall|custom_tool_call/;
 
 /**
- * How often an answer calls each tool, by the name that the declaration has. Reads streams of events and whole JSON; an
- * answer that is neither, or was not kept to its end, has none.
+ * How often an answer calls each tool, by its declared name. Reads streams of events and whole JSON; an answer that is
+ * neither, or was not kept to its end, has none.
  */
 export function callsInAnswer(answer: string): ReadonlyMap<string, number> {
   const calls = new Map<string, Set<string>>();

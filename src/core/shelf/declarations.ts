@@ -21,7 +21,7 @@ export interface Declaration {
   readonly descriptions: readonly Description[];
 }
 
-/** What a request says of its tools. */
+/** The tools of a request. */
 export interface DeclaredTools {
   readonly declarations: readonly Declaration[];
   /** Names that `tool_choice` or `allowedFunctionNames` demands. */
@@ -54,9 +54,9 @@ export function declaredTools(body: Buffer, wire: Dialect['name']): DeclaredTool
 }
 
 /**
- * The same declarations, without walking the messages where no tools can stand among them.
+ * The same declarations, without a walk through the messages if these cannot contain tools.
  *
- * @param beside - what stands beside the messages, as in `RequestHead`
+ * @param beside - the fields beside the messages, as in `RequestHead`
  * @throws JsonShapeError when the bytes are not one JSON object
  */
 export function declarationsOf(body: Buffer, wire: Dialect['name'], beside: readonly Span[]): readonly Declaration[] {
@@ -84,7 +84,7 @@ interface Found {
   type: string;
   deferred: boolean;
   hasFormat: boolean;
-  /** A key that matters stands twice: readers may differ about which one counts. */
+  /** A key that matters occurs twice, and parsers may differ about which one counts. */
   ambiguous: boolean;
   readonly descriptions: Description[];
   /** Where the list of nested tools begins; -1 without one. */
@@ -211,7 +211,7 @@ class ToolReader {
     return type === 'function';
   }
 
-  /** Walks the object at the cursor, and notes where one of its keys stands twice. */
+  /** Walks the object at the cursor, and records whether one of its keys occurs twice. */
   #unique(found: Found, onField: (key: string) => void): Span {
     const seen = new Set<string>();
     return this.#cursor.object((key) => {

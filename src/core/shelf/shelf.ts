@@ -33,7 +33,7 @@ export interface ToolShelfOptions {
 
 /** What was taken from the tools of one request. */
 export interface ShelvedTools {
-  /** In the body as it came, ascending. */
+  /** Positions in the received body, ascending. */
   readonly edits: readonly BodyEdit[];
   /** Names of the tools. */
   readonly tools: ReadonlySet<string>;
@@ -171,7 +171,7 @@ export class ToolShelf {
     return this.#again(request, cuts, declarations);
   }
 
-  /** A first request about which nothing may be decided: what was decided before holds. @throws StoreUnavailable */
+  /** A first request about which nothing may be decided; an earlier decision applies. @throws StoreUnavailable */
   async #known(request: DirectedRequest): Promise<readonly Found[]> {
     const { store, clock } = this.#options;
     const { project } = request.scope;
@@ -203,7 +203,7 @@ export class ToolShelf {
     return found;
   }
 
-  /** Stores the originals, or moves their expiry. @returns ids that stand for other texts @throws StoreUnavailable */
+  /** Stores the originals, or extends their expiry. @returns ids that belong to other texts @throws StoreUnavailable */
   async #keep(found: readonly Found[], project: string): Promise<ReadonlySet<string>> {
     const { store, owners } = this.#options;
     if (found.length === 0) return new Set();

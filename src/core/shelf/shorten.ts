@@ -38,12 +38,12 @@ export function shorten(
   });
 }
 
-/** What is left of a description, and the marker behind it. */
+/** The rest of a description, and the marker after it. */
 function shownBy(description: string, cut: Omit<ShelfCut, 'tokensSaved'>): string {
   return `${description.slice(0, cut.chars)}${tailOf(cut)}`;
 }
 
-/** What stands in the place of what is taken. */
+/** The text that replaces what is removed. */
 export function tailOf({ pruneId, startLine, endLine, reason }: Omit<ShelfCut, 'tokensSaved'>): string {
   return `\n${formatMarker({ pruneId, startLine, endLine, reason })}`;
 }

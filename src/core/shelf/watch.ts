@@ -39,7 +39,7 @@ export interface BilledTools {
   readonly saved: ShelfSums;
 }
 
-/** Requests that wait to be looked at; those beyond leave no evidence. */
+/** Most requests that wait to be read; further ones leave no evidence. */
 const MAX_WAITING = 500;
 const NO_TOOLS: ReadonlySet<string> = new Set();
 const MAX_CONVERSATIONS = 10_000;
@@ -49,7 +49,7 @@ const CONTROL = /\p{Cc}/u;
 /** A request that only warms a cache or asks for one token: no conversation begins with it. */
 const SIDE = /"(?:generate"\s*:\s*false|max_(?:completion_|output_)?tokens"\s*:\s*1\s*[,}])/;
 
-/** Takes down which tools conversations declare and call, and what unused ones cost. No request waits for it. */
+/** Records which tools conversations declare and call, and what unused ones cost. No request waits for it. */
 export class ToolWatch {
   readonly #options: ToolWatchOptions;
   readonly #known = new BoundedMap<string, ShelfConversation>(MAX_CONVERSATIONS);
