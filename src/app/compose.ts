@@ -11,8 +11,8 @@ import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
 import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
-import { immutableHistoryProject } from '../core/segments/immutable-history-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
+import { verifiedHistoryProject } from '../core/segments/verified-history-project.ts';
 import { ToolWatch } from '../core/shelf/watch.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
@@ -212,7 +212,7 @@ export function openContextGc({ store, failures, clock }: Context, flush: () => 
     clock,
     flush,
     stashId,
-    immutableHistoryProject,
+    verifiedHistoryProject,
     onFailure,
   });
 }

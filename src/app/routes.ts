@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
-import { isForeign } from '../core/origin.ts';
+import { isForeign } from '../core/web-origin.ts';
 import { extensionsOn } from '../extensions/all.ts';
 import type { ExtensionPlace, OpenExtension } from '../extensions/extension.ts';
 import { Budgets } from '../ledger/budgets.ts';

@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts';
-import { isForeign } from '../core/origin.ts';
+import { isForeign } from '../core/web-origin.ts';
 import { listen } from '../proxy/server.ts';
 import { type Base, callersOf, openContext, withoutAddresses } from './context.ts';
 

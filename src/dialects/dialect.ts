@@ -7,13 +7,13 @@ import type { Span } from '../json/cursor.ts';
 export interface Dialect {
   readonly name: 'chat' | 'messages' | 'responses' | 'gemini' | 'converse';
   /**
-   * Whether a later request must repeat what was sent for earlier messages (the provider checks it and refuses the
-   * session otherwise), or only should (the provider's prompt cache misses otherwise).
+   * Whether the provider verifies that a request repeats earlier messages as they were sent, and refuses the session
+   * otherwise. On other wires a changed message costs a miss of the prompt cache.
    */
-  readonly binding: 'must' | 'should';
+  readonly verifiesHistory: boolean;
   /**
    * Whether the provider can keep the history, so that a request may send only what is new and a later one all of it. Items
-   * of such a conversation are recognised by the calls that they answer, and not only by all that stands before them.
+   * of such a conversation are recognised by the calls that they answer, and not only by the messages before them.
    */
   readonly keepsHistory: boolean;
   /** What a request is for, or `null` when it is none of this wire. `path` comes without its query. */

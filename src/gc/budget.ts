@@ -1,5 +1,5 @@
 import { BoundedMap } from '../bounded-map.ts';
-import type { Collector, OverBudget, RequestScope } from '../core/ports/segments.ts';
+import type { Collector, OverTokenBudget, RequestScope } from '../core/ports/segments.ts';
 import { factsOf } from './facts.ts';
 import { newestOf } from './newest.ts';
 import { goesFirst, planOf } from './plan.ts';
@@ -39,7 +39,7 @@ export class ContextBudget implements Collector {
     return tokens > Math.max(this.#options.tokens, this.#futile.get(`${conversationId} ${project}`) ?? 0);
   }
 
-  async collect(over: OverBudget): Promise<boolean> {
+  async collect(over: OverTokenBudget): Promise<boolean> {
     const { scope, request, tokens, step } = over;
     const budget = this.#options.tokens;
     const candidates: Candidate[] = [];

@@ -13,8 +13,8 @@ export interface ContextGcOptions {
   /** Writes the observed requests that are still in memory. */
   readonly flush: () => Promise<void>;
   readonly stashId: (project: string, segmentId: string) => string;
-  /** The project name under which history-bound conversations are recorded. */
-  readonly immutableHistoryProject: (project: string) => string;
+  /** The project name under which conversations with a verified history are recorded. */
+  readonly verifiedHistoryProject: (project: string) => string;
   /** Reports that the event of a completed action could not be stored. */
   readonly onFailure: FailureReporter;
 }
@@ -46,11 +46,11 @@ export class ContextGc {
 
   /** Read-only. */
   async analyze(input: AnalyzeInput): Promise<Analysis & WithBound> {
-    const { store, clock, flush, immutableHistoryProject } = this.#options;
+    const { store, clock, flush, verifiedHistoryProject } = this.#options;
     await flush();
     const analysis = await analyze(store, input, clock.nowMs());
     const bound = await store.conversations(
-      immutableHistoryProject(input.project),
+      verifiedHistoryProject(input.project),
       analysis.taskUnknown ? undefined : input.task,
     );
     return { ...analysis, bound: bound.length };
@@ -125,7 +125,7 @@ export class ContextGc {
     const wanted = [...new Set(ids)];
     const found = await this.#options.store.findSegments(project, wanted);
     const unknown = wanted.filter((id) => !found.has(id));
-    const bound = await this.#options.store.findSegments(this.#options.immutableHistoryProject(project), unknown);
+    const bound = await this.#options.store.findSegments(this.#options.verifiedHistoryProject(project), unknown);
     const notFound = (id: string): string =>
       bound.has(id)
         ? `Segment ${id} ${BOUND} ${instead}`.trim()

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../bounded-map.ts';
-import type { Collector, OverBudget, RequestScope, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
+import type { Collector, OverTokenBudget, RequestScope, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
 import { newestOf, turnsOf } from './newest.ts';
 import { freedBy } from './sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from './take-step.ts';
@@ -44,7 +44,7 @@ export class PayingSteps implements Collector {
     return tokens > (this.#next.get(`${conversationId} ${project}`) ?? LEAST_TOKENS);
   }
 
-  async collect(over: OverBudget): Promise<boolean> {
+  async collect(over: OverTokenBudget): Promise<boolean> {
     const { scope, request, tokens } = over;
     const best = bestOf(seenAgain(request), turnsOf(request), over);
     const after = tokens - (best?.freed ?? 0);
@@ -84,7 +84,7 @@ function keysOf({ effect, path, callKey }: SeenSegment): string[] {
 function bestOf(
   old: readonly Old[],
   turns: number,
-  { tokens, shareFrom }: Pick<OverBudget, 'tokens' | 'shareFrom'>,
+  { tokens, shareFrom }: Pick<OverTokenBudget, 'tokens' | 'shareFrom'>,
 ): { readonly chosen: readonly Old[]; readonly freed: number } | null {
   let best = { gain: 0, count: 0, freed: 0 };
   let freed = 0;

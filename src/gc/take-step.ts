@@ -1,4 +1,4 @@
-import type { Directive, OverBudget, SegmentStore } from '../core/ports/segments.ts';
+import type { Directive, OverTokenBudget, SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 
@@ -39,7 +39,7 @@ export interface SetAside {
 export async function takeStep(
   { store, events, clock, onStep, onFailure }: StepOptions,
   by: TakenStep['by'],
-  { scope: { project, requestId }, request: { conversationId }, tokens, step }: OverBudget,
+  { scope: { project, requestId }, request: { conversationId }, tokens, step }: OverTokenBudget,
   chosen: readonly SetAside[],
   tokensAfter: number,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
-import { allowedCallers, type Caller, isForeignHost, isForeignPage } from '../core/origin.ts';
+import { allowedCallers, type Caller, isForeignHost, isForeignPage } from '../core/web-origin.ts';
 import { type ErrorCode, errorRow } from '../errors.ts';
 
 export interface LocalGuardOptions {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { type Allowed, type Caller, isForeignHost, isForeignPage } from '../core/origin.ts';
 import type { Clock } from '../core/ports.ts';
+import { type Allowed, type Caller, isForeignHost, isForeignPage } from '../core/web-origin.ts';
 
 export interface PageAccessOptions {
   readonly allowed: Allowed;

@@ -2,8 +2,8 @@ import type { BrowseStore, ConversationOrder, ListedConversation } from '../core
 import type { ProjectConversation, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
 import type { Store } from '../core/ports.ts';
 import type { Recall } from '../core/recall/recall.ts';
-import { readProjectKey } from '../core/segments/immutable-history-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
+import { readProjectKey } from '../core/segments/verified-history-project.ts';
 import { PrunerError } from '../errors.ts';
 import type {
   ConversationPage,

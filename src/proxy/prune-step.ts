@@ -65,14 +65,14 @@ export interface Pruned {
   readonly rewritten: Rewritten | null;
   /** The body to forward, plain JSON; `null`: forward the request unchanged. */
   readonly changed: Buffer | null;
-  /** Shadow mode on a history-bound wire: the result of a dry run that prunes the whole conversation from scratch. */
+  /** Shadow mode on a wire with verified history: the result of a dry run that prunes the whole conversation from scratch. */
   readonly looked?: Rewritten | null;
   /** Short constant codes of failures and omissions. */
   readonly fallbacks: readonly string[];
 }
 
 /** How long a request waits for its turn if forwarding it unchanged is not acceptable. */
-const CHECKED_PATIENCE_MS = 30_000;
+const VERIFIED_PATIENCE_MS = 30_000;
 
 /**
  * Prunes requests in bodies and frames. If the provider verifies the history, recorded cuts are replayed even when
@@ -80,11 +80,11 @@ const CHECKED_PATIENCE_MS = 30_000;
  */
 export class PruneStep {
   readonly #options: PruneStepOptions;
-  readonly #isChecked: boolean;
+  readonly #verifiesHistory: boolean;
 
   constructor(options: PruneStepOptions) {
     this.#options = options;
-    this.#isChecked = options.dialect.binding === 'must';
+    this.#verifiesHistory = options.dialect.verifiesHistory;
   }
 
   /** Never rejects: after any fault the request is still forwarded. */
@@ -115,7 +115,7 @@ export class PruneStep {
 
   #pruneIfAsked(came: CameIn): Promise<Pruned> {
     const { maxBodyBytes, storeWait } = this.#options;
-    if (this.#isOff(came.context) && !this.#isChecked) return Promise.resolve(asItCame());
+    if (this.#isOff(came.context) && !this.#verifiesHistory) return Promise.resolve(asItCame());
     if (came.body.length > maxBodyBytes) return Promise.resolve(asItCame('body_too_large' satisfies FallbackCode));
     // a request whose history was refused has waited already
     if (storeWait === undefined || came.historyRefused === true) return this.#prune(came, false);
@@ -141,7 +141,7 @@ export class PruneStep {
     const granted = await budget.take(came.body.length, timeoutMs);
     const release = granted ?? (await lateBudget.take(came.body.length, this.#patienceMs));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
-    if (release === null && !this.#isChecked) return asItCame(...fallbacks);
+    if (release === null && !this.#verifiesHistory) return asItCame(...fallbacks);
     try {
       const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);
       if (body === null) return asItCame(...fallbacks, 'encoding_not_understood' satisfies FallbackCode);
@@ -164,8 +164,8 @@ export class PruneStep {
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
     fallbacks.push(...(rewritten?.fallbacks ?? []));
     const { isShadow, isOff, hasBudget, purpose } = situation;
-    const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || this.#isChecked);
-    const looks = isShadow && this.#isChecked && hasBudget && purpose === 'generate' && !isOff;
+    const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || this.#verifiesHistory);
+    const looks = isShadow && this.#verifiesHistory && hasBudget && purpose === 'generate' && !isOff;
     const looked = looks && rewritten !== null && !isSent ? await this.#look(requestId, request) : null;
     return { rewritten, changed: isSent ? rewritten.body : null, looked, fallbacks };
   }
@@ -173,7 +173,7 @@ export class PruneStep {
   /** How long the late budget is waited for: longer where forwarding the request as it came may be refused. */
   get #patienceMs(): number {
     const { timeoutMs } = this.#options;
-    return this.#isChecked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
+    return this.#verifiesHistory ? Math.max(VERIFIED_PATIENCE_MS, timeoutMs) : timeoutMs;
   }
 
   /**

@@ -16,7 +16,7 @@ export class Refusal implements Decline {
   /** @param cut - the request was pruned, and is one that a model answers */
   constructor(dialect: Dialect, { rawHistory, acceptedBefore }: Rewritten, cut: boolean) {
     this.#dialect = dialect;
-    this.#rawHistory = rawHistory && dialect.binding === 'must';
+    this.#rawHistory = rawHistory && dialect.verifiesHistory;
     // once the provider has accepted cuts of this conversation, the unpruned request would change its history
     this.#mayGoWhole = cut && !acceptedBefore;
   }

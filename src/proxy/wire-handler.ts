@@ -151,7 +151,7 @@ class WireExchange {
     }
     if (treatment.kind === 'resign') this.#signingScope = treatment.scope;
     const { rewritten, changed, looked } = await this.#prune(original);
-    if (rewritten === null || (shadow && dialect.binding !== 'must')) {
+    if (rewritten === null || (shadow && !dialect.verifiesHistory)) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');

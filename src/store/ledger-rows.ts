@@ -162,7 +162,7 @@ function named(name: string): string {
   return name.slice(0, MAX_NAME_CHARS);
 }
 
-/** The plain project name, without the suffix after a line break that separates history-bound conversations. */
+/** The plain project name, without the suffix after a line break that separates conversations with a verified history. */
 export function plainProject(project: string): string {
   const [plain = ''] = project.split('\n', 1);
   return plain;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationQuery, SeriesQuery } from '../../src/core/ports/browse.ts';
-import { immutableHistoryProject } from '../../src/core/segments/immutable-history-project.ts';
+import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { aTurn } from './ledger-store.suite.ts';
 import { keep } from './recall.suite.ts';
@@ -19,7 +19,7 @@ export function browseContract(name: string, open: Open): void {
           client: 'codex_cli',
           opening: 'Mend the 100% Cart',
         }),
-        aBatch([], { project: immutableHistoryProject('shop'), conversationId: 'c2', atMs: 20, client: 'claude-cli' }),
+        aBatch([], { project: verifiedHistoryProject('shop'), conversationId: 'c2', atMs: 20, client: 'claude-cli' }),
         aBatch([], { project: 'bank', conversationId: 'c3', atMs: 30 }),
       ]);
       await store.segments.note([aBatch([], { project: 'shop', conversationId: 'c1', atMs: 11 })]);
@@ -46,7 +46,7 @@ export function browseContract(name: string, open: Open): void {
         ...{ dollarsWithout: 1.5, regretDollars: 0.1, regretTokens: 0, biggestCut: 50 },
       });
       expect(c2).toMatchObject({
-        project: immutableHistoryProject('shop'),
+        project: verifiedHistoryProject('shop'),
         client: 'claude-cli',
         bill: { dollars: 9 },
       });

@@ -54,7 +54,7 @@ function jobOf(text: string, more: Partial<Job> = {}): Job {
     hints: { origin: 'command' },
     limits: { maxPruneRatio: 0.9, minKeepLines: 10 },
     tool: 'bash',
-    scope: 'proxy',
+    caller: 'proxy',
     ...more,
   };
 }

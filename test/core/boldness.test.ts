@@ -16,7 +16,7 @@ function job(step?: number): Job {
       hints: { origin: 'read', path: 'src/orders.ts', question: true },
       limits: { maxPruneRatio: 0.9, minKeepLines: 5 },
     },
-    scope: 'proxy',
+    caller: 'proxy',
     ...(step !== undefined && { boldness: { number: 7, step } }),
   };
 }

@@ -5,7 +5,7 @@ import type { Plan } from '../../src/engine/types.ts';
 
 function jobOf(text: string): Job {
   const limits = { maxPruneRatio: 1, minKeepLines: 0 };
-  return { text, textHash: textHash(text), goal: '', hints: { origin: 'unknown' }, limits, tool: '', scope: 'proxy' };
+  return { text, textHash: textHash(text), goal: '', hints: { origin: 'unknown' }, limits, tool: '', caller: 'proxy' };
 }
 
 /** A plan that takes out lines 2 to `last`. */

@@ -9,7 +9,7 @@ const JOB: Job = {
   hints: { origin: 'command', command: 'npm test', frameHead: 1 },
   limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
   tool: 'bash',
-  scope: 'proxy',
+  caller: 'proxy',
 };
 
 describe('the key of a decision', () => {
@@ -32,7 +32,7 @@ describe('the key of a decision', () => {
     ['reason to stay whole', { ...JOB, keepWhole: 'reread' }],
     ['way back', { ...JOB, recoveryHint: 'tool' }],
     ['other way back', { ...JOB, recoveryHint: 'shell' }],
-    ['scope', { ...JOB, scope: 'call' }],
+    ['caller', { ...JOB, caller: 'call' }],
     ['mode for small texts', { ...JOB, small: true }],
     ['boldness step', { ...JOB, boldness: { number: 7, step: 1 } }],
     ['frame tail', { ...JOB, hints: { ...JOB.hints, frameTail: 2 } }],

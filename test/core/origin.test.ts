@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Allowed, allowedCallers, isForeign, isForeignHost, isForeignPage } from '../../src/core/origin.ts';
+import { type Allowed, allowedCallers, isForeign, isForeignHost, isForeignPage } from '../../src/core/web-origin.ts';
 
 const NOBODY = allowedCallers([], []);
 const OWN = '127.0.0.1:8006';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bindsHistory, type Policy, PRUNE, policyFor, type Situation } from '../../src/core/request/policy.ts';
+import { type Policy, PRUNE, policyFor, recordsWholeMessages, type Situation } from '../../src/core/request/policy.ts';
 
 const ORDINARY: Situation = {
   purpose: 'generate',
@@ -10,8 +10,8 @@ const ORDINARY: Situation = {
   mayWait: false,
 };
 
-const VERIFIED = { binding: 'must' } as const;
-const UNVERIFIED = { binding: 'should' } as const;
+const VERIFIED = { verifiesHistory: true } as const;
+const UNVERIFIED = { verifiesHistory: false } as const;
 
 /** What each situation makes of an ordinary request, where the provider verifies the history and where it does not. */
 const ROWS: readonly [string, Partial<Situation>, Partial<Policy>, Partial<Policy> | null][] = [
@@ -49,7 +49,7 @@ describe('the policy of a request', () => {
 
   it('records what goes whole where the provider verifies the history, unless no model answers', () => {
     const binds = (dialect: typeof VERIFIED | typeof UNVERIFIED, newTexts: Policy['newTexts']): boolean =>
-      bindsHistory({ dialect, policy: { ...PRUNE, newTexts } });
+      recordsWholeMessages({ dialect, policy: { ...PRUNE, newTexts } });
     expect((['prune', 'pass-and-record', 'pass'] as const).map((one) => binds(VERIFIED, one))).toEqual([
       true,
       true,

@@ -127,7 +127,7 @@ describe('the way back to what was cut', () => {
     const text = serverLog(120);
     const limits = { maxPruneRatio: 0.9, minKeepLines: 5 };
     const hints = { origin: 'command' } as const;
-    const job: Job = { text, textHash: textHash(text), goal: ASKED, hints, limits, tool: 'bash', scope: 'proxy' };
+    const job: Job = { text, textHash: textHash(text), goal: ASKED, hints, limits, tool: 'bash', caller: 'proxy' };
     const maker = new DecisionMaker({ once: decideOnce(openStore()), timeoutMs: 60_000 });
     const before = await maker.decideAll([job]);
     await maker.makeDurable(before.fresh, [], '');

@@ -26,7 +26,7 @@ const FIRST = oneResult(LOG);
 const ANSWER: Message = { role: 'assistant', content: 'It is the gateway.' };
 const SECOND = [...FIRST, ANSWER, ...toolTurn('c2', 'bash', { command: 'npm test' }, serverLog(150, 7))];
 const PASS: Policy = { ...PRUNE, newTexts: 'pass-and-record' };
-const CHECKED: Dialect = { ...openaiChat, binding: 'must' };
+const CHECKED: Dialect = { ...openaiChat, verifiesHistory: true };
 
 /** Decides otherwise than the program that stored the record: only the first lines go. */
 const OTHERWISE: Decider = {

@@ -24,7 +24,7 @@ it('counting its lines past the deadline is reported as a time-out, so that the 
     hints: { origin: 'unknown' as const },
     limits,
     tool: '',
-    scope: 'call' as const,
+    caller: 'call' as const,
   };
   expect(decide(job, 'key', () => true)).toMatchObject({ whole: 'timeout', warnings: ['timeout'] });
 });

@@ -119,7 +119,7 @@ describe('a file that was read again', () => {
     const replica = new Replica(PARTS);
     const { work } = readTwice();
     small(80, work);
-    const { body, fallbacks } = await replica.send(work.messages, {}, { ...openaiChat, binding: 'must' });
+    const { body, fallbacks } = await replica.send(work.messages, {}, { ...openaiChat, verifiesHistory: true });
     expect(messagesOf(body)).toEqual(work.messages);
     expect(fallbacks).toEqual([]);
     expect(replica.steps).toEqual([]);

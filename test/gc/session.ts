@@ -5,8 +5,8 @@ import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
-import { immutableHistoryProject } from '../../src/core/segments/immutable-history-project.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
+import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
 import { ContextBudget } from '../../src/gc/budget.ts';
@@ -54,7 +54,7 @@ export class Replica {
       clock,
       flush,
       stashId,
-      immutableHistoryProject,
+      verifiedHistoryProject,
       onFailure,
     });
     const onStep = (step: TakenStep): void => void this.steps.push(step);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EventRecord, StoredEvent } from '../../src/core/ports.ts';
-import { immutableHistoryProject } from '../../src/core/segments/immutable-history-project.ts';
+import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import { conversationPage, conversationsFrom } from '../../src/page/conversations.ts';
 import { happenedIn, requestsBefore } from '../../src/page/requests.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
@@ -175,7 +175,7 @@ describe('conversations', () => {
     const seen = (project: string, conversationId: string, atMs: number) => ({
       ...{ project, conversationId, atMs, task: '', turns: 1, messages: 1, whole: true, segments: [] },
     });
-    await store.segments.note([seen('checkout', 'open', 1), seen(immutableHistoryProject('checkout'), 'thinking', 2)]);
+    await store.segments.note([seen('checkout', 'open', 1), seen(verifiedHistoryProject('checkout'), 'thinking', 2)]);
     const recall = { search: () => Promise.reject(new Error('nothing is searched')) };
     const parts = { segments: store.segments, browse: store.browse, recall, store, flush: () => Promise.resolve() };
     const { conversations } = await conversationsFrom(parts, { sort: 'seen', from: 0 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { immutableHistoryProject } from '../../src/core/segments/immutable-history-project.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
+import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import { ContextGc } from '../../src/gc/context-gc.ts';
 import { Agent } from '../gc/agent.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
@@ -39,7 +39,7 @@ describe('the audit trail', () => {
     if (!conversation) throw new Error('no conversation');
     const [segment] = await store.segments.segments(conversation, { limit: 1 });
     const gc = new ContextGc({
-      ...{ store: store.segments, events: store, clock: { nowMs: () => Date.now() }, stashId, immutableHistoryProject },
+      ...{ store: store.segments, events: store, clock: { nowMs: () => Date.now() }, stashId, verifiedHistoryProject },
       flush: () => Promise.resolve(),
       onFailure: (_, cause) => {
         throw cause;

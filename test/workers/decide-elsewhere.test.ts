@@ -29,7 +29,7 @@ function program(source: string): URL {
 function jobOf(text: string): Job {
   const limits = { maxPruneRatio: 0.9, minKeepLines: 20 };
   const hints = { origin: 'command' } as const;
-  return { text, textHash: textHash(text), goal: 'why do orders fail', hints, limits, tool: 'bash', scope: 'proxy' };
+  return { text, textHash: textHash(text), goal: 'why do orders fail', hints, limits, tool: 'bash', caller: 'proxy' };
 }
 
 /** Counts what is decided here. */

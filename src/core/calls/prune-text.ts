@@ -156,7 +156,7 @@ function jobOf(
     hints: { origin: 'unknown' },
     limits: { maxPruneRatio: options.maxPruneRatio, minKeepLines: options.minKeepLines },
     tool: 'prune_text',
-    scope: 'call',
+    caller: 'call',
     sourceType,
     reasonLanguage,
   };

@@ -59,7 +59,7 @@ function inputOf({ goal, sourceType, boldness }: Decision, text: string, basis: 
 }
 
 function jobOf({ goal, textHash, tool }: Decision, text: string, { hints, limits }: DecisionBasis): Job {
-  return { text, textHash, goal, hints, limits, tool, scope: 'proxy' };
+  return { text, textHash, goal, hints, limits, tool, caller: 'proxy' };
 }
 
 function sameRanges(a: readonly LineRange[], b: readonly LineRange[]): boolean {

@@ -30,7 +30,7 @@ export interface Job {
   /** Name of the tool whose result it is, or `''`; for the records, no part of the decision. */
   readonly tool: string;
   /** `call`: an explicit `prune_text`, whose text gets an id even when it stays whole. */
-  readonly scope: 'proxy' | 'call';
+  readonly caller: 'proxy' | 'call';
   /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision. */
   readonly keepWhole?: string;
   /** How the first marker explains the recovery of lines; absent: it does not. Part of the decision. */
@@ -78,7 +78,7 @@ const LIMIT_PARTS = {
  * were added later add nothing while they are absent, so that older decisions are found again.
  */
 const JOB_PARTS = {
-  scope: ({ scope }) => [scope],
+  caller: ({ caller }) => [caller],
   text: NOT_IN_KEY, // contained in `textHash`
   textHash: (job) => [job.textHash],
   goal: ({ goal }) => [goal],
@@ -128,7 +128,7 @@ export function decide(
     goal: job.goal,
     hints: job.hints,
     limits: job.limits,
-    asked: job.scope === 'call',
+    asked: job.caller === 'call',
     small: job.small,
     boldness: job.boldness?.step,
     shouldStop,
@@ -140,8 +140,8 @@ export function decide(
   return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, opinions !== null) });
 }
 
-function basisOf({ hints, limits, sourceType, scope, small }: Job, opinions: boolean): DecisionBasis {
-  const asked = scope === 'call';
+function basisOf({ hints, limits, sourceType, caller, small }: Job, opinions: boolean): DecisionBasis {
+  const asked = caller === 'call';
   return {
     hints,
     limits,
@@ -158,7 +158,7 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
   const lines = countLines(job.text);
   return {
     key,
-    pruneId: job.scope === 'call' ? pruneIdOf(key) : null,
+    pruneId: job.caller === 'call' ? pruneIdOf(key) : null,
     textHash: job.textHash,
     cuts: [],
     sourceType: job.sourceType ?? 'docs',
@@ -217,7 +217,7 @@ export function decisionOf(
     cutLines += endLine - startLine + 1;
   });
   const pays = cutLines > 0 && (always || tokensAfter < tokensBefore);
-  const hasId = pays || job.scope === 'call';
+  const hasId = pays || job.caller === 'call';
   return {
     key,
     pruneId: hasId ? pruneId : null,
@@ -239,8 +239,8 @@ export function decisionOf(
 }
 
 /** Whether a text is a file that may be worked on next, so that it is cut only where that saves much. */
-function isForWork({ hints, scope }: Job): boolean {
-  return scope === 'proxy' && hints.origin === 'read' && hints.question !== true;
+function isForWork({ hints, caller }: Job): boolean {
+  return caller === 'proxy' && hints.origin === 'read' && hints.question !== true;
 }
 
 /** `estimateTokens` of some lines in a row, as indexes `[from, end)`. */

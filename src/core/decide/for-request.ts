@@ -22,7 +22,7 @@ export interface Settlers {
   /** Recorded cuts; they are replayed. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /** Texts that stay whole unless a decision is stored. */
-  readonly past: ReadonlySet<FoundText>;
+  readonly fixed: ReadonlySet<FoundText>;
 }
 
 /**
@@ -36,7 +36,7 @@ export async function settleTexts(
   found: readonly FoundText[],
   outcomesBefore: readonly TextOutcome[],
   deadline: number,
-  { store, decisions, sent, past }: Settlers,
+  { store, decisions, sent, fixed }: Settlers,
 ): Promise<Settled> {
   const results = new Map<FoundText, Decision>(sent);
   const fallbacks: string[] = [];
@@ -47,8 +47,8 @@ export async function settleTexts(
     const { job } = text;
     if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
   }
-  for (const [text, decision] of await decidedBefore([...past], decisions)) results.set(text, decision);
-  const open = found.filter((text) => text.skip === '' && !results.has(text) && !past.has(text));
+  for (const [text, decision] of await decidedBefore([...fixed], decisions)) results.set(text, decision);
+  const open = found.filter((text) => text.skip === '' && !results.has(text) && !fixed.has(text));
   if (open.length === 0) return settled;
   const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
   const wasServed = ({ job, around }: FoundText): boolean =>

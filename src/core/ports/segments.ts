@@ -228,7 +228,7 @@ export interface Directives {
 }
 
 /** A conversation that passed its budget. */
-export interface OverBudget {
+export interface OverTokenBudget {
   readonly scope: RequestScope;
   readonly request: SeenRequest;
   /** Of the whole request as it would be forwarded, estimated. */
@@ -248,7 +248,7 @@ export interface Collector {
    *
    * @returns whether directives were set; they are durable then
    */
-  collect(over: OverBudget): Promise<boolean>;
+  collect(over: OverTokenBudget): Promise<boolean>;
 }
 
 /** What the pipeline of a request needs to know of segments. */

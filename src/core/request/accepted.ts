@@ -2,7 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { FailureReporter } from '../../failures.ts';
 import type { Store } from '../ports.ts';
 import type { SentMemory } from '../sent/memory.ts';
-import { takenPrefix, wholeRecord } from '../sent/records.ts';
+import { acceptedPrefix, wholeRecord } from '../sent/records.ts';
 import { newCutPrefixes, type Rewritten } from './rewritten.ts';
 
 /**
@@ -39,7 +39,7 @@ export class AcceptedCuts {
     // an answer after a cut message proves that its cuts were accepted
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
     for (const prefix of fresh) this.#prefixes.set(prefix, true);
-    const sent = [...request.rawPrefixes, ...fresh.map(takenPrefix)].map(wholeRecord);
+    const sent = [...request.rawPrefixes, ...fresh.map(acceptedPrefix)].map(wholeRecord);
     if (sent.length === 0) return;
     this.#sent.add(sent);
     const noted = this.#store.commit({ decisions: [], touch: [], sent }, NOTE_WAIT_MS);

@@ -27,7 +27,7 @@ export class CollectStage {
   async run(persisted: PersistedRequest, wholly: () => Promise<PersistedRequest | null>): Promise<boolean> {
     const { dialect, scope, read } = persisted.request;
     // where the provider verifies the history, nothing of it may be set aside later
-    if (dialect.binding === 'must') return false;
+    if (dialect.verifiesHistory) return false;
     const tokens = this.#tokensOf(persisted);
     const collector = this.#collectors.find((one) => one.wants(scope, read.conversationId, tokens));
     const messages = read.messages.length - CHECKPOINTS; // the last ones may come back changed
@@ -48,7 +48,7 @@ export class CollectStage {
   /** Whether a conversation is over its budget although nothing of it may be set aside. */
   waits(persisted: PersistedRequest): boolean {
     const { dialect, scope, read } = persisted.request;
-    if (dialect.binding !== 'must' || this.#budget === undefined) return false;
+    if (!dialect.verifiesHistory || this.#budget === undefined) return false;
     return this.#budget.wants(scope, read.conversationId, this.#tokensOf(persisted));
   }
 

@@ -67,7 +67,7 @@ export class DecideStage {
   /** Decisions about the texts of a request; `null` where they take too long. */
   #settle({ found, known, read, scope }: DirectedRequest): Promise<Settled | null> {
     const { decisions, onFailure } = this.#options;
-    const settlers = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, past: known.past };
+    const settlers = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, fixed: known.fixed };
     const settling = settleTexts(found, read.outcomesBefore, decisions.deadline(), settlers);
     return within(settling, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
   }

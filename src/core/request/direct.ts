@@ -29,8 +29,8 @@ export function directRequest(
  * The directives that apply on a wire. If the provider verifies the history, only pins apply, because no sent text may
  * change.
  */
-export function viewFor({ binding }: Dialect, directives: DirectivesView): DirectivesView {
-  if (binding === 'should' || directives.empty) return directives;
+export function viewFor({ verifiesHistory }: Dialect, directives: DirectivesView): DirectivesView {
+  if (!verifiesHistory || directives.empty) return directives;
   const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);
   return { mark: directives.mark, empty: false, stepsOf: () => [], of };
 }

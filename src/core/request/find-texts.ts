@@ -350,7 +350,7 @@ function jobOf(
     hints,
     limits,
     tool: tool.slice(0, MAX_NAME),
-    scope: 'proxy' as const,
+    caller: 'proxy' as const,
     recoveryHint: way,
     reasonLanguage,
     recoverCommand: way === 'shell' ? recoverCommand : undefined,

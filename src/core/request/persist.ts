@@ -13,7 +13,7 @@ import { mayBeCut, recordsOf, wholeRecord } from '../sent/records.ts';
 import { TIMED_OUT } from '../within.ts';
 import type { DecideStage } from './decide.ts';
 import type { FoundText } from './find-texts.ts';
-import { bindsHistory } from './policy.ts';
+import { recordsWholeMessages } from './policy.ts';
 import type { DecidedRequest, DirectedRequest, PersistedRequest } from './request.ts';
 import { type Spliced, splice } from './splice.ts';
 
@@ -48,8 +48,8 @@ export class PersistStage {
   /** @throws HistoryUnknown where the policy is to wait and the commit may or may not have been written */
   async run(decided: DecidedRequest): Promise<PersistedRequest> {
     const { request, failure } = decided;
-    if (failure !== null && !(failure === TIMED_OUT && bindsHistory(request))) return this.unstored(decided);
-    if (request.found.length === 0 && !(bindsHistory(request) && wholeRecords(request).length > 0)) {
+    if (failure !== null && !(failure === TIMED_OUT && recordsWholeMessages(request))) return this.unstored(decided);
+    if (request.found.length === 0 && !(recordsWholeMessages(request) && wholeRecords(request).length > 0)) {
       return { ...decided, spliced: this.#splice(request, decided.decisions), failed: false };
     }
     try {
@@ -72,7 +72,7 @@ export class PersistStage {
     const { request, failure } = decided;
     const unsettled = request.policy.history === 're-prune' ? undefined : decided.fallbacks[0];
     const { spliced, records } = this.#outgoing(request, decided.decisions, unsettled);
-    const isKept = bindsHistory(request) || (failure !== null && request.policy.history === 're-prune');
+    const isKept = recordsWholeMessages(request) || (failure !== null && request.policy.history === 're-prune');
     if (isKept) this.#options.sent.add(records);
     return { ...decided, spliced, failed: true };
   }
@@ -168,13 +168,13 @@ function cutIn(fresh: readonly NewDecision[], refused: ReadonlySet<string>): str
  */
 function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
   const { known, read, found } = request;
-  const isBound = bindsHistory(request);
+  const recordsWhole = recordsWholeMessages(request);
   const replayed = new Set([...known.sent.keys()].map(({ messageIndex }) => messageIndex));
   const decided = new Set(found.flatMap(({ skip, messageIndex }) => (skip === 'past' ? [] : messageIndex)));
   const from = Math.max(read.first, read.tail);
   return read.messages.flatMap((message, i) => {
     const prefix = read.prefixes[i];
     if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i)) return [];
-    return (isBound ? mayBeCut(message) : decided.has(i)) ? wholeRecord(prefix) : [];
+    return (recordsWhole ? mayBeCut(message) : decided.has(i)) ? wholeRecord(prefix) : [];
   });
 }

@@ -11,8 +11,8 @@ import type { RequestScope, SegmentPorts } from '../ports/segments.ts';
 import { inSpan, type Traces } from '../ports/traces.ts';
 import type { Clock, Store } from '../ports.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
-import { ofImmutableHistory } from '../segments/immutable-history-project.ts';
 import { SegmentReporter } from '../segments/reporter.ts';
+import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import { NOTHING_KNOWN, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { SentMemory } from '../sent/memory.ts';
@@ -228,7 +228,7 @@ export class RequestPipeline {
     const { read, known, policy, dialect } = directed;
     if (this.#options.refused.covers(read)) return leftAlone(directed);
     if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
-    if (hasShortTools && dialect.binding === 'must') return null;
+    if (hasShortTools && dialect.verifiesHistory) return null;
     return policy.newTexts === 'prune' && this.#isHeldOut(directed) ? heldOut(directed) : null;
   }
 
@@ -257,7 +257,7 @@ export class RequestPipeline {
     if (body) this.#memo.add(body, request.read.match?.body ?? null);
     if (this.#reporter) {
       const reported = reportedRequest(persisted);
-      this.#reporter.report(request.dialect.binding === 'must' ? ofImmutableHistory(reported) : reported);
+      this.#reporter.report(request.dialect.verifiesHistory ? ofVerifiedHistory(reported) : reported);
     }
     const waits = this.#collect?.waits(persisted) === true;
     return this.#outcome(persisted, waits ? [...fallbacks, WAITS] : fallbacks, shelved);

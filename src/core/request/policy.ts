@@ -40,27 +40,26 @@ export const PRUNE: Policy = { newTexts: 'prune', history: 'replay', whenHistory
  * The policy of a request; `null` where it is forwarded without being read. Where the provider verifies the history, what
  * was sent once is sent again whatever the settings say now.
  */
-export function policyFor({ binding }: Pick<Dialect, 'binding'>, situation: Situation): Policy | null {
+export function policyFor({ verifiesHistory }: Pick<Dialect, 'verifiesHistory'>, situation: Situation): Policy | null {
   const { purpose, isOff, isShadow, hasBudget, historyRefused, mayWait } = situation;
-  const isVerified = binding === 'must';
-  if (isOff && !isVerified) return null;
-  const whole = isVerified ? 'pass-and-record' : 'pass';
+  if (isOff && !verifiesHistory) return null;
+  const whole = verifiesHistory ? 'pass-and-record' : 'pass';
   const isPruned = !isOff && !isShadow && hasBudget;
   return {
     newTexts: purpose !== 'generate' ? 'pass' : isPruned ? 'prune' : whole,
     history: historyRefused ? 're-prune' : 'replay',
     whenHistoryUnknown: mayWait ? 'wait' : 'pass',
-    dryRun: isShadow && !isVerified && hasBudget,
+    dryRun: isShadow && !verifiesHistory && hasBudget,
   };
 }
 
 /** Whether messages that stay whole are recorded, because the provider verifies that they never change. */
-export function bindsHistory({
+export function recordsWholeMessages({
   dialect,
   policy,
 }: {
-  readonly dialect: Pick<Dialect, 'binding'>;
+  readonly dialect: Pick<Dialect, 'verifiesHistory'>;
   readonly policy: Policy;
 }): boolean {
-  return dialect.binding === 'must' && policy.newTexts !== 'pass';
+  return dialect.verifiesHistory && policy.newTexts !== 'pass';
 }

@@ -3,7 +3,7 @@ import type { Conversation } from '../../goal/conversation.ts';
 import type { Span } from '../../json/cursor.ts';
 import { shelfPrefix } from '../sent/records.ts';
 import type { ShelvedTools } from '../shelf/shelf.ts';
-import { bindsHistory } from './policy.ts';
+import { recordsWholeMessages } from './policy.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 import { tailOf } from './read.ts';
 import type { DirectedRequest, PersistedRequest } from './request.ts';
@@ -44,7 +44,7 @@ export interface Rewritten {
   readonly beside: readonly Span[];
   /** The conversation belongs to the control group, which is left whole. */
   readonly heldOut: boolean;
-  /** What was taken from descriptions of tools; `null`: nothing. Not among `edits`. */
+  /** What was removed from descriptions of tools; `null`: nothing. Not among `edits`. */
   readonly shelved: ShelvedTools | null;
   /** It is the first request of its conversation. */
   readonly begins: boolean;
@@ -72,7 +72,7 @@ export function rewritten(
     refusedBefore: false,
     acceptedBefore: wasAccepted(request) || (shelved !== null && !read.begins),
     rawHistory: hasRawHistory(request),
-    rawPrefixes: bindsHistory(request) ? known.rawHistory.flatMap((index) => read.prefixes[index] ?? []) : [],
+    rawPrefixes: recordsWholeMessages(request) ? known.rawHistory.flatMap((index) => read.prefixes[index] ?? []) : [],
     outcomes: spliced.outcomes,
     newFrom: read.outcomesBefore.length + replayed,
     fallbacks,
@@ -132,9 +132,9 @@ export function newCutPrefixes(request: Rewritten): string[] {
 }
 
 /** Whether the model answered a message with cuts, so that its provider has accepted them. */
-function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, taken } }: DirectedRequest): boolean {
+function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, cutsAccepted } }: DirectedRequest): boolean {
   return (
-    taken ||
+    cutsAccepted ||
     outcomesBefore.some(({ pruneId, messageIndex }) => pruneId !== null && messageIndex < tail) ||
     [...sent.keys()].some(({ messageIndex }) => messageIndex < tail)
   );

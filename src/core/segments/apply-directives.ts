@@ -100,7 +100,7 @@ function givenWay(
     // its lines are not ranked
     limits: { maxPruneRatio: 0, minKeepLines: 0 },
     tool,
-    scope: 'proxy',
+    caller: 'proxy',
     cutWhole,
   };
   const lift = (edits: readonly Edit[]) => shift(edits, start);

@@ -6,7 +6,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './memory.ts';
-import { controlPrefix, holdsResultOrWords, mayBeCut, shelfPrefix, takenPrefix } from './records.ts';
+import { acceptedPrefix, controlPrefix, holdsResultOrWords, mayBeCut, shelfPrefix } from './records.ts';
 import { inOrder, isAt, replay } from './replay.ts';
 
 /** The new part of a request with what was sent of it before. */
@@ -19,9 +19,9 @@ export interface KnownHistory {
    * Texts that must not be decided anew: the model has answered them, or the policy passes new texts. They stay whole
    * unless a decision about them is stored.
    */
-  readonly past: ReadonlySet<FoundText>;
+  readonly fixed: ReadonlySet<FoundText>;
   /** A provider accepted cuts of messages that the model has not answered yet. */
-  readonly taken: boolean;
+  readonly cutsAccepted: boolean;
   /** The conversation belongs to the control group, for ever. */
   readonly control: boolean;
   /** Answered messages that are forwarded whole, although no record shows how they were sent before. */
@@ -36,8 +36,8 @@ export interface KnownHistory {
 export const NOTHING_KNOWN: KnownHistory = {
   found: [],
   sent: new Map(),
-  past: new Set(),
-  taken: false,
+  fixed: new Set(),
+  cutsAccepted: false,
   control: false,
   rawHistory: [],
   unknown: false,
@@ -62,11 +62,11 @@ export async function recallHistory(
   if (first === messages.length) return NOTHING_KNOWN;
   const those = (from: number, asked: (message: ScannedMessage) => boolean): string[] =>
     messages.slice(from).flatMap((message, i) => (asked(message) ? (prefixes[from + i] ?? []) : []));
-  const open = those(Math.max(first, tail), mayBeCut).map(takenPrefix);
+  const open = those(Math.max(first, tail), mayBeCut).map(acceptedPrefix);
   const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
   const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
-  if (read.begins) open.push(takenPrefix(shelfPrefix(conversationId)));
+  if (read.begins) open.push(acceptedPrefix(shelfPrefix(conversationId)));
   const { sent: records, failure } = await memory.find(
     [...those(first, holdsResultOrWords), ...resultKeys.values(), ...open, ...whole],
     unasked,
@@ -81,9 +81,9 @@ export async function recallHistory(
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
   if (read.found.length + records.size === 0) return { ...NOTHING_KNOWN, unknown, failure };
   const control = whole.some((prefix) => records.has(prefix));
-  const taken = open.some((prefix) => records.has(prefix));
+  const cutsAccepted = open.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
-  const past = new Set<FoundText>();
+  const fixed = new Set<FoundText>();
   const all: FoundText[] = [];
   const rawHistory: number[] = [];
   const foundIn = groupBy(read.found, ({ messageIndex }) => messageIndex);
@@ -100,17 +100,17 @@ export async function recallHistory(
     }
     const open = mayDecide(i);
     if (!open && i < tail && found.some(({ skip }) => skip === '')) rawHistory.push(i);
-    all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, past) : text))));
+    all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, fixed) : text))));
   }
-  return { found: all.sort(inOrder), sent, past, taken, control, rawHistory, unknown, failure };
+  return { found: all.sort(inOrder), sent, fixed, cutsAccepted, control, rawHistory, unknown, failure };
 }
 
 /** A text that is not decided anew. If the provider does not verify the history, an earlier decision still applies. */
-function leave(text: FoundText, { binding }: Dialect, past: Set<FoundText>): FoundText {
+function leave(text: FoundText, { verifiesHistory }: Dialect, fixed: Set<FoundText>): FoundText {
   const left = asPast(text);
-  if (binding === 'must') return left;
+  if (verifiesHistory) return left;
   // the client rewrote earlier messages, or an older version kept no records: a stored decision shows that it was cut
-  past.add(left);
+  fixed.add(left);
   return left;
 }
 

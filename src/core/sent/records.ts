@@ -33,7 +33,7 @@ export function wholeRecord(prefix: string): SentMessage {
  * The key that records that a provider accepted the cuts of a message. It is a separate record, because that of the
  * message is written before anything is sent.
  */
-export function takenPrefix(prefix: string): string {
+export function acceptedPrefix(prefix: string): string {
   return keyOf('taken', prefix);
 }
 

@@ -95,6 +95,6 @@ function jobOf(text: string, { textHash: hash, tool }: SentDecision): FoundText[
     hints: { origin: 'unknown' },
     limits: { maxPruneRatio: 0, minKeepLines: 0 },
     tool,
-    scope: 'proxy',
+    caller: 'proxy',
   };
 }

@@ -7,7 +7,7 @@ import type { Ownership } from '../ownership.ts';
 import type { ShelfCut, ShelfStore } from '../ports/shelf.ts';
 import type { Clock, Store } from '../ports.ts';
 import { keptText } from '../recall/kept.ts';
-import { bindsHistory } from '../request/policy.ts';
+import { recordsWholeMessages } from '../request/policy.ts';
 import type { BodyEdit } from '../request/prefix-memo.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import { editLiteral } from '../request/splice.ts';
@@ -31,7 +31,7 @@ export interface ToolShelfOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** What was taken from the tools of one request. */
+/** What was removed from the tools of one request. */
 export interface ShelvedTools {
   /** Positions in the received body, ascending. */
   readonly edits: readonly BodyEdit[];
@@ -41,7 +41,7 @@ export interface ShelvedTools {
   readonly tokensSaved: number;
 }
 
-/** A description with what is taken from it. */
+/** A description and the cuts in it. */
 interface Found {
   readonly cut: ShelfCut;
   readonly original: string;
@@ -62,8 +62,8 @@ const SAME_CONVERSATION_MS = 3_600_000;
 const KEPT_SHARE = 1 / 8;
 
 /**
- * Shortens the descriptions of tools that nobody calls. What is taken is decided and recorded before the first request of a
- * conversation is forwarded, and taken from every later one.
+ * Shortens the descriptions of tools that nobody calls. Cuts are decided and recorded before the first request of a
+ * conversation is forwarded, and repeated in every later one.
  */
 export class ToolShelf {
   readonly #options: ToolShelfOptions;
@@ -90,18 +90,18 @@ export class ToolShelf {
       const cuts = await store.shelf.cutsOf(query);
       this.#held.set(keyOf(request), { cuts: cuts ?? [], keptMs: 0 });
       // a later conversation with the same beginning must not change the tools of this one
-      if (cuts === null && bindsHistory({ dialect, policy })) this.#recordWhole(request);
+      if (cuts === null && recordsWholeMessages({ dialect, policy })) this.#recordWhole(request);
       return cuts !== null && cuts.length > 0;
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
-      if (dialect.binding === 'must' && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
+      if (dialect.verifiesHistory && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
       onFailure('tools_unknown', cause);
       return false;
     }
   }
 
   /**
-   * What is taken from the tools of a request; durable when it resolves. `null`: nothing.
+   * What is removed from the tools of a request; stored when it resolves. `null`: nothing.
    *
    * @throws HistoryUnknown where the policy is to wait and the record may or may not have been written
    */
@@ -112,12 +112,12 @@ export class ToolShelf {
       if (!read.begins) return shelvedOf(await this.#again(request, this.#held.get(keyOf(request))?.cuts ?? []));
       const mayShorten = policy.newTexts === 'prune' && this.#shortensFor(request);
       if (mayShorten) return shelvedOf(await this.#begin(request));
-      return dialect.binding === 'must' ? shelvedOf(await this.#known(request)) : null;
+      return dialect.verifiesHistory ? shelvedOf(await this.#known(request)) : null;
     } catch (cause) {
       if (cause instanceof JsonShapeError) return null;
       if (!(cause instanceof StoreUnavailable)) throw cause;
       const mayBeWritten = cause.reason === 'unreachable' || cause.mayBeDone;
-      const waits = dialect.binding === 'must' && policy.whenHistoryUnknown === 'wait';
+      const waits = dialect.verifiesHistory && policy.whenHistoryUnknown === 'wait';
       if (mayBeWritten && waits) throw new HistoryUnknown(cause);
       this.#options.onFailure('tools_whole', cause);
       this.#held.set(keyOf(request), { cuts: [], keptMs: 0 });
@@ -148,21 +148,21 @@ export class ToolShelf {
       const cuts = never(declaration.name) ? [] : shorten(declaration, about).map(({ cut }) => cut);
       return cuts.length === 0 ? [] : [{ hash: declarationHash(body, declaration), cuts }];
     });
-    const isVerified = dialect.binding === 'must';
-    if (offered.length === 0 && !isVerified) return [];
+    const { verifiesHistory } = dialect;
+    if (offered.length === 0 && !verifiesHistory) return [];
     const { project } = scope;
     const atMs = nowOf(clock);
     await evidence?.();
     const shelved = await store.shelf.shelved({ project, client: sender?.client ?? '', never, atMs });
     const wanted = offered.flatMap(({ hash, cuts }) => (shelved.has(hash) ? cuts : []));
-    if (wanted.length === 0 && !isVerified) return [];
+    if (wanted.length === 0 && !verifiesHistory) return [];
     const refused = await this.#keep(foundIn(body, declarations, wanted), project);
     signal?.throwIfAborted();
     const cuts = await store.shelf.begin({
       project,
       conversation: conversationOf({ dialect, read }),
       cuts: wanted.filter(({ pruneId }) => !refused.has(pruneId)),
-      heldMs: isVerified ? FOR_EVER : SAME_CONVERSATION_MS,
+      heldMs: verifiesHistory ? FOR_EVER : SAME_CONVERSATION_MS,
       atMs,
     });
     signal?.throwIfAborted();
@@ -176,7 +176,7 @@ export class ToolShelf {
     const { store, clock } = this.#options;
     const { project } = request.scope;
     const cuts = await store.shelf.cutsOf({ project, conversation: conversationOf(request), atMs: nowOf(clock) });
-    if (cuts === null && bindsHistory(request)) this.#recordWhole(request);
+    if (cuts === null && recordsWholeMessages(request)) this.#recordWhole(request);
     return this.#again(request, cuts ?? []);
   }
 

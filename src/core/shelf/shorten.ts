@@ -21,7 +21,7 @@ const REASON = 'description';
 /**
  * The descriptions of a tool that become shorter when it is put on the shelf, in the order of the body: to their first
  * sentence, or to the first paragraph of the tool's own where the system prompt mentions the tool. Empty for a tool that
- * nothing may be taken from, that the request chooses, or where a marker would cost more than it saves.
+ * must stay whole, that the request chooses, or where a marker would cost more than it saves.
  */
 export function shorten(
   declaration: Declaration,

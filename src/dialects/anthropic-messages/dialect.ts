@@ -9,7 +9,7 @@ import { scanMessagesBody } from './scan.ts';
  */
 export const anthropicMessages: Dialect = {
   name: 'messages',
-  binding: 'must',
+  verifiesHistory: true,
   keepsHistory: false,
   claims(method, path) {
     if (method !== 'POST') return null;

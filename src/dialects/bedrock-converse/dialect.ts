@@ -13,7 +13,7 @@ import { scanConverseBody } from './scan.ts';
  */
 export const bedrockConverse: Dialect = {
   name: 'converse',
-  binding: 'must',
+  verifiesHistory: true,
   keepsHistory: false,
   claims(method, path) {
     return method === 'POST' && PATH.test(path) ? 'generate' : null;

@@ -10,7 +10,7 @@ import { scanGeminiBody } from './scan.ts';
  */
 export const googleGemini: Dialect = {
   name: 'gemini',
-  binding: 'should',
+  verifiesHistory: false,
   keepsHistory: false,
   claims(method, path) {
     if (method !== 'POST' || !BASE.test(path) || !path.includes('/models/')) return null;

@@ -7,7 +7,7 @@ import { scanChatBody } from './scan.ts';
 /** `POST …/chat/completions` as OpenAI defined it and most providers offer it. Nobody checks what was sent before. */
 export const openaiChat: Dialect = {
   name: 'chat',
-  binding: 'should',
+  verifiesHistory: false,
   keepsHistory: false,
   claims(method, path) {
     const known = path.endsWith('/chat/completions') && (path.startsWith('/v1/') || path === '/chat/completions');

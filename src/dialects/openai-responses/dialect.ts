@@ -7,7 +7,7 @@ import { scanResponsesBody } from './scan.ts';
 /** `POST …/v1/responses` as OpenAI defined it, spoken by Codex and the newer SDKs. Nobody checks what was sent before. */
 export const openaiResponses: Dialect = {
   name: 'responses',
-  binding: 'should',
+  verifiesHistory: false,
   keepsHistory: true,
   claims(method, path) {
     if (method !== 'POST' || !(path.startsWith('/v1/') || path.startsWith('/responses'))) return null;

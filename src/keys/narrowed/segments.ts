@@ -11,7 +11,7 @@ import type {
 
 export interface NarrowedSegmentsParts {
   readonly projects: () => Promise<ProjectStore>;
-  readonly immutableHistoryProject: (project: string) => string;
+  readonly verifiedHistoryProject: (project: string) => string;
 }
 
 const NO_DIRECTIVES: ProjectDirectives = { generation: 0, directives: [], steps: [] };
@@ -29,7 +29,7 @@ export class NarrowedSegments implements SegmentStore {
     this.#unscoped = unscoped;
     this.#parts = parts;
     this.#projects = ownProjects;
-    this.#ownProjects = new Set(ownProjects.flatMap((project) => [project, parts.immutableHistoryProject(project)]));
+    this.#ownProjects = new Set(ownProjects.flatMap((project) => [project, parts.verifiedHistoryProject(project)]));
   }
 
   directivesVersion(): string {

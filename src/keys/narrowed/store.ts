@@ -35,9 +35,9 @@ export interface Wide {
   readonly store: StoreHandle;
   readonly projects: () => Promise<ProjectStore>;
   /**
-   * As `immutableHistoryProject` of the core: the project name under which history-bound conversations are recorded.
+   * As `verifiedHistoryProject` of the core: the project name under which conversations with a verified history are recorded.
    */
-  readonly immutableHistoryProject: (project: string) => string;
+  readonly verifiedHistoryProject: (project: string) => string;
 }
 
 /**

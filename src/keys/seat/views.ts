@@ -5,7 +5,7 @@ import type { OpenView, View, Viewing } from '../../app/mounts.ts';
 import { MCP_RUN } from '../../core/event-log.ts';
 import type { Ownership } from '../../core/ownership.ts';
 import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
-import { immutableHistoryProject } from '../../core/segments/immutable-history-project.ts';
+import { verifiedHistoryProject } from '../../core/segments/verified-history-project.ts';
 import { PrunerError } from '../../errors.ts';
 import type { HealthReport } from '../../mcp/tools/health.ts';
 import { PageAccess, type PageKeys } from '../../page/access.ts';
@@ -62,7 +62,7 @@ function pageKeys(gate: Gate): PageKeys {
 }
 
 function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer: Viewer, access: PageAccess): Viewing {
-  const wide = { store: parts.store, projects, immutableHistoryProject };
+  const wide = { store: parts.store, projects, verifiedHistoryProject };
   return {
     project: viewer.project,
     events: eventsOf(parts.events, viewer.project),

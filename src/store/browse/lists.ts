@@ -16,7 +16,7 @@ import { bounded, type Rows } from '../sql/rows.ts';
 const MAX_FACETS = 500;
 const MAX_POINTS = 50_000;
 const MAX_COMPACTIONS = 1_000;
-/** What is appended to the project of a conversation whose history is bound. */
+/** What is appended to the project of a conversation whose history the provider verifies. */
 const BOUND = '\nbound';
 const PLAIN = "replace(c.project, ?, '')";
 const ABOUT = `c.id AS "row", c.name, c.task, c.turns, c.base_turn AS "baseTurn", c.messages, c.seen_ms AS "seenMs", c.project,
