@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { FailureReporter } from '../failures.ts';
 import { sendError } from './openai-error.ts';
 
-/** What is loaded behind the open port. */
+/** Modules that are loaded after the port was opened. */
 export interface LoadedLater {
   /** Requests that come while it loads wait for it. */
   readonly listener: RequestListener;

@@ -170,7 +170,7 @@ export class PruneStep {
     return { rewritten, changed: isSent ? rewritten.body : null, looked, fallbacks };
   }
 
-  /** How long the late budget is waited for: longer where forwarding the request as it came may be refused. */
+  /** How long to wait for a byte budget: longer if the provider may refuse the unpruned request. */
   get #patienceMs(): number {
     const { timeoutMs } = this.#options;
     return this.#verifiesHistory ? Math.max(VERIFIED_PATIENCE_MS, timeoutMs) : timeoutMs;

@@ -36,7 +36,7 @@ export interface SocketWire {
 export interface Routes {
   /** Answers upgrade requests; without it all are refused. */
   readonly sockets?: SocketWire;
-  /** Called when a WebSocket was refused because the path has none. */
+  /** Called when a WebSocket was refused because its path supports none. */
   readonly onUpgradeRefused?: () => void;
   /** The wire of a request to a model; `null` for any other request. */
   readonly wireFor: (req: IncomingMessage) => Wire | null;
@@ -86,7 +86,7 @@ class Port implements Listening {
   readonly #server: Server;
   readonly #connections = new Connections();
   readonly #acceptBatcher = new AcceptBatcher();
-  /** Requests that came before the handlers. */
+  /** Requests that arrived before the handlers were ready. */
   readonly #waiting: (() => void)[] = [];
   #routes: Routes | null = null;
   #draining = false;

@@ -88,7 +88,7 @@ class WireExchange {
   readonly #res: ServerResponse;
   readonly #context: RequestContext;
   readonly #requestId: string;
-  /** The mode of the project when the request came. */
+  /** The mode of the project when the request arrived. */
   readonly #isShadow: boolean;
   readonly #to: ModelDestination;
   readonly #startedAt = performance.now();

@@ -17,8 +17,8 @@ export interface BudgetDoorOptions {
 const BILLED_MS = 3_000;
 
 /**
- * Refuses requests to a model once the dollars of their key or project are used up. What asks no model passes. A WebSocket
- * would outlive a budget, so a key or project that has one gets none.
+ * Refuses requests to a model once the dollars of their key or project are used up. Other requests pass. A WebSocket
+ * could outlive its budget, so it is refused for a key or project with a budget.
  */
 export function budgetDoor({ budgets, destinations, onRefused }: BudgetDoorOptions): Gatekeeper {
   return ({ req, answer, next, kind }) => {

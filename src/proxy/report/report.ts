@@ -62,7 +62,7 @@ export class Reporter {
   }
 
   /**
-   * Reports what was forwarded unread, or refused, outside any request: a frame, a WebSocket. Never throws.
+   * Reports a frame or a WebSocket that was forwarded unread or refused, outside any request. Never throws.
    *
    * @param about - facts for the log; never a text
    */

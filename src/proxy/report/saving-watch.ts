@@ -26,7 +26,7 @@ const LONG_BYTES = 100_000;
 const MANY_MESSAGES = 40;
 const MAX_CODES = 100;
 const DAY_MS = 86_400_000;
-/** Nothing was looked at in these requests; their size says whether they count. */
+/** Requests that were not read; they count if they are large. */
 const UNREAD = /_not_understood$|^(?:left_alone|signed_by_client|not_signed|body_too_large)$/;
 
 /**
@@ -48,7 +48,7 @@ export class SavingWatch {
     this.#options = options;
   }
 
-  /** The alarm that holds, `null` where none does. */
+  /** The active alarm, or `null`. */
   get alarm(): SavingAlarm | null {
     return this.#alarm;
   }
@@ -131,7 +131,7 @@ function codeOf(report: RequestReport): string | null {
   if (large.every(({ tool }) => tool === '')) return WATCHED.noCall;
   const stopped = large.filter(({ whole }) => !ON_PURPOSE.has(whole));
   if (stopped.length === 0) return null;
-  // a text that was cut in a request that went as it came: the provider refused the cuts, or it is shadow mode
+  // a text was cut but the request was forwarded unchanged: the provider refused the cuts, or it is shadow mode
   return mostFrequent(stopped.map(({ whole }) => whole || 'left_alone'));
 }
 

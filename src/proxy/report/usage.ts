@@ -14,7 +14,7 @@ export const answerDecoders = new Map([
 /** Of an answer so many bytes are kept until its report is made, for the calls in it. */
 const KEPT_BYTES = 1024 * 1024;
 
-/** The beginning of an answer; nothing of one that is longer than what is kept. */
+/** The answer so far; empty once it is longer than the limit. */
 export class KeptAnswer {
   #pieces: Buffer[] = [];
   #size = 0;
@@ -57,7 +57,7 @@ export class UsageTap {
     }
   }
 
-  /** The answer as it came by, once `usage` is known; `''` where it is too long. */
+  /** The answer, once `usage` is known; `''` if it is too long. */
   text(): string {
     return this.#answer.text();
   }

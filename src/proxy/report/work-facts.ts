@@ -16,14 +16,14 @@ import {
   testOutcome,
 } from '../../transcript/work-signs.ts';
 
-/** Bytes at both ends of a result that are read: how a call ended stands there. */
+/** Bytes at both ends of a result that are read, because they show how a call ended. */
 const HEAD_BYTES = 1_000;
 const TAIL_BYTES = 4_000;
 
 type Counts = { -readonly [Field in keyof WorkFacts]: WorkFacts[Field] } & { calls: string[]; tests: TestOutcome[] };
 
 /**
- * Counts what the messages from the model's last answer on show of how the work goes. Texts are read and not kept.
+ * Counts signs of progress in the messages from the model's last answer on. Texts are read and not kept.
  *
  * @param since - index of the first of these messages
  * @param corrections - whether the user's words are searched for corrections
