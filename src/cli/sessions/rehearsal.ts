@@ -20,6 +20,7 @@ const WIRES: Readonly<Record<SessionWire, { readonly dialect: Dialect; readonly 
   responses: { dialect: openaiResponses, list: 'input' },
   chat: { dialect: openaiChat, list: 'messages' },
 };
+const END = ']}';
 /** Past it the store is left behind once a history begins anew: nothing of it comes again. */
 const FRESH_STORE_BYTES = 32 * 1024 * 1024;
 
@@ -40,8 +41,8 @@ export class Rehearsal {
   readonly #clock: Clock;
   #open: Promise<{ readonly store: StoreHandle; readonly rewriter: RequestPipeline }> | null = null;
 
-  /** The history of the newest request, and what came new since the store was opened. */
-  #history: SessionRequest['history'] | null = null;
+  /** The newest request, and what came new since the store was opened. */
+  #last: (Pick<SessionRequest, 'history' | 'length'> & { readonly head: string; readonly body: Buffer }) | null = null;
   #newBytes = 0;
 
   constructor(settings: Settings, clock: Clock) {
@@ -54,15 +55,12 @@ export class Rehearsal {
    * @param bytesPerToken - of this session's model
    */
   async request(request: SessionRequest, conversationId: string, bytesPerToken: number): Promise<Rehearsed> {
-    if (request.history !== this.#history && this.#newBytes > FRESH_STORE_BYTES) await this.close();
+    if (request.history !== this.#last?.history && this.#newBytes > FRESH_STORE_BYTES) await this.close();
     this.#newBytes += request.history[request.length - 1]?.json.length ?? 0;
-    this.#history = request.history;
     this.#open ??= this.#start();
     const { rewriter } = await this.#open;
-    const { dialect, list } = WIRES[request.wire];
-    const messages = request.history.slice(0, request.length).map(({ json }) => json);
-    const body = Buffer.from(`{"model":${JSON.stringify(request.model)},"${list}":[${messages.join(',')}]}`);
-    const rewritten = await rewriter.rewrite({ body, dialect });
+    const body = this.#bodyOf(request);
+    const rewritten = await rewriter.rewrite({ body, dialect: WIRES[request.wire].dialect });
     const about = { requestId: conversationId, project: request.project, wire: request.wire };
     const facts = unprunedFacts(rewritten, about);
     const cuts = cutBytesOf(rewritten);
@@ -88,6 +86,19 @@ export class Rehearsal {
     await (await this.#open)?.store.close();
     this.#open = null;
     this.#newBytes = 0;
+  }
+
+  /** The request as it was sent. A long conversation is copied from its request before, since encoding it anew takes far longer. */
+  #bodyOf({ wire, model, history, length }: SessionRequest): Buffer {
+    const head = `{"model":${JSON.stringify(model)},"${WIRES[wire].list}":[`;
+    const last = this.#last;
+    const goesOn = last !== null && last.head === head && last.history === history && last.length <= length;
+    const before = goesOn ? last.body.subarray(0, -END.length) : Buffer.from(head);
+    const from = goesOn ? last.length : 0;
+    const more = history.slice(from, length).map(({ json }, i) => (from + i > 0 ? `,${json}` : json));
+    const body = Buffer.concat([before, Buffer.from(more.join('') + END)]);
+    this.#last = { head, history, length, body };
+    return body;
   }
 
   async #start() {
