@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AWS_KEY } from '../lib/aws.mjs';
 import { readCall, shellCall } from '../lib/calls.mjs';
 import { MCP_PRUNER, treeOf } from '../lib/out-of-the-box.mjs';
 
@@ -70,6 +71,8 @@ function answerIn(stdout) {
   }
 }
 
+const AWS_KEY_VARIABLES = { AWS_ACCESS_KEY_ID: AWS_KEY.id, AWS_SECRET_ACCESS_KEY: AWS_KEY.secret };
+
 /** The environment of each cloud: where it is, and a key or token in place of a login. */
 const clouds = {
   bedrock: (origin, key) => ({
@@ -78,6 +81,13 @@ const clouds = {
     AWS_BEARER_TOKEN_BEDROCK: key,
     AWS_REGION: 'us-east-1',
     ANTHROPIC_MODEL: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+  }),
+  mantle: (origin, key) => ({
+    CLAUDE_CODE_USE_MANTLE: '1',
+    ANTHROPIC_BEDROCK_MANTLE_BASE_URL: `${origin}/anthropic`,
+    AWS_BEARER_TOKEN_BEDROCK: key,
+    AWS_REGION: 'us-east-1',
+    ANTHROPIC_MODEL: 'anthropic.claude-sonnet-4-5',
   }),
   vertex: (origin) => ({
     CLAUDE_CODE_USE_VERTEX: '1',
@@ -95,7 +105,22 @@ const clouds = {
   }),
 };
 
+/** Clouds of AWS whose requests the client signs; the proxy has the same key. */
+const signed = ['bedrock', 'mantle'].map((name) => ({
+  name: `claude-${name}-signed`,
+  packages: 'claude',
+  steps: ['read', 'log', 'answer'],
+  calls,
+  settings: AWS_KEY_VARIABLES,
+  run: (session) =>
+    run(session, false, (origin) => {
+      const { AWS_BEARER_TOKEN_BEDROCK: _, ...variables } = clouds[name](origin, '');
+      return { ...variables, ...AWS_KEY_VARIABLES };
+    }),
+}));
+
 export const claudeDrivers = [
+  ...signed,
   ...Object.entries(clouds).map(([name, cloud]) => ({
     name: `claude-${name}`,
     packages: 'claude',

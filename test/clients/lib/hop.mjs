@@ -5,7 +5,8 @@ import { listen, readAll } from './http.mjs';
 export const HOP_HEADER = 'x-clients-hop';
 
 /**
- * A relay between client and proxy that keeps what the client sent and what it got, and changes nothing but one header.
+ * A relay between client and proxy that keeps what the client sent and what it got, and changes nothing but one header. `Host` stays
+ * as it came, since signatures of AWS cover it.
  *
  * @param {string} target - origin to relay to, without a path
  * @returns {Promise<{ url: string, seen: Exchange[], close: () => Promise<void> }>}
@@ -31,7 +32,6 @@ export async function startHop(target) {
     };
     seen.push(exchange);
     const headers = { ...req.headers, [HOP_HEADER]: exchange.id };
-    delete headers.host;
     delete headers['transfer-encoding'];
     if (body.length > 0) headers['content-length'] = String(body.length);
     const answer = await new Promise((resolve, reject) => {

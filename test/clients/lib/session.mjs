@@ -75,7 +75,11 @@ export async function runSession(driver, installed, options) {
     let origin = through;
     let proxyLog = () => '';
     if (through === 'start') {
-      const proxy = await startProxy({ upstream: upstream.url, folder: state, settings });
+      const proxy = await startProxy({
+        upstream: upstream.url,
+        folder: state,
+        settings: { ...driver.settings, ...settings },
+      });
       closers.push(proxy.close);
       origin = proxy.origin;
       proxyLog = proxy.log;

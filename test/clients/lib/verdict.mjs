@@ -1,3 +1,4 @@
+import { AWS_KEY, isSigned, signatureFault } from './aws.mjs';
 import { changedHeaders, checkRecovered, compareBodies, comparePrefixes, unpairedCalls } from './checks.mjs';
 import { FACTS } from './project.mjs';
 import { recoverText } from './rpc.mjs';
@@ -29,6 +30,10 @@ function checkTask(session, nonce) {
   for (const { exchange, received } of pairsOf(session)) {
     if (received === null) failures.push(`${exchange.method} ${exchange.path} never arrived upstream`);
     else if (received.path !== exchange.path) failures.push(`${exchange.path} arrived as ${received.path}`);
+    if (isSigned(exchange.headers)) {
+      const fault = received && signatureFault(received);
+      if (fault) failures.push(`${exchange.path}: ${fault}`);
+    }
   }
   return failures;
 }
@@ -79,7 +84,7 @@ export async function judge(session, nonce, expected) {
     if (!exchange.answerHeaders['x-mcp-pruner-request-id'])
       failures.push('an answer carries no request id of the proxy');
   }
-  for (const secret of [API_KEY, ...Object.values(FACTS)]) {
+  for (const secret of [API_KEY, AWS_KEY.secret, ...Object.values(FACTS)]) {
     if (session.proxyLog().includes(secret)) failures.push(`the proxy's log holds ${secret}`);
   }
   const [final] = pairs.slice(-1);
