@@ -18,7 +18,7 @@ export function recallTool(recall: Pick<Recall, 'search'>): Tool {
     namespace: 'pruner',
     summary: 'Search the tool results seen before.',
     description:
-      'Search all tool results seen before, also those lost to a compaction, by words or names. Returns JSON: hits with ' +
+      'Search all tool results seen before, also those lost to a compaction, by path, command, names or words. Returns JSON: hits with ' +
       'lines, text and prune_id for recover_text.',
     annotations: { readOnlyHint: true },
     input,
