@@ -4,7 +4,8 @@
  *
  * A place is a call whose result had been shown before: at least half of its lines stood in an earlier result of the same
  * conversation, ten messages or more before. All results of a file up to that place are kept, as the proxy keeps them, in
- * one project. The query is the agent's message at that place: its words with what its call asks for, or its words alone.
+ * one project. The query is the agent's message at that place: its words with what its call asks for, what its call asks
+ * for alone, or its words alone.
  * A hit is right if half of the lines that are read again stand in it.
  */
 import { basename } from 'node:path';
@@ -140,9 +141,12 @@ async function rankOf(query: string, project: string, lines: ReadonlySet<string>
   return 1 + hits.findIndex(({ prune_id }) => sharesHalf(lines, linesOf(texts.get(prune_id) ?? '')));
 }
 
-const sums = new Map<string, { places: number; spoken: number; first: number; five: number; words: number }>();
+const sums = new Map<
+  string,
+  { places: number; spoken: number; first: number; five: number; asks: number; words: number }
+>();
 const sumOf = (name: string) => {
-  const known = sums.get(name) ?? { places: 0, spoken: 0, first: 0, five: 0, words: 0 };
+  const known = sums.get(name) ?? { places: 0, spoken: 0, first: 0, five: 0, asks: 0, words: 0 };
   sums.set(name, known);
   return known;
 };
@@ -168,11 +172,13 @@ for (const { recording, project, places } of recordings) {
     await keep(messages.slice(0, at), project);
     const isSpoken = words.split(/\s+/).filter(Boolean).length >= MIN_WORDS;
     const rank = await rankOf(`${words}\n${asks}`, project, lines);
+    const rankOfAsks = await rankOf(asks, project, lines);
     const rankOfWords = isSpoken ? await rankOf(words, project, lines) : 0;
     for (const sum of [sumOf(agent), sumOf('all')]) {
       sum.places++;
       if (rank === 1) sum.first++;
       if (isHit(rank)) sum.five++;
+      if (isHit(rankOfAsks)) sum.asks++;
       if (isSpoken) sum.spoken++;
       if (isHit(rankOfWords)) sum.words++;
     }
@@ -183,9 +189,9 @@ for (const { recording, project, places } of recordings) {
   await keep(messages, project);
 }
 const share = (part: number, of: number): string => `${of === 0 ? 0 : Math.round((1000 * part) / of) / 10} %`;
-for (const [name, { places, spoken, first, five, words }] of sums) {
+for (const [name, { places, spoken, first, five, asks, words }] of sums) {
   say(
-    `${name}: ${places} places; with what the call asks for ${share(five, places)} in the first ${HITS}, ${share(first, places)} first; words alone ${share(words, spoken)} of ${spoken} that have words`,
+    `${name}: ${places} places; with what the call asks for ${share(five, places)} in the first ${HITS}, ${share(first, places)} first; what it asks for alone ${share(asks, places)}; words alone ${share(words, spoken)} of ${spoken} that have words`,
   );
 }
 await store.close();
