@@ -139,7 +139,7 @@ export class Billing {
     // a request that is repeated shows the same work once more
     const isSeen = from !== null && shared(from, facts.messages, false) > (facts.work?.since ?? 0);
     const [work, workState] = facts.work && !isSeen ? countWork(state?.work, facts.work) : [undefined, state?.work];
-    const turn: LedgerTurn = { ...turnOf({ ...facts, regrets }, shadow ? asSent(bill) : bill), work };
+    const turn = turnOf(facts, shadow ? asSent(bill) : bill, regrets, work);
     const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
     const would = shadow ? wouldBe(bill) : null;
     const cutParts = facts.head ? [...facts.messages, facts.head] : facts.messages;
@@ -207,15 +207,45 @@ function wouldBe({ removed, dollars, dollarsWithout }: Bill): { readonly removed
   return { removed: -removed, dollars: (dollars ?? 0) - (dollarsWithout ?? 0) };
 }
 
-function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
+function turnOf(
+  facts: RequestFacts,
+  bill: Bill,
+  regrets: readonly RegretFacts[],
+  work: LedgerTurn['work'],
+): LedgerTurn {
   const { requestId, atMs, project, conversationId, wire, cloud, keyId, client, model, arm } = facts;
   const { estimated, dollars, dollarsWithout, removed, removedNew, miss, missTokens, missDollars, missAt } = bill;
-  const regretTokens = facts.regrets.reduce((sum, { tokens }) => sum + tokens, 0);
+  const { fresh, write5m, write1h, read, output } = bill.usage;
+  const regretTokens = regrets.reduce((sum, { tokens }) => sum + tokens, 0);
+  const regretDollars = bill.entering === null ? null : regretTokens * bill.entering;
+  // one literal: an object made by spreads takes several times the memory
   return {
-    ...{ requestId, atMs, project, conversationId, wire, cloud, keyId, client, model, arm },
-    ...bill.usage,
-    ...{ estimated, dollars, dollarsWithout, removed, removedNew, miss, missTokens, missDollars, missAt },
+    requestId,
+    atMs,
+    project,
+    conversationId,
+    wire,
+    cloud,
+    keyId,
+    client,
+    model,
+    arm,
+    fresh,
+    write5m,
+    write1h,
+    read,
+    output,
+    estimated,
+    dollars,
+    dollarsWithout,
+    removed,
+    removedNew,
+    miss,
+    missTokens,
+    missDollars,
+    missAt,
     regretTokens,
-    regretDollars: bill.entering === null ? null : regretTokens * bill.entering,
+    regretDollars,
+    work,
   };
 }

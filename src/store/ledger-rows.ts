@@ -22,91 +22,67 @@ export function noteName(name: string): string {
 
 const MAX_NAME_CHARS = 200;
 
-/** The column of each field of a turn, in the order of the table. */
-const COLUMN_OF = {
-  requestId: 'request_id',
-  atMs: 'at_ms',
-  project: 'project',
-  conversationId: 'conversation',
-  wire: 'wire',
-  cloud: 'cloud',
-  keyId: 'key_id',
-  client: 'client',
-  model: 'model',
-  arm: 'arm',
-  estimated: 'estimated',
-  fresh: 'fresh',
-  write5m: 'write5m',
-  write1h: 'write1h',
-  read: 'read',
-  output: 'output',
-  dollars: 'dollars',
-  dollarsWithout: 'dollars_without',
-  removed: 'removed',
-  removedNew: 'removed_new',
-  miss: 'miss',
-  missTokens: 'miss_tokens',
-  missDollars: 'miss_dollars',
-  missAt: 'miss_at',
-  regretTokens: 'regret_tokens',
-  regretDollars: 'regret_dollars',
-  userMessages: 'user_messages',
-  corrections: 'corrections',
-  calls: 'calls',
-  callsAgain: 'calls_again',
-  recoveries: 'recoveries',
-  edits: 'edits',
-  failedEdits: 'failed_edits',
-  redTests: 'red_tests',
-  turnedGreen: 'turned_green',
-} as const satisfies Record<keyof TurnRow, string>;
+/** Column and value of each field of a turn, in the order of the table. Counts are integers: estimates are rounded. */
+const FIELDS = {
+  requestId: ['request_id', ({ requestId }) => requestId],
+  atMs: ['at_ms', ({ atMs }) => Math.trunc(atMs)],
+  project: ['project', ({ project }) => named(project)],
+  conversationId: ['conversation', ({ conversationId }) => named(conversationId)],
+  wire: ['wire', ({ wire }) => wire],
+  cloud: ['cloud', ({ cloud = '' }) => named(cloud)],
+  keyId: ['key_id', ({ keyId = '' }) => keyId],
+  client: ['client', ({ client = '' }) => client],
+  model: ['model', ({ model }) => named(model)],
+  arm: ['arm', ({ arm }) => arm],
+  estimated: ['estimated', ({ estimated }) => (estimated ? 1 : 0)],
+  fresh: ['fresh', ({ fresh }) => Math.round(fresh)],
+  write5m: ['write5m', ({ write5m }) => Math.round(write5m)],
+  write1h: ['write1h', ({ write1h }) => Math.round(write1h)],
+  read: ['read', ({ read }) => Math.round(read)],
+  output: ['output', ({ output }) => Math.round(output)],
+  dollars: ['dollars', ({ dollars }) => dollars],
+  dollarsWithout: ['dollars_without', ({ dollarsWithout }) => dollarsWithout],
+  removed: ['removed', ({ removed }) => Math.round(removed)],
+  removedNew: ['removed_new', ({ removedNew }) => Math.round(removedNew)],
+  miss: ['miss', ({ miss }) => miss],
+  missTokens: ['miss_tokens', ({ missTokens }) => Math.round(missTokens)],
+  missDollars: ['miss_dollars', ({ missDollars }) => missDollars],
+  missAt: ['miss_at', ({ missAt }) => missAt],
+  regretTokens: ['regret_tokens', ({ regretTokens }) => Math.round(regretTokens)],
+  regretDollars: ['regret_dollars', ({ regretDollars }) => regretDollars],
+  userMessages: ['user_messages', ({ work }) => work?.userMessages ?? 0],
+  corrections: ['corrections', ({ work }) => work?.corrections ?? 0],
+  calls: ['calls', ({ work }) => work?.calls ?? 0],
+  callsAgain: ['calls_again', ({ work }) => work?.callsAgain ?? 0],
+  recoveries: ['recoveries', ({ work }) => work?.recoveries ?? 0],
+  edits: ['edits', ({ work }) => work?.edits ?? 0],
+  failedEdits: ['failed_edits', ({ work }) => work?.failedEdits ?? 0],
+  redTests: ['red_tests', ({ work }) => work?.redTests ?? 0],
+  turnedGreen: ['turned_green', ({ work }) => work?.turnedGreen ?? 0],
+} as const satisfies Record<keyof TurnRow, readonly [column: string, value: (turn: LedgerTurn) => Cell]>;
 
-const NO_WORK: WorkCounts = {
-  userMessages: 0,
-  corrections: 0,
-  calls: 0,
-  callsAgain: 0,
-  recoveries: 0,
-  edits: 0,
-  failedEdits: 0,
-  redTests: 0,
-  turnedGreen: 0,
-};
-const WORK_FIELDS = Object.keys(NO_WORK) as (keyof WorkCounts)[];
+type Cell = string | number | null;
 
-export const TURN_FIELDS = Object.keys(COLUMN_OF) as (keyof TurnRow)[];
-export const TURN_COLUMNS: readonly string[] = Object.values(COLUMN_OF);
+const WORK_FIELDS = [
+  ...(['userMessages', 'corrections', 'calls', 'callsAgain', 'recoveries'] as const),
+  ...(['edits', 'failedEdits', 'redTests', 'turnedGreen'] as const),
+] satisfies (keyof WorkCounts)[];
+
+export const TURN_COLUMNS: readonly string[] = Object.values(FIELDS).map(([column]) => column);
+const CELLS: readonly ((turn: LedgerTurn) => Cell)[] = Object.values(FIELDS).map(([, value]) => value);
 /** The select list of a query of turns. */
-export const SELECTED_TURN = TURN_FIELDS.map((field) => `${COLUMN_OF[field]} AS "${field}"`).join(', ');
+export const SELECTED_TURN = Object.entries(FIELDS)
+  .map(([field, [column]]) => `${column} AS "${field}"`)
+  .join(', ');
 
 /** A turn in either database. */
 export interface TurnRow extends Omit<LedgerTurn, 'estimated' | 'work'>, WorkCounts {
   readonly estimated: number;
 }
 
-/** A turn as a row. Counts are integers: estimates are rounded. */
-export function turnRow({ work, ...turn }: LedgerTurn): TurnRow {
-  return {
-    ...turn,
-    ...(work ?? NO_WORK),
-    atMs: Math.trunc(turn.atMs),
-    project: named(turn.project),
-    conversationId: named(turn.conversationId),
-    cloud: named(turn.cloud ?? ''),
-    keyId: turn.keyId ?? '',
-    client: turn.client ?? '',
-    model: named(turn.model),
-    estimated: turn.estimated ? 1 : 0,
-    fresh: Math.round(turn.fresh),
-    write5m: Math.round(turn.write5m),
-    write1h: Math.round(turn.write1h),
-    read: Math.round(turn.read),
-    output: Math.round(turn.output),
-    removed: Math.round(turn.removed),
-    removedNew: Math.round(turn.removedNew),
-    missTokens: Math.round(turn.missTokens),
-    regretTokens: Math.round(turn.regretTokens),
-  };
+/** The values of a turn, in the order of `TURN_COLUMNS`. A list takes an eighth of the memory of an object made by spreads. */
+export function turnCells(turn: LedgerTurn): Cell[] {
+  return CELLS.map((value) => value(turn));
 }
 
 export function turnOf({ cloud, keyId, client, ...row }: TurnRow): LedgerTurn {
@@ -143,7 +119,7 @@ export const SELECTED_CONVERSATION = `conversation AS "conversationId", project,
   coalesce(sum(dollars_without), 0) AS "dollarsWithout", CAST(sum(output) AS bigint) AS output,
   CAST(sum(regret_tokens) AS bigint) AS "regretTokens",
   CAST(min(fresh + write5m + write1h + read + removed) AS bigint) AS "firstRequestTokens",
-  ${WORK_FIELDS.map((field) => `CAST(sum(${COLUMN_OF[field]}) AS bigint) AS "${field}"`).join(', ')},
+  ${WORK_FIELDS.map((field) => `CAST(sum(${FIELDS[field][0]}) AS bigint) AS "${field}"`).join(', ')},
   (SELECT count(*) FROM main.compaction c WHERE c.project = t.project AND c.continues = t.conversation) AS compactions`;
 
 /** Merges figures with stored names, so that each (day, project, slice, key, field) occurs once. */

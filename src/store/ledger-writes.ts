@@ -8,7 +8,7 @@ import type {
   WaitingRequest,
 } from '../core/ports/ledger-store.ts';
 import { groupBy } from '../engine/group-by.ts';
-import { addedUp, MAX_WAITING_READ, noteName, TURN_COLUMNS, TURN_FIELDS, turnRow } from './ledger-rows.ts';
+import { addedUp, MAX_WAITING_READ, noteName, TURN_COLUMNS, turnCells } from './ledger-rows.ts';
 import { folded, hasRoom, idOf, namesOf } from './ledger-sums.ts';
 import { all, change, each, number, one, type Steps } from './sql/steps.ts';
 
@@ -90,11 +90,7 @@ export function* settle({ turns, sums, states, removed, waits, billed }: Settled
 
 /** Adds requests and figures; returns the number of folded figures. */
 export function* addToLedger(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Steps<number> {
-  const rows = turns.map(turnRow);
-  yield* each(
-    ADD_TURN,
-    rows.map((row) => TURN_FIELDS.map((field) => row[field])),
-  );
+  yield* each(ADD_TURN, turns.map(turnCells));
   let moved = 0;
   for (const [day, own] of groupBy(addedUp(sums), (sum) => sum.day)) {
     const count = yield* number(COUNT_SUMS, [day]);
