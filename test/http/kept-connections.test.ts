@@ -120,7 +120,7 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     const answer = await ask(await startProxy(url), path);
     expect(answer.status).toBe(502);
     expect(answer.body.toString()).toContain('garbled');
-    expect(answer.body.toString()).toContain('no HTTP');
+    expect(answer.body.toString()).toContain('is not valid HTTP');
     expect(answer.body.toString()).not.toContain('undefined');
   });
 
