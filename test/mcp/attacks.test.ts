@@ -54,13 +54,14 @@ describe('clients of /rpc that do not read what they are answered', () => {
 
 describe('clients of /rpc that send slowly', () => {
   it('fill so much room together, and no more; the others go on', async () => {
-    const { port, url } = await startRpcServer({ maxUploadBytes: 3_000_000 });
+    const { port, url, bytesRead } = await startRpcServer({ maxUploadBytes: 3_000_000 });
     const body = JSON.stringify({ ...HEALTH, params: { pad: 'x'.repeat(2_000_000) } });
     const first = connect(port, '127.0.0.1');
     onTestFinished(() => void first.destroy());
     await once(first, 'connect');
     first.write(`POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`);
     first.write(body.slice(0, 1_900_000));
+    await expect.poll(bytesRead).toBeGreaterThan(1_900_000); // who comes last is refused
     const small = () => post(url, JSON.stringify(HEALTH));
     await expect.poll(async () => (await post(url, body).catch(() => null))?.status).not.toBe(200);
     expect((await small()).status).toBe(200);

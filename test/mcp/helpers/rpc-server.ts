@@ -1,5 +1,5 @@
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import express from 'express';
 import { onTestFinished } from 'vitest';
 import { localGuard } from '../../../src/mcp/guard.ts';
@@ -35,6 +35,8 @@ export interface RpcServer {
   readonly pruner: FakePruner;
   readonly calls: CallRecord[];
   readonly faults: unknown[];
+  /** Bytes that the server has read so far. */
+  readonly bytesRead: () => number;
 }
 
 /** A real express app on a free loopback port; ends with the test. */
@@ -51,6 +53,11 @@ export async function startRpcServer(
   const faults: unknown[] = [];
   const server = buildServer(pruner, { onCall: (call) => calls.push(call), ...options.server });
   const app = express();
+  const sockets = new Set<Socket>();
+  app.use((req, _res, next) => {
+    sockets.add(req.socket);
+    next();
+  });
   const maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024;
   const onFailure = (_reason: string, fault: unknown): void => {
     faults.push(fault);
@@ -67,7 +74,8 @@ export async function startRpcServer(
     }),
   );
   const port = await listen(app);
-  return { port, url: new URL(`http://127.0.0.1:${port}/rpc`), pruner, calls, faults };
+  const bytesRead = (): number => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0);
+  return { port, url: new URL(`http://127.0.0.1:${port}/rpc`), pruner, calls, faults, bytesRead };
 }
 
 /** Serves an express app until the test ends. */
