@@ -16,9 +16,9 @@ export interface Dialect {
    * of such a conversation are recognised by the calls that they answer, and not only by the messages before them.
    */
   readonly keepsHistory: boolean;
-  /** What a request is for, or `null` when it is none of this wire. `path` comes without its query. */
+  /** The purpose of a request, or `null` if it is not one of this wire. `path` has no query. */
   claims(method: string, path: string): Purpose | null;
-  /** What the path says that other wires say in the body; absent where it says nothing. */
+  /** Facts that the path contains and other wires have in the body; absent if there are none. */
   namedIn?(path: string): Pick<RequestHead, 'model' | 'stream'>;
   /**
    * Walks the raw bytes of a body and finds messages, calls and texts without decoding unneeded parts. Ambiguous texts
@@ -66,7 +66,9 @@ export interface ScannedText {
   readonly use: TextUse;
   /** Of a result: the id of the call that it answers; otherwise `''`. */
   readonly callId: string;
-  /** Of a result: the tool's name, where it stands beside it; of a document: its title or path; otherwise `''`. */
+  /**
+   * Of a result: the name of its tool, if the message contains it; of a document: its title or path; otherwise `''`.
+   */
   readonly name: string;
 }
 
@@ -78,12 +80,12 @@ export interface ScannedCall {
 }
 
 /**
- * What must be known of one message (or item); ranges point into the body. A message may hold results of several calls,
- * and words beside them.
+ * One message (or item); ranges point into the body. A message may contain results of several calls, and words beside
+ * them.
  */
 export interface ScannedMessage {
   readonly span: Span;
-  /** An `assistant` message behind a result says that the model has read it as it was sent. */
+  /** An `assistant` message after a result shows that the model has read the result as it was sent. */
   readonly role: Role;
   readonly texts: readonly ScannedText[];
   readonly calls: readonly ScannedCall[];
@@ -91,19 +93,19 @@ export interface ScannedMessage {
   readonly opaque: boolean;
 }
 
-/** What stands beside the messages. */
+/** The fields beside the messages. */
 export interface RequestHead {
   readonly model: string;
   readonly stream: boolean;
   /** Id of the answer that the messages go on from, where the provider keeps the history; otherwise `''`. */
   readonly previous: string;
-  /** What says, beside the messages, which tools the model may call: tools and instructions. */
+  /** Fields beside the messages that determine which tools the model may call: tools and instructions. */
   readonly beside: readonly Span[];
 }
 
 export interface ScannedBody extends RequestHead {
   readonly messages: readonly ScannedMessage[];
-  /** What stood before the first message: known to a scan that resumes behind it. */
+  /** The fields before the first message, for a scan that resumes after it. */
   readonly before: RequestHead;
 }
 

@@ -5,7 +5,7 @@ const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
 /** The format allows 16 MiB of payload and 128 KiB of headers; larger lengths are no message. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
-/** Longest message that is put together; a longer one holds nothing that is looked for, and is passed over. */
+/** Longest message that is assembled; a longer one contains nothing of interest and is skipped. */
 const MAX_KEPT_BYTES = 1024 * 1024;
 /** Types of header values by the bytes that they take; strings and byte arrays say their length themselves. */
 const FIXED_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
@@ -14,8 +14,8 @@ const EVENT_TYPE = ':event-type';
 
 /**
  * Takes a stream of messages in the binary format of AWS (`application/vnd.amazon.eventstream`) apart as it goes by. It
- * holds one message at the most, and stops at the first that is broken.
- * Source: https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html
+ * keeps at most one message, and stops at the first broken one. Source:
+ * https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html
  */
 export class EventStream {
   readonly #onEvent: (type: string, payload: Buffer) => void;

@@ -14,7 +14,7 @@ export interface BodyShape {
   readonly previous?: string;
   /** Reads the message at the cursor: an object. What is none is never asked for, and never touched. */
   readonly message: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage;
-  /** Reads what stands in the list's place when it is no list; without it that is no message. */
+  /** Reads the value in the place of the list if it is no list; without this it is no message. */
   readonly only?: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage | null;
 }
 
@@ -86,7 +86,7 @@ class BodyScan {
   }
 }
 
-/** What of a request, beside its messages, says which tools the model may call. */
+/** Fields beside the messages that determine which tools the model may call. */
 const BESIDE = new Set([
   'tools',
   'functions',
@@ -109,8 +109,8 @@ export function keysOf(...names: readonly string[]): Keys {
 }
 
 /**
- * Reads the fields of the object at the cursor that matter. `repeated`: one of them stands twice, and nobody knows which
- * one its reader takes.
+ * Reads the relevant fields of the object at the cursor. `repeated`: one of them occurs twice, and parsers differ about
+ * which one counts.
  */
 export function readFields(
   cursor: JsonCursor,
@@ -129,7 +129,7 @@ export function readFields(
   return { span, repeated };
 }
 
-/** Reads `{"type": "text", "text": "…"}`; by `keys` the text may stand under another name. `null` where it is no text. */
+/** Reads `{"type": "text", "text": "…"}`; the text may be under another name of `keys`. `null` if it is no text. */
 export function readTextPart(
   cursor: JsonCursor,
   keys: Keys = TEXT_PART,

@@ -2,7 +2,7 @@ import { JsonShapeError } from '../json/cursor.ts';
 
 /**
  * Most messages of a body. The largest context windows hold a million tokens, and a message costs some fifty with its
- * frame: no session comes near it, while a body of 60 MB can hold thirty million.
+ * frame: no session comes near it, while a body of 60 MB can contain thirty million.
  */
 export const MAX_MESSAGES = 20_000;
 /** Most texts and calls in all of them: parallel calls and parts of a content make several to a message. */

@@ -1,8 +1,8 @@
 import { parsed } from '../json/value.ts';
 
-/** Longest event that is put together; a longer one holds nothing that is looked for, and is passed over. */
+/** Longest event that is assembled; a longer one contains nothing of interest and is skipped. */
 const MAX_EVENT_BYTES = 1024 * 1024;
-/** Most of an answer that is no stream which is held to be read: answers are some tens of kilobytes. */
+/** Longest answer without a stream that is kept to be read: answers are some tens of kilobytes. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 const LINE_END = 0x0a;
@@ -10,8 +10,8 @@ const OPEN_BRACE = 0x7b;
 const DATA = Buffer.from('data:');
 
 /**
- * Takes a stream of server-sent events apart as it goes by and hands over the data of those that are wanted; it holds one
- * line at the most. An answer that begins as a JSON object is no stream: it is handed over as a whole.
+ * Parses a stream of server-sent events as it passes, and hands over the data of the wanted ones. It keeps at most one
+ * line. An answer that begins as a JSON object is no stream and is handed over whole.
  */
 export class EventData {
   readonly #wanted: (line: Buffer) => boolean;

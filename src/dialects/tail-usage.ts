@@ -1,6 +1,6 @@
 import type { AnswerReader, AnswerTurn, ProviderUsage } from './dialect.ts';
 
-/** The usage stands at the end of an answer, streamed or whole: only so much of it is looked at. */
+/** The usage is at the end of an answer, streamed or whole: only so much of the end is searched. */
 const TAIL_BYTES = 16 * 1024;
 
 /** Finds the usage at the end of an answer, on wires that report it under one key. */
@@ -11,7 +11,7 @@ export class TailUsage implements AnswerReader {
   #size = 0;
 
   /**
-   * @param key - of the object that holds the counts, as it is written: with its quotes
+   * @param key - of the object that contains the counts, with its quotes
    * @param usageOf - reads that object
    */
   constructor(key: Buffer, usageOf: (value: unknown) => ProviderUsage | null) {
@@ -47,7 +47,7 @@ export class TailUsage implements AnswerReader {
 function lastObject(bytes: Buffer, key: Buffer): unknown {
   for (let at = bytes.lastIndexOf(key); at >= 0; at = at > 0 ? bytes.lastIndexOf(key, at - 1) : -1) {
     const open = objectBehind(bytes, at + key.length);
-    if (open < 0) continue; // `"usage": null` stands in every event but the last
+    if (open < 0) continue; // every event but the last has `"usage": null`
     const close = closing(bytes, open);
     if (close < 0) continue;
     return JSON.parse(bytes.toString('utf8', open, close + 1)) as unknown;

@@ -14,7 +14,7 @@ export interface Bill extends BilledFigures {
   readonly newFrom: number;
   /** Removed tokens by the provider's count, and as they were estimated, uncalibrated; `null` where it did not say. */
   readonly checked: { readonly exact: number; readonly estimated: number } | null;
-  /** What a token that came new to this request cost, in dollars. */
+  /** Price of a token that is new in this request, in dollars. */
   readonly entering: number | null;
   readonly known: Known;
 }
@@ -144,7 +144,7 @@ function exactOf(known: Known | null, common: number): readonly (number | undefi
   return known === null || !known.counted ? [] : known.messages.slice(0, common).map(({ exact }) => exact);
 }
 
-/** Messages as they are remembered, with what was cut from each where the provider's count says so. */
+/** Messages as remembered, with the tokens cut from each if the provider counted them. */
 function remembered(
   { messages }: RequestFacts,
   stretches: readonly Stretch[],
@@ -161,7 +161,7 @@ function remembered(
 }
 
 /**
- * Whether an answer says anything of the cache. 0 is a figure: the cache missed. An answer without any usage counts as one
+ * Whether an answer reports cache figures. 0 is a figure: the cache missed. An answer without any usage counts as one
  * with figures, because its bill is an estimate that assumes a cache.
  */
 export function hasCacheFigures(usage: ReportedUsage | null): boolean {
@@ -217,7 +217,7 @@ function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null): Cach
   return { minPrefix, cacheStep, cacheMs, automatic: true };
 }
 
-/** Tokens that stand in the cache after a request. */
+/** Tokens in the cache after a request. */
 function standing(usage: TokenCounts, rules: CacheRules): number {
   const reported = usage.read + usage.write5m + usage.write1h;
   if (!rules.automatic) return reported;
@@ -278,7 +278,10 @@ function hourEndWithout({ cacheHourUpTo }: RequestFacts, cuts: Cuts, rules: Cach
   return end < rules.minPrefix ? 0 : end;
 }
 
-/** Moves tokens between what is read and what is not. Behind what was read stand those written for an hour, then others. */
+/**
+ * Moves tokens between those read from the cache and the others. After those read come those written for an hour, then
+ * the rest.
+ */
 function withRead(usage: TokenCounts, read: number): TokenCounts {
   const more = read - usage.read;
   if (more < 0) {
@@ -334,7 +337,7 @@ function missOf(
   // what was in the cache and is no longer in the request cannot be missed
   if (tokens <= Math.max(rounding * should, price?.cacheStep ?? 1)) return noMiss(price);
   const { cause, at } = causeOf(known, facts, compacted);
-  // written ones stand behind those that were read, fresh ones behind these
+  // order: read tokens, written ones, fresh ones
   const long = Math.min(tokens, usage.write1h);
   const short = Math.min(tokens - long, usage.write5m);
   const paid = { fresh: tokens - long - short, write5m: short, write1h: long, read: 0, output: 0 };

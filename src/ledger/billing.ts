@@ -36,7 +36,7 @@ export interface BilledRequest {
   readonly head: HeadSaving;
 }
 
-/** A state as it is held in memory, in one version of the store's. */
+/** A state in memory, in one version of the stored state. */
 export interface HeldState {
   readonly version: number;
   readonly lineage: string;
@@ -54,8 +54,8 @@ export function modelName(model: string): string {
 }
 
 /**
- * Bills requests one after the other, from what the store holds and what the requests before them left. It changes nothing
- * that outlives it, so that a transaction that failed can be repeated with another one.
+ * Bills requests one after the other, from the stored states and those left by the requests before. It changes nothing
+ * outside itself, so that a failed transaction can be repeated with a new instance.
  */
 export class Billing {
   readonly billed: BilledRequest[] = [];
@@ -67,7 +67,7 @@ export class Billing {
   readonly #nowMs: number;
   readonly #newest = new Map<string, { readonly name: string; readonly state: ConversationState }>();
 
-  /** @param held - states as they are in the store */
+  /** @param held - states as stored */
   constructor(
     options: BillingOptions,
     held: ReadonlyMap<string, HeldState>,
@@ -103,7 +103,7 @@ export class Billing {
     return this.#sums.take();
   }
 
-  /** What changed, as it is held, and as it is stored. */
+  /** Changed states, in the form for memory. */
   get changed(): ReadonlyMap<string, HeldState> {
     return this.#changed;
   }
@@ -163,7 +163,7 @@ export class Billing {
     if (lineage !== '') this.#newest.set(lineage, { name, state: value });
   }
 
-  /** Versions ascend, and follow the clock, so that none comes again where a state was deleted meanwhile. */
+  /** Versions ascend, and follow the clock, so that none occurs twice if a state was deleted meanwhile. */
   #change(name: string, lineage: string, atMs: number, value: HeldState['value']): void {
     const version = Math.max(this.#nowMs, (this.#held.get(name)?.version ?? 0) + 1);
     this.#changed.set(name, { version, lineage, atMs, value });
@@ -174,7 +174,7 @@ export class Billing {
     return before !== undefined && before.name !== name && wasCompacted(before.state, facts);
   }
 
-  /** Takes note that a text was regretted, each but once. */
+  /** Records that a text was regretted, once per text. */
   #regret(about: Pick<LedgerTurn, 'atMs' | 'project'>, regret: RegretFacts): void {
     const { learns, wasRegretted } = this.#options;
     if (!learns || this.regretted.has(regret.pruneId) || wasRegretted(regret.pruneId)) return;
@@ -198,7 +198,7 @@ export class Billing {
   }
 }
 
-/** The bill of a request that went out whole, without what was only looked at. */
+/** The bill of a request in shadow mode: it was forwarded whole, so that nothing was removed. */
 function asSent(bill: Bill): Bill {
   return { ...bill, without: bill.usage, dollarsWithout: bill.dollars, removed: 0, removedNew: 0 };
 }

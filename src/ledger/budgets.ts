@@ -8,7 +8,7 @@ import { dayOf } from './days.ts';
 export interface BudgetsOptions {
   readonly store: Pick<LedgerStore, 'spent'>;
   readonly clock: Clock;
-  /** The budgets that hold now. */
+  /** The budgets now in force. */
   readonly budgets: () => readonly Budget[];
   /** Called once a month for each budget of which `WARN_SHARE` is used. */
   readonly onWarn: (budget: Budget, dollars: number) => void;
@@ -113,7 +113,7 @@ export class Budgets implements BudgetGate {
     return this.#spent(nameOf(of, name));
   }
 
-  /** Reads the budgets and what was spent. Never rejects: while the store is away the last figures hold. */
+  /** Reads the budgets and what was spent. Never rejects: while the store is away the last figures are used. */
   async look(): Promise<void> {
     const { store, budgets, clock, onFailure } = this.#options;
     this.#limits = new Map(budgets().map((budget) => [nameOf(budget.of, budget.name), budget]));

@@ -10,7 +10,7 @@ export interface ConversationState {
   readonly project: string;
   /** Dollars of a new token in its newest request. */
   readonly entering: number;
-  /** What stands for the last messages of its newest requests, the newest last. */
+  /** Hashes of the last messages of its newest requests, newest last. */
   readonly newest: readonly string[];
   /** Absent where nothing of its work was counted yet. */
   readonly work?: WorkState | undefined;
@@ -56,7 +56,7 @@ export function decodeConversation(data: string): ConversationState | null {
   };
 }
 
-/** The state after a request that went on from `from`. */
+/** The state after a request that continues `from`. */
 export function nextState(
   state: ConversationState | null,
   from: Known | null,
@@ -92,8 +92,9 @@ export function branchOf(state: ConversationState | null, facts: RequestFacts): 
 const REMEMBERED_MS = 90 * 86_400_000;
 
 /**
- * Whether a client compacted a conversation into the new one that a request begins: its first message carries the summary, or
- * its newest message was among the last ones there. Only where the provider read less of it than the cache held before.
+ * Whether a client compacted a conversation into the new one that a request begins: its first message contains the
+ * summary, or its newest message was among the last ones of the other. Only if the provider read less from the cache
+ * than was there before.
  */
 export function wasCompacted(before: ConversationState, facts: RequestFacts): boolean {
   const [last] = before.branches;

@@ -9,7 +9,7 @@ export interface DaySaving {
   readonly wouldRemove: number;
 }
 
-/** Requests of a day from which on a saving of nothing says something, with and without a day before that saved. */
+/** Number of requests of a day that makes a saving of zero significant, with and without savings on an earlier day. */
 const FEW = 20;
 const MANY = 50;
 

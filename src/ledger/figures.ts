@@ -68,7 +68,7 @@ export const KIND_MARK = ':';
 /** Requests without a count that the provider was asked for; by reason behind `KIND_MARK`. */
 export const CHECK_FAILED = 'checkFailed';
 
-/** What a request says of how well tokens are estimated: those that came, and those that were cut. */
+/** What a request shows about the estimates of tokens: of received and of cut ones. */
 export interface Counted extends NewTokens, Pick<Bill, 'checked'> {
   /** Dollars that the saving may be off by (standard deviation), because removed tokens are estimates. */
   readonly savedDeviation: number;

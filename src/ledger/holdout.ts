@@ -12,7 +12,9 @@ export type ComparedConversation = Pick<
 
 /** Conversations are compared with those whose first request was about as large: so many classes. */
 const STRATA = 5;
-/** The share that is held out where each pruned conversation is compared with its own bill without cuts. */
+/**
+ * The recommended share of the control group if each pruned conversation is compared with its own bill without cuts.
+ */
 const USUAL_SHARE = 0.1;
 const DAY_MS = 86_400_000;
 /** Halves differ least by chance. */
@@ -115,7 +117,7 @@ function levelled(
   return (one) => value(one) - (above.get(stratumOf(one)) ?? 0);
 }
 
-/** How many more conversations would decide it, and the share to hold out until then. */
+/** How many more conversations are needed, and the recommended share of the control group until then. */
 function planOf(
   conversations: readonly ComparedConversation[],
   { difference: found, interval }: Difference,

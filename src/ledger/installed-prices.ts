@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type PriceSource, Prices } from './prices.ts';
 
-/** Where the table of prices lies that comes with the program: seen from `dist`, `dist/parts` and the sources. */
+/** Places of the installed price table, relative to `dist`, `dist/parts` and the sources. */
 const PLACES = ['../config/prices.toml', '../../config/prices.toml'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );

@@ -9,7 +9,7 @@ export const ENOUGH = 30;
  */
 const PER_VARIATION = 4;
 const RESAMPLES = 800;
-/** Of many conversations fewer resamples do, and a report must not hold up requests. */
+/** With many conversations fewer resamples suffice, and a report must not delay requests. */
 const LEAST_RESAMPLES = 200;
 const MAX_DRAWS = 1_600_000;
 /**

@@ -2,7 +2,7 @@ import type { MissCause } from '../core/ports/ledger.ts';
 import type { MessageFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { Mark } from './layout.ts';
 
-/** A message of it; `exact` are the tokens cut from it, where the provider's count says so. */
+/** A message of the conversation; `exact` are the tokens cut from it, if the provider counted them. */
 type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
 
 /** What the ledger remembers of a conversation's newest request. */
@@ -12,13 +12,13 @@ export interface Known {
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly KnownMessage[];
-  /** What was put in the place of what was cut in front of them, and what that was exactly, where the provider's count says so. */
+  /** What replaced the cuts in the head of the request, and its exact size if the provider counted it. */
   readonly head?: { readonly cuts: string; readonly exact?: number };
   /** Some of them have an `exact`. */
   readonly counted: boolean;
-  /** What each request so far was billed for, by the messages that it had; only of messages that still stand. */
+  /** Billed tokens of each earlier request, by its number of messages; only of messages that are unchanged. */
   readonly marks: readonly Mark[];
-  /** Tokens that stood in the cache after it: as it was forwarded, and as it would have without cuts. */
+  /** Tokens in the cache after it: as forwarded, and as they would be without cuts. */
   readonly cached: number;
   readonly cachedWithout: number;
   /** All tokens of its input: as forwarded, and without cuts. */

@@ -8,15 +8,16 @@ export interface Stretch {
   readonly removed: number;
 }
 
-/** How many tokens the first messages of a conversation came to, as an earlier request was billed for them. */
+/** Billed tokens of the first messages of a conversation, from an earlier request. */
 export interface Mark {
   readonly messages: number;
   readonly tokens: number;
 }
 
 /**
- * Lays messages out over the tokens that a provider counted. Earlier bills say exactly where messages end that were the
- * last ones then; in between, and behind, tokens are shared out by bytes. What stands before the messages is what is left.
+ * Lays messages out over the tokens that a provider counted. Earlier bills give the exact ends of the messages that
+ * were the last ones then. Between and after them tokens are divided by bytes. The rest belongs to the head of the
+ * request.
  *
  * @param total - tokens of the whole input
  * @param bytes - of the whole body
@@ -102,7 +103,7 @@ function removedBefore(stretches: readonly Stretch[], place: number): number {
  */
 export function withoutCuts(usage: TokenCounts, stretches: readonly Stretch[], head: number): TokenCounts {
   const cutsUpTo = (place: number): number => (place > 0 ? head : 0) + removedBefore(stretches, place);
-  // what lives longer stands first: the provider asks for that order
+  // the longer lifetime is first, as the provider requires
   const at1h = usage.read + usage.write1h;
   const at5m = at1h + usage.write5m;
   const all = stretches.reduce((sum, { removed }) => sum + removed, head);

@@ -7,7 +7,7 @@ import { dayOf } from './days.ts';
 export interface LearnerOptions {
   readonly store: Pick<LedgerStore, 'sums' | 'steps' | 'addStep'>;
   readonly clock: { nowMs(): number };
-  /** Called for each step that this process took, with the one that held before. */
+  /** Called for each step that this process took, with the step before it. */
   readonly onStep: (step: BoldnessStep, before: number) => void;
   readonly onFailure: FailureReporter;
 }
@@ -40,7 +40,10 @@ const Z = 1.645;
 /** Fields of the slice `step`. */
 export const STEP_FIELDS = { cut: 'cut', regretted: 'regretted' } as const;
 
-/** Stands for what was cut by a boldness step. The tool comes last: a store keeps the beginning of what is too long. */
+/**
+ * The key of texts that were cut at a level of boldness. The tool is last, because a store keeps the beginning of a
+ * name that is too long.
+ */
 export function stepKey({ boldness, tool, kind }: StepTexts): string {
   return `${boldness}\t${kind}\t${tool}`;
 }
@@ -69,8 +72,8 @@ export function stepAfter(step: number, { cut, regretted }: Evidence): number {
 }
 
 /**
- * Learns from regret how boldly texts of a (project, tool, kind) are cut. What was decided before is never looked at again:
- * a step holds for what is decided from then on.
+ * Learns from regret how boldly texts of a (project, tool, kind) are cut. Earlier decisions are never changed: a step
+ * applies to decisions made after it.
  */
 export class Learner implements BoldnessSteps {
   readonly #options: LearnerOptions;
@@ -85,7 +88,7 @@ export class Learner implements BoldnessSteps {
     return this.#held.size === 0 ? null : (this.#held.get(ofTool(project, tool)) ?? null);
   }
 
-  /** Reads the steps that hold. Never rejects: without them all is as configured. */
+  /** Reads the steps in force. Never rejects: without them the settings apply. */
   async start(): Promise<void> {
     try {
       this.#hold(await this.#options.store.steps());

@@ -43,12 +43,12 @@ const WRITE_MS = 1_000;
 const BILLED_AT_ONCE = 50;
 /** Requests that wait to be billed at most, while the store is away. */
 const MAX_QUEUED = 5_000;
-/** Messages of states held in memory. */
+/** Most messages of states in memory. */
 const MAX_MESSAGES = 400_000;
 /** Texts whose regret is remembered, so that each counts once. */
 const MAX_REGRETTED = 10_000;
 const MAX_CONVERSATIONS = 10_000;
-/** The process says this often that it uses the store. */
+/** Interval at which the process records that it uses the store. */
 const ALIVE_EVERY_MS = 3_600_000;
 /** Pauses at the end, while a request waits for the one before it in another process. */
 const CLOSE_PAUSE_MS = 50;
@@ -148,7 +148,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     return this.reportOf(this.#options.store, query);
   }
 
-  /** The report of what another view of the store holds, by the prices of this ledger. */
+  /** The report of another view of the store, by the prices of this ledger. */
   reportOf(store: LedgerStore, query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {
     return readReport(store, query, this.#options.prices.problems);
   }
@@ -166,7 +166,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     await this.#behind.flush();
   }
 
-  /** Bills what waits, and waits for what other processes still hold. Never rejects. */
+  /** Bills waiting requests, and waits for those that other processes still have in memory. Never rejects. */
   async close(): Promise<void> {
     const endMs = performance.now() + SETTLE_MS + WRITE_MS;
     await this.flush();
@@ -259,7 +259,7 @@ export class Ledger implements LedgerSink, LedgerReader {
 }
 
 /**
- * The report of what a store holds.
+ * The report of a store.
  *
  * @param problems - what is wrong with the prices that are in use
  */

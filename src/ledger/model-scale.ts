@@ -3,9 +3,9 @@ import type { Known } from './known.ts';
 import { TokenModel } from './token-model.ts';
 import { cutFrom, type NewTokens, type Row, removedRow, rowOf } from './token-rows.ts';
 
-/** New tokens below which a request says nothing about how well tokens are estimated. */
+/** A request with fewer new tokens shows nothing about the estimates of tokens. */
 const MIN_GUESSED = 200;
-/** One request says so much at the most: a stray figure must not turn the scale. */
+/** Most weight of one request, so that a single wrong figure does not change the scale. */
 const MAX_GUESSED = 20_000;
 /** Bounds of a ratio that is believed. */
 const [LEAST, MOST] = [0.25, 4];
@@ -85,7 +85,7 @@ export class ModelScale {
    * Learns from what is new in a request.
    *
    * @param total - tokens of its whole input, as the provider reports them; `null` where it does not
-   * @returns tokens of what is new and no answer of the model's
+   * @returns new tokens that are not the model's own answer
    */
   see(facts: RequestFacts, known: Known | null, total: number | null): NewTokens {
     const row = total === null ? null : rowOf(this.#tokens, facts, known, total);

@@ -11,8 +11,9 @@ const BREAK = '\n';
 const PRECISION = 1_000;
 
 /**
- * Rows of numbers and texts, column by column: the messages of a long conversation take a fifth of the room, and are read and
- * written several times as fast. Numbers keep three digits after the point. Texts must hold no line break.
+ * Rows of numbers and texts, column by column: the messages of a long conversation take a fifth of the room, and are
+ * read and written several times as fast. Numbers keep three digits after the point. Texts must not contain a line
+ * break.
  */
 export function packRows(rows: readonly object[]): Packed {
   const texts: Record<string, string> = {};

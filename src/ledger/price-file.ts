@@ -32,13 +32,13 @@ const bandsSchema = z.array(bandSchema).max(20);
 
 type OneRow = z.infer<typeof rowSchema>;
 
-/** A row as it stands in a file. One with `above` is a band of the others that fit a model. */
+/** A row of a file. A row with `above` is a band of the other rows that match a model. */
 export type PriceRow = OneRow & {
   /** The row with what its own bands change of it. */
   readonly bands: readonly OneRow[];
 };
 
-/** What a file of prices holds. */
+/** The contents of a price file. */
 export interface PriceFile {
   readonly rows: readonly PriceRow[];
   /** The rows that come with the program do not count beside these. */
@@ -54,7 +54,7 @@ const MAX_NOTES = 20;
 const FILE_KEYS: readonly string[] = ['price', 'replace'];
 const BAND = 'band';
 
-/** Reads a file of prices, TOML. What cannot be used is left out and named; the rest holds. Never throws. */
+/** Reads a price file in TOML. Invalid rows are skipped and reported; the rest is used. Never throws. */
 export function readPriceFile(text: string): PriceFile {
   let file: Record<string, unknown>;
   try {
@@ -97,7 +97,7 @@ function readRow(value: unknown, path: string): ReadRow {
   return { rows: [{ ...row.data, bands: inBands }], problems: [], warnings };
 }
 
-/** A table without the keys that hold nothing, so that they do not hide those of the row. */
+/** A table without empty keys, so that they do not hide those of the row. */
 function defined<T extends object>(table: T): { [Key in keyof T]: NonNullable<T[Key]> } {
   return Object.fromEntries(Object.entries(table).filter(([, value]) => value !== undefined)) as {
     [Key in keyof T]: NonNullable<T[Key]>;

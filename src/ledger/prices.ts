@@ -17,11 +17,11 @@ export interface Price extends Rates {
   /** Names, as in the file. */
   readonly model: string;
   readonly provider: string;
-  /** First day (UTC, `YYYY-MM-DD`) of the price; `null` where it held from the beginning. */
+  /** First day (UTC, `YYYY-MM-DD`) of the price; `null` if it applies from the beginning. */
   readonly from: string | null;
   /** Shortest prefix that is cached, in tokens. */
   readonly minPrefix: number;
-  /** What is read comes in multiples of it: caches that work by themselves go by 128 tokens. */
+  /** Tokens read from the cache are multiples of it: automatic caches use blocks of 128 tokens. */
   readonly cacheStep: number;
   /** The provider caches without being asked. */
   readonly automatic: boolean;
@@ -108,7 +108,7 @@ export class Prices {
     return null;
   }
 
-  /** The longest name of a model that stands in the name of a deployment, `''` where there is none: prod-gpt-5-mini. */
+  /** The longest model name contained in the name of a deployment, such as prod-gpt-5-mini; `''` if there is none. */
   #nameIn(deployment: string): string {
     const name = `-${alike(deployment).replaceAll('_', '-')}-`;
     const words = this.#tables.flat().flatMap(({ row }) => alike(row.model).split(/\s+/));
@@ -130,7 +130,7 @@ export class Prices {
   }
 }
 
-/** Of several rows, the latest that holds on a day; the first of those that begin on the same day. */
+/** Of several rows, the latest one in force on a day; of rows that begin on the same day, the first. */
 function latest(rows: readonly PriceRow[], day: string, above: number | undefined): PriceRow | undefined {
   let best: PriceRow | undefined;
   for (const row of rows) {
@@ -179,7 +179,7 @@ export function fittingName({ model: words }: Price, model: string): string | nu
   return words.split(/\s+/).find((word) => names.some(fitOf(word))) ?? null;
 }
 
-/** What a model is looked up by: as it is, and without what stands in front of it and behind. */
+/** Names by which a model is looked up: as it is, and without prefixes and suffixes. */
 function namesOf(model: string): readonly string[] {
   return [...new Set([alike(model), alike(bareName(model))])];
 }
@@ -223,7 +223,7 @@ export function inputOf({ fresh, write5m, write1h, read }: TokenCounts): number 
   return fresh + write5m + write1h + read;
 }
 
-/** The prices that hold for a request with so many tokens of input. */
+/** The prices of a request with so many tokens of input. */
 export function ratesFor(price: Price, inputTokens: number): Rates {
   return price.bands.findLast(({ above }) => inputTokens > above) ?? price;
 }
@@ -241,7 +241,10 @@ export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tok
   return millions / MILLION;
 }
 
-/** Dollars for a token at the front of a request, where tools stand. The front of a request is read from the cache where anything is, and written to it where anything is. */
+/**
+ * Dollars for a token at the front of a request, where the tools are. If anything of a request is read from the cache
+ * or written to it, the front is.
+ */
 export function frontRate(prices: Prices, turn: LedgerTurn): number | null {
   const price = prices.of(turn.model, turn.atMs, turn.cloud);
   if (price === null) return null;

@@ -14,7 +14,7 @@ import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
 import { workOf } from './work.ts';
 
-/** Estimated tokens from which on a calibration says something. */
+/** Least estimated tokens for a meaningful calibration. */
 const ENOUGH_GUESSED = 2_000;
 /** Models without a price that are named. */
 const MAX_UNPRICED = 10;
@@ -116,7 +116,7 @@ function calibrationOf(fields: Fields): number | null {
   return guessed < ENOUGH_GUESSED ? null : (fields.get('reported') ?? 0) / guessed;
 }
 
-/** What the provider's counts say of the removed tokens. */
+/** The removed tokens as counted by the provider. */
 function checkedOf(fields: Fields): CheckedShare | null {
   const get = (field: TotalField): number => fields.get(field) ?? 0;
   const [requests, failed] = [get('checked'), get('checkFailed')];
@@ -159,7 +159,7 @@ function totalsOf(fields: Fields): LedgerTotals {
   };
 }
 
-/** Standard deviations on each side that hold 95 of 100 cases. */
+/** Standard deviations on each side that contain 95 of 100 cases. */
 const DEVIATIONS_95 = 1.96;
 
 /** Deviations are added up, not their squares: what is learned wrongly of a model is wrong in all its requests alike. */
@@ -194,7 +194,7 @@ function shareOf(part: number, whole: number): Share {
   return { part, whole, share: whole > 0 ? part / whole : null };
 }
 
-/** Figures by what they belong to, in the order in which that comes first. */
+/** Figures grouped by their key, in the order of the first of each. */
 function grouped(sums: readonly LedgerSum[], keyOf: (sum: LedgerSum) => string): [string, Fields][] {
   const groups = new Map<string, Map<string, number>>();
   for (const sum of sums) {

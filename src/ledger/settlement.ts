@@ -12,7 +12,7 @@ import { decodeConversation } from './conversation-state.ts';
 import { ModelScale } from './model-scale.ts';
 import { type Packed, packRows, unpackRows } from './packed.ts';
 
-/** How long a request waits for the one before it. Longer than any process holds a request in memory. */
+/** How long a request waits for the one before it; longer than a process keeps a request in memory. */
 export const SETTLE_MS = 2_500;
 /** Lineage of the states by which processes show that they use the store. */
 const PROCESSES = 'process';
@@ -40,7 +40,7 @@ interface Failure {
   readonly about: Readonly<Record<string, string | number>>;
 }
 
-/** What came of it, once it is written. */
+/** The outcome, once it is written. */
 export interface SettleResult {
   readonly billed: readonly BilledRequest[];
   readonly states: ReadonlyMap<string, HeldState>;
@@ -50,7 +50,7 @@ export interface SettleResult {
   readonly waiting: number;
 }
 
-/** A request that is to be billed; `sinceMs` is `null` where it does not stand in the store. */
+/** A request that is to be billed; `sinceMs` is `null` if it is not in the store. */
 interface Open {
   readonly facts: RequestFacts;
   readonly sinceMs: number | null;
@@ -119,7 +119,7 @@ export class Settlement {
     return this.#result;
   }
 
-  /** States as the store has them: those it sent, and those that are held in the same version. */
+  /** States as stored: those it returned, and those of which memory has the same version. */
   #states({ states, unchanged }: Settling): Map<string, HeldState> {
     const known = new Map<string, HeldState>();
     for (const name of unchanged) {

@@ -32,7 +32,7 @@ const [TOGETHER, EACH] = [0.18, 0.18];
 const LEAST_DEVIATION = 0.015;
 /** The same for what a marker costs more than its text, by markers and by their characters. */
 const MARKER_DEVIATIONS: Vector = [1.5, 0.03];
-/** Tokens that frame a message, and the share of hidden reasoning that comes back: mean and standard deviation. */
+/** Tokens that frame a message, and the share of hidden reasoning that is sent again: mean and standard deviation. */
 const FRAME = [4, 4] as const;
 const RETURNED = [0.5, 0.5] as const;
 
@@ -93,7 +93,7 @@ export class TokenModel {
     return dot(this.#weights, features);
   }
 
-  /** Standard deviation of `tokens`, as far as it comes from too little evidence. */
+  /** The part of the standard deviation of `tokens` that is due to little evidence. */
   deviation(features: Vector): number {
     const padded = Array.from({ length: SIZE }, (_, i) => features[i] ?? 0);
     return Math.sqrt(Math.max(0, dot(solved(this.#factored(), padded), padded)));

@@ -30,7 +30,7 @@ type SeenRow = Row & { readonly seen: NewTokens };
 
 const NOTHING: NewTokens = { reported: 0, guessed: 0 };
 
-/** What a request says of a model's tokens; `null` where its new part cannot be separated from the rest. */
+/** What a request shows about a model's tokens; `null` if its new part cannot be separated from the rest. */
 export function rowOf(model: TokenModel, facts: RequestFacts, known: Known | null, total: number): SeenRow | null {
   const { added } = facts.fresh;
   if (!added) return null;
@@ -48,7 +48,7 @@ export function cutFrom(messages: readonly Pick<HeadFacts, 'cut'>[]): number[] {
   return summed(messages.flatMap(({ cut }) => (cut === undefined ? [] : [cut.split(' ').map(Number)])));
 }
 
-/** What came to a request since the one before. */
+/** The part of a request that the one before did not have. */
 function grownRow(model: TokenModel, facts: RequestFacts, added: AddedMessages, known: Known, total: number): SeenRow {
   const said = Math.max(0, model.tokens(added.said));
   const answer = answerOf(known, said);
@@ -82,8 +82,8 @@ function isGrown(facts: RequestFacts, known: Known, since: number): boolean {
 }
 
 /**
- * Tokens of the model's answer as it is resent: its output without hidden reasoning, where the provider reports that and
- * it is what came back. `null`: it is counted by its features.
+ * Tokens of the model's answer as it is resent: its output without hidden reasoning, if the provider reports that and
+ * it is what was resent. `null`: it is counted by its features.
  */
 function answerOf({ output, reasoning }: Known, said: number): number | null {
   if (reasoning === null) return null;

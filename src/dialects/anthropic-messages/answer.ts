@@ -2,12 +2,12 @@ import { count, field } from '../../json/value.ts';
 import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
 import { EventData } from '../sse.ts';
 
-/** Where an event says of which type it is. */
+/** The first bytes of an event, which name its type. */
 const TYPE_BYTES = 64;
 
 /**
- * Reads the usage of an answer of the messages wire, and what it says of blocks that were left out: its input stands in the
- * first event, its output in the last.
+ * Reads the usage of an answer of the messages wire, and the number of dropped blocks. Input tokens are in the first
+ * event, output tokens in the last.
  */
 export class MessagesAnswer implements AnswerReader {
   readonly #events = new EventData(hasUsage, (value) => this.#event(value));
@@ -28,7 +28,7 @@ export class MessagesAnswer implements AnswerReader {
     return null; // clients of this wire repeat the conversation themselves
   }
 
-  /** `message_start` holds a message with its usage, `message_delta` and a whole answer hold a usage. */
+  /** `message_start` contains a message with its usage; `message_delta` and a whole answer contain a usage. */
   #event(value: unknown): void {
     this.#dropped += droppedIn(value) + droppedIn(field(value, 'message'));
     const usage = field(value, 'usage') ?? field(field(value, 'message'), 'usage');

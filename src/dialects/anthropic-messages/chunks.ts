@@ -3,8 +3,8 @@ import type { AnswerReader } from '../dialect.ts';
 import { framedOrPlain } from '../event-stream.ts';
 
 /**
- * Reads an answer of the messages wire that Bedrock streams: each frame `chunk` holds one of Anthropic's events, in base64.
- * Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
+ * Reads an answer of the messages wire that Bedrock streams: each frame `chunk` contains one of Anthropic's events, in
+ * base64. Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
  */
 export function chunksOf(answer: AnswerReader): AnswerReader {
   return framedOrPlain(answer, (type, payload) => {

@@ -37,7 +37,7 @@ export const anthropicMessages: Dialect = {
  * that was sent. Anthropic, Bedrock and gateways word and wrap the error differently, so no longer phrase is relied on.
  */
 const REFUSAL = ['invalid', 'signature', 'thinking'];
-/** The words stand at the beginning of an error, which is short. */
+/** The words are at the beginning of an error, which is short. */
 const REFUSAL_BYTES = 4_096;
 
 /** The types of errors that the wire's clients know, by HTTP status. */

@@ -21,7 +21,7 @@ interface Found {
   opaque: boolean;
 }
 
-/** Of a block of a content: which result it stands in, if in one. */
+/** The result that a content block is part of, if any. */
 interface Inside {
   readonly callId: string;
 }
@@ -37,14 +37,14 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
   return speakerOf(role, span, found);
 }
 
-/** The role is known only behind the content where that stands first: what a text is for is settled here. */
+/** If the content precedes the role, the role is known only afterwards; the use of each text is set here. */
 function speakerOf(role: string, span: Span, { texts, calls, opaque }: Found): ScannedMessage {
   if (role === 'assistant') {
     const said = texts.map((text): ScannedText => ({ ...text, use: text.use === 'words' ? 'said' : 'other' }));
     return { span, role, texts: said, calls, opaque };
   }
   if (role !== 'user') {
-    // instructions in the middle of a conversation stand under the role `system`
+    // instructions within a conversation have the role `system`
     const others = texts.map((text): ScannedText => ({ ...text, use: 'other', callId: '', name: '' }));
     return { span, role: 'other', texts: others, calls: [], opaque };
   }
@@ -65,7 +65,7 @@ function textOf(literal: Span, inside: Inside | null, use: TextUse, name: string
     : { literal, use: 'result', callId: inside.callId, name: '' };
 }
 
-/** What the keys of a block say; a key that matters and stands twice makes the message opaque. */
+/** The values of a block's keys; a relevant key that occurs twice makes the message opaque. */
 interface Block {
   type: string;
   text: Span | null;
@@ -125,7 +125,7 @@ const SOURCE_KEYS = keysOf('type', 'data');
 
 /**
  * Takes the text of a document that is given as plain text, or of a piece of a search result; others (base64, a URL, a
- * file's id) have none here. What else stands there is passed over, however deep it goes.
+ * file's id) have none here. Everything else is skipped, however deep it is nested.
  */
 function takeText(
   cursor: JsonCursor,

@@ -40,7 +40,7 @@ function converseAnswer(): AnswerReader {
   return { data: (chunk) => reader.data(chunk), usage: () => metadata ?? plain.usage(), turn: () => null };
 }
 
-/** `inputTokens` came fresh: what was read from a cache or written to one is counted beside it. */
+/** `inputTokens` are fresh ones: tokens read from a cache or written to one are counted separately. */
 function usageOf(usage: unknown): ProviderUsage | null {
   if (usage === null || typeof usage !== 'object') return null;
   const fresh = count(field(usage, 'inputTokens'));

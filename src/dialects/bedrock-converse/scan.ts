@@ -83,7 +83,7 @@ function readCall(cursor: JsonCursor, found: Found): void {
   found.calls.push({ id, name, args });
 }
 
-/** The id may stand behind the content, which is therefore read last. */
+/** The id may follow the content, which is therefore read last. */
 function readResult(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   if (!cursor.atObject()) return;
   let callId = '';

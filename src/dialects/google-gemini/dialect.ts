@@ -5,8 +5,8 @@ import { TailUsage } from '../tail-usage.ts';
 import { scanGeminiBody } from './scan.ts';
 
 /**
- * `POST …/models/<model>:generateContent` as Google defined it, spoken by Gemini CLI and the GenAI SDKs. The model and
- * whether the answer is a stream stand in the path. Thought signatures are sent back as they came; nobody checks results.
+ * `POST …/models/<model>:generateContent` as Google defined it, spoken by Gemini CLI and the GenAI SDKs. The path names
+ * the model and whether the answer is a stream. Thought signatures are sent back unchanged; results are not verified.
  */
 export const googleGemini: Dialect = {
   name: 'gemini',

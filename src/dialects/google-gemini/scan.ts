@@ -63,7 +63,7 @@ function readPart(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
       return;
     }
     if (!KINDS.has(key)) return;
-    // what says two things at once is not understood
+    // a part with two contents is not understood
     if (kinds++ > 0) found.opaque = true;
     if (key === 'text') text = cursor.atString() ? cursor.string() : null;
     else if (key === 'functionCall' || key === 'function_call') readCall(cursor, found);

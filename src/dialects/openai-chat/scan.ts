@@ -83,7 +83,7 @@ function readCall(cursor: JsonCursor, calls: ScannedCall[], budget: ScanBudget):
   if (call) calls.push({ ...call, id });
 }
 
-/** @param calls - gets the call, whose id stands elsewhere */
+/** @param calls - receives the call, whose id is elsewhere */
 function readFunction(cursor: JsonCursor, calls: ScannedCall[]): void {
   if (!cursor.atObject()) return;
   let name = '';

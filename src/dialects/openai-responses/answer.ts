@@ -2,7 +2,7 @@ import { count, field } from '../../json/value.ts';
 import type { AnswerItem, AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
 import { EventData } from '../sse.ts';
 
-/** Where an event says of which type it is. */
+/** The first bytes of an event, which name its type. */
 const TYPE_BYTES = 80;
 /** Items and characters of one answer that are remembered: what a result must be known by, and no more. */
 const MAX_ITEMS = 256;
@@ -61,7 +61,7 @@ export class ResponsesAnswer implements AnswerReader {
   }
 }
 
-/** What an item says or calls; `null` for reasoning and whatever else does neither. */
+/** The words or the call of an item; `null` for reasoning and other items. */
 function itemOf(item: unknown): AnswerItem | null {
   if (field(item, 'type') === 'message') return { said: saidIn(field(item, 'content')), calls: [] };
   const args = field(item, 'arguments') ?? field(item, 'input') ?? field(item, 'action');

@@ -57,7 +57,7 @@ const SPEAKERS = new Map<string, { readonly role: Role; readonly use: TextUse; r
   ['assistant', { role: 'assistant', use: 'said', part: 'output_text' }],
 ]);
 
-/** The fields of an item that matter; a key that stands twice makes it opaque. */
+/** The relevant fields of an item; a key that occurs twice makes it opaque. */
 interface Item {
   type: string;
   role: string;
