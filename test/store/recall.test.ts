@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { aResult, indexAll, keep, recallContract } from '../contract/recall.suite.ts';
+import { aResult, indexAll, keep, recallContract, search } from '../contract/recall.suite.ts';
 import { aBatch, aSegment } from '../contract/segments.suite.ts';
 import { openStore, tempPath } from './helpers.ts';
 
@@ -33,4 +33,16 @@ it('counts the index among the bytes that the size limit holds down', async () =
   const before = (await store.stats()).bytes;
   await indexAll(store);
   expect((await store.stats()).bytes).toBeGreaterThan(before);
+});
+
+it('finds what a sentence names before results that share the other words of the sentence', async () => {
+  const store = openStore(tempPath());
+  for (let i = 0; i < 10; i++) await keep(store, aResult(`other things ${i}`), { path: `${i}.ts` });
+  const code = await keep(store, `${aResult('code')}\nexport function parseInvoice() {}`, { path: 'a.ts' });
+  const prose = `${aResult('prose')}\nI am checking whether that would still work without it`;
+  const notes = await keep(store, prose, { path: 'notes.md' });
+  await indexAll(store);
+  const first = async (query: string): Promise<string | undefined> => (await search(store, query)).hits[0]?.prune_id;
+  expect(await first('I am checking whether `parseInvoice` would still work')).toBe(code);
+  expect(await first('whether that would')).toBe(notes);
 });

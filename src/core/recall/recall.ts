@@ -1,5 +1,6 @@
 import { nameMatcher } from '../../engine/search/glob.ts';
 import { FRAGMENT, fragmentsOf, plainName } from '../../engine/search/names.ts';
+import { termsOfQuery } from '../../engine/search/query.ts';
 import {
   type AboutText,
   bestLines,
@@ -67,13 +68,13 @@ const MOST_LINES = 40;
 const MOST_LINES_OF_HIT = 12;
 /** A longer line is cut around its first match. */
 const MOST_LINE_CHARS = 4_000;
-/** Terms of a query that count: the rest of a longer one is left out. */
-const MOST_TERMS = 64;
 const MOST_QUERY_CHARS = 10_000;
 /** Fragments of names that are looked up. */
 const MOST_FRAGMENTS = 8;
 const MOST_FILES = 20;
 const FRAGMENT_WEIGHT = 0.7;
+/** How much more a term counts that stands in a name. */
+const NAMED_GAIN = 2;
 /** Results that are looked at for one answer, and those of them whose texts are read. */
 const CONSIDERED = 300;
 const CANDIDATES = 40;
@@ -83,8 +84,8 @@ const READ_CHARS = 200_000;
 /** If a query contains this share of a call's words, it asks for that call. */
 const SAME_CALL = 0.5;
 /** How much the newest result gains over an old one, and after how many newer results that gain has fallen to a third. */
-const RECENT_GAIN = 0.5;
-const RECENT_RESULTS = 20;
+const RECENT_GAIN = 1;
+const RECENT_RESULTS = 10;
 /** Results that are read because they are not indexed yet: by a process that indexes, and by one that only reads. */
 const WAITING = 50;
 const WAITING_READONLY = 1_000;
@@ -107,7 +108,8 @@ export class Recall {
   async search(input: RecallInput): Promise<RecallAnswer> {
     const { store } = this.#options;
     const scope = input.scope === 'conversation' && input.task !== '' ? 'conversation' : 'project';
-    const words = wordsOf(input.query);
+    const isNamed = termsOfQuery(input.query.slice(0, MOST_QUERY_CHARS));
+    const words = [...isNamed.keys()];
     if (words.length === 0) return { hits: [], more: false, scope, hint: NO_WORDS };
     await this.#options.flush();
     if (this.#options.indexes) await this.#catchUp(input.project);
@@ -117,7 +119,8 @@ export class Recall {
     const query = words.map((term): QueryTerm => {
       const count = withTerm.get(term) ?? 0;
       const isFragment = count === 0 && term.length > FRAGMENT;
-      const weight = Math.log(1 + (Math.max(results, count) - count + 0.5) / (count + 0.5));
+      const rarity = Math.log(1 + (Math.max(results, count) - count + 0.5) / (count + 0.5));
+      const weight = isNamed.get(term) === true ? NAMED_GAIN * rarity : rarity;
       return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
     });
     const asked = pathsIn(input.query.slice(0, MOST_QUERY_CHARS));
@@ -203,14 +206,6 @@ interface Ranked {
   readonly candidate: RecallCandidate;
   readonly ranked: RankedText;
   readonly score: number;
-}
-
-function wordsOf(query: string): string[] {
-  const words = new Set<string>();
-  eachTerm(query.slice(0, MOST_QUERY_CHARS), (term) => {
-    if (words.size < MOST_TERMS) words.add(term);
-  });
-  return [...words];
 }
 
 /** Results of calls that the query names first; otherwise in the order of the index. */

@@ -22,6 +22,11 @@ export function namesIn(text: string): string {
   return [...names].join(' ');
 }
 
+/** Whether a word of a query is spelled like an identifier of several words, or like a path. */
+export function isJoined(word: string): boolean {
+  return JOINED.test(word);
+}
+
 /** A name as it is looked up. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll('_', '');
