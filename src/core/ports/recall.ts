@@ -57,9 +57,16 @@ export interface RecallFrequencies {
   readonly withTerm: ReadonlyMap<string, number>;
 }
 
+/** A term with its weight, and with the number of results that have it, counted or estimated. */
+export interface SearchTerm {
+  readonly term: string;
+  readonly weight: number;
+  readonly results: number;
+}
+
 /** What candidates are chosen by. */
 export interface RecallQuery extends RecallScope {
-  readonly terms: readonly { readonly term: string; readonly weight: number }[];
+  readonly terms: readonly SearchTerm[];
   /** Parts of names, each with its pieces of three characters. */
   readonly fragments: readonly {
     readonly name: string;

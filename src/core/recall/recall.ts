@@ -124,7 +124,7 @@ export class Recall {
       return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
     });
     const asked = pathsIn(input.query.slice(0, MOST_QUERY_CHARS));
-    const { found, leftOut } = await this.#candidates(within, query, asked);
+    const { found, leftOut } = await this.#candidates(within, query, asked, withTerm);
     const ranked = await this.#ranked(found, query, { meanChars, rarest: Math.log(1 + results), asked });
     const sorted = inOrder(ranked, await this.#own(input, found));
     const hits = hitsOf(sorted.slice(0, input.limit), query);
@@ -159,9 +159,12 @@ export class Recall {
     within: RecallScope,
     query: readonly QueryTerm[],
     asked: readonly string[],
+    withTerm: ReadonlyMap<string, number>,
   ): Promise<{ readonly found: readonly RecallCandidate[]; readonly leftOut: boolean }> {
     const { store, indexes } = this.#options;
-    const terms = query.filter(({ isFragment }) => !isFragment);
+    const terms = query
+      .filter(({ isFragment }) => !isFragment)
+      .map(({ term, weight }) => ({ term, weight, results: withTerm.get(term) ?? 0 }));
     const fragments = query
       .filter(({ isFragment }) => isFragment)
       .slice(0, MOST_FRAGMENTS)

@@ -9,11 +9,13 @@ import type {
 } from '../../core/ports/recall.ts';
 import { documentOf } from '../recall/document.ts';
 import {
+  commonTerms,
   estimatedCount,
   LARGE_PROJECT,
   MOST_COUNTED,
   NOTHING,
   type ProjectSize,
+  rarestOf,
   resultsOfTerm,
   sizesOfProjects,
 } from '../recall/frequency.ts';
@@ -30,8 +32,8 @@ const STEP_RESULTS = 16;
 const STEP_WAIT_MS = 10_000;
 /** Weight of a result about a file named in the query, as a multiple of its rarest term. */
 const FILE_WEIGHT = 3;
-/** Number of the rarest terms that select candidates. */
-const MOST_TERMS = 16;
+/** Results that the terms which select candidates may have together: every row of a term is read, however few are wanted. */
+const MOST_READ = 6_000;
 /** Longest lexeme of a tsvector, in bytes; terms are far shorter. */
 const MAX_WORDS = 200_000;
 
@@ -53,6 +55,8 @@ export class DatabaseRecall implements RecallStore {
   /** Whether pg_trgm can find parts of names; `null` before the first check. */
   #hasTrigrams: boolean | null = null;
   readonly #sizes = sizesOfProjects();
+  /** Results of a project with a term, of terms that are slow to count. */
+  readonly #common = commonTerms();
 
   constructor(parts: DatabaseParts, log: StoreLog | undefined) {
     this.#parts = parts;
@@ -98,18 +102,28 @@ export class DatabaseRecall implements RecallStore {
   }
 
   async frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
+    const keyOf = (term: string): string => `${term} ${project}`;
+    const known = new Map(
+      terms.flatMap((term) => {
+        const count = this.#common.get(keyOf(term));
+        return count === undefined ? [] : [[term, count]];
+      }),
+    );
     const [{ results, chars, first, last }, counts] = await Promise.all([
       this.#sizeOf(project),
       this.#parts.database.query<{ term: string; count: number; oldest: number }>(
         `SELECT t.term, n.count, n.oldest FROM unnest($2::text[]) t (term) CROSS JOIN LATERAL (
            SELECT count(*) AS count, min(id) AS oldest FROM (
              SELECT id FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} ORDER BY id DESC LIMIT ${MOST_COUNTED}) x) n`,
-        [toPg(project), terms.map(toPg)],
+        [toPg(project), terms.filter((term) => !known.has(term)).map(toPg)],
       ),
     ]);
-    const withTerm = new Map(
-      counts.map(({ term, count, oldest }) => [fromPg(term), estimatedCount({ count, oldest, first, last })]),
-    );
+    const withTerm = new Map(known);
+    for (const { term, count, oldest } of counts) {
+      const estimated = estimatedCount({ count, oldest, first, last });
+      withTerm.set(fromPg(term), estimated);
+      if (count === MOST_COUNTED) this.#common.set(keyOf(fromPg(term)), estimated);
+    }
     return { results, meanChars: results === 0 ? 1 : chars / results, withTerm };
   }
 
@@ -126,7 +140,7 @@ export class DatabaseRecall implements RecallStore {
   }
 
   async candidates({ terms, fragments, files, limit, ...scope }: RecallQuery): Promise<readonly RecallCandidate[]> {
-    const rarest = [...terms].sort((a, b) => b.weight - a.weight).slice(0, MOST_TERMS);
+    const rarest = rarestOf(terms, MOST_READ);
     const parts = (await this.#findsFragments()) ? fragments : [];
     if (rarest.length + parts.length + files.length === 0) return [];
     const each = resultsOfTerm(rarest.length + parts.length);

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { SearchTerm } from '../../core/ports/recall.ts';
 
 /** How many results a project has, their length together, and the rows that they stand between. */
 export interface ProjectSize {
@@ -41,3 +42,29 @@ export function estimatedCount({
 export function resultsOfTerm(terms: number): number {
   return Math.min(MOST_OF_TERM, Math.max(LEAST_OF_TERM, Math.floor(MOST_OF_QUERY / Math.max(1, terms))));
 }
+
+/** Number of the rarest terms that select candidates. */
+const MOST_TERMS = 16;
+
+/**
+ * The rarest terms.
+ *
+ * @param most - results that they may have together; the rarest term of all may have more
+ */
+export function rarestOf(terms: readonly SearchTerm[], most = Number.POSITIVE_INFINITY): readonly SearchTerm[] {
+  const rarest = terms.toSorted((a, b) => b.weight - a.weight).slice(0, MOST_TERMS);
+  let sum = 0;
+  return rarest.filter(({ results }, i) => {
+    sum += results;
+    return i === 0 || sum <= most;
+  });
+}
+
+/** Numbers of results with a term, of terms that are slow to count, by any key. */
+export function commonTerms(): LRUCache<string, number> {
+  return new LRUCache({ max: MAX_COMMON, ttl: COMMON_MS });
+}
+
+/** The number of results with a common term is counted again after this time only, in milliseconds. */
+const COMMON_MS = 600_000;
+const MAX_COMMON = 10_000;

@@ -1,13 +1,14 @@
 import { brotliDecompressSync } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
 import type { RecallCandidate, RecallFrequencies, RecallQuery, RecallScope } from '../../core/ports/recall.ts';
 import { documentOf, type RecallDocument } from '../recall/document.ts';
 import {
+  commonTerms,
   estimatedCount,
   LARGE_PROJECT,
   MOST_COUNTED,
   NOTHING,
   type ProjectSize,
+  rarestOf,
   resultsOfTerm,
   sizesOfProjects,
 } from '../recall/frequency.ts';
@@ -20,14 +21,10 @@ export interface CandidateRow extends RecallCandidate {
   readonly expires_ms: number;
 }
 
-/** Number of the rarest terms that select candidates. */
-const MOST_TERMS = 16;
 /** Most candidates weighed by length before the best are chosen. */
 const MOST_WEIGHED = 300;
-/** The number of results with a term that so many have is counted again after this time only, in milliseconds. */
+/** A term that so many results have is slow to count. */
 const COMMON = 2_000;
-const COMMON_MS = 600_000;
-const MAX_COMMON = 10_000;
 /** Index pages merged per step. */
 const MERGED_PAGES = 64;
 
@@ -50,7 +47,7 @@ export class RecallIndex {
   readonly #snapshots: Snapshots;
   readonly #sizes = sizesOfProjects();
   /** Results with a term, of terms that are slow to count. */
-  readonly #common = new LRUCache<string, number>({ max: MAX_COMMON, ttl: COMMON_MS });
+  readonly #common = commonTerms();
 
   constructor(sql: Statements, snapshots: Snapshots) {
     this.#sql = sql;
@@ -162,7 +159,7 @@ export class RecallIndex {
   candidates({ terms, fragments, files, limit, ...scope }: RecallQuery): CandidateRow[] {
     const isShared = this.#isShared();
     const within = isShared ? ` AND ${quoted(projectTerm(scope.project))}` : '';
-    const rarest = [...terms].sort((a, b) => b.weight - a.weight).slice(0, MOST_TERMS);
+    const rarest = rarestOf(terms);
     const matches = [
       ...rarest.map(({ term, weight }) => ({ table: 'recall_word', match: quoted(term) + within, weight })),
       ...fragments.map(({ pieces, weight }) => ({
