@@ -36,7 +36,10 @@ export const search: Kind = {
   boldness: { atCeiling: always(0.95), large: { size: 5_000, atCeiling: 2 }, mild: 0.27, deep: 0.27 },
 };
 
-const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+?)[:-]\d+[:-]|^((?:[A-Za-z]:)?[^:\n]+?):/;
+/** What stands in front of `:12:`, else of `-12-`, else of a colon. */
+const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+):\d+:|^((?:[A-Za-z]:)?[^:\n]+?)-\d+-|^((?:[A-Za-z]:)?[^:\n]+):/;
+/** How a hit begins that names no file, because one was searched or its name stands above: `12:`, `12-`, `  Line 12:`, `L12:`. */
+const NUMBER_ALONE = /^\s*(?:L|Line )?\d+(?::|-(?!\d))/;
 
 /** Keeps one line of every file that a search hit. */
 function protectFirstHits({ view, inner }: Protectable, protect: Protect): void {
@@ -50,6 +53,8 @@ function protectFirstHits({ view, inner }: Protectable, protect: Protect): void 
 }
 
 function fileOfHit(view: View, i: number): string {
-  const match = HIT_FILE.exec(contentOf(view, i, READ_CHARS));
-  return match?.[1] ?? match?.[2] ?? '';
+  const hit = contentOf(view, i, READ_CHARS);
+  if (NUMBER_ALONE.test(hit)) return '';
+  const match = HIT_FILE.exec(hit);
+  return match?.[1] ?? match?.[2] ?? match?.[3] ?? '';
 }
