@@ -56,4 +56,21 @@ describe('an id that a next call may name', () => {
     const kept = keptOf(commits, { origin: 'command', command: 'git log --oneline --graph' });
     expect(kept.slice(0, 40)).toEqual(commits.slice(0, 40));
   });
+
+  it('stays on each line of a short list of records', () => {
+    const records = Array.from(
+      { length: 45 },
+      (_, i) =>
+        `{"created_at":"2026-06-05","id":${14_095_635_106 + i * 331},"state":"${words[i % 4]}","log":"run ${i}"}`,
+    );
+    const lines = [...remarks.slice(0, 44), ...records];
+    const { cuts } = planPrune({
+      text: lines.join('\n'),
+      goal: 'why does the upload fail?',
+      limits: LIMITS,
+      hints: { origin: 'command', command: 'gh api deployments' },
+    });
+    const cut = (line: number): boolean => cuts.some(({ startLine, endLine }) => line >= startLine && line <= endLine);
+    expect(records.filter((_, i) => cut(45 + i))).toEqual([]);
+  });
 });

@@ -6,9 +6,12 @@ import type { Inner, Protect } from './protection.ts';
 const MOST_SHARE = 0.1;
 /** So many lines may bring one in any text. */
 const FEW_LINES = 3;
+/** A list with a record on each line, of which a next call names one: so many lines, and so large a share of the text. Chosen: about a screen. */
+const MOST_RECORDS = 60;
+const RECORDS_SHARE = 0.5;
 /** More of a line is not read. */
 const READ_CHARS = 2_000;
-/** So many commits of a list stay. Chosen: about a screen. */
+/** So many commits of a longer list stay. Chosen alike. */
 const MOST_COMMITS = 60;
 /** Lengths of hashes, of numbers that are ids, and of what stands behind the word of an id (`ses_32a7c692bffe`). */
 const HASH = { least: 7, most: 40 };
@@ -25,7 +28,8 @@ export function protectIds(view: View, inner: Inner, protect: Protect): void {
 }
 
 function linesWithNewIds({ text, codes, n, firstNonBlank, to }: View, { first, end }: Inner): number[] {
-  const most = Math.max(FEW_LINES, n * MOST_SHARE);
+  const few = Math.max(FEW_LINES, n * MOST_SHARE);
+  const most = Math.max(few, MOST_RECORDS);
   const seen = new Set<string>();
   const lines: number[] = [];
   for (let i = first; i < end; i++) {
@@ -36,7 +40,8 @@ function linesWithNewIds({ text, codes, n, firstNonBlank, to }: View, { first, e
     lines.push(i);
     if (lines.length > most) return [];
   }
-  return lines;
+  const areRecords = lines.length <= MOST_RECORDS && lines.length >= (end - first) * RECORDS_SHARE;
+  return lines.length <= few || areRecords ? lines : [];
 }
 
 function protectCommits({ codes, firstNonBlank, to }: View, { first, end }: Inner, protect: Protect): void {

@@ -1,5 +1,6 @@
 import { bearsNumber, isUnnumbered, type View } from '../text/view.ts';
 import type { Hints } from '../types.ts';
+import { protectChangedFiles } from './changed-files.ts';
 import { protectIds } from './ids.ts';
 import type { Kind, Protectable } from './kind.ts';
 import { type Protect, RULES } from './protection.ts';
@@ -22,6 +23,7 @@ export function protectLines(kind: Kind, text: Omit<Protectable, 'inner'>, hints
   if (view.numbered) protectCoordinates(view, protect);
   const inner = { first, end: Math.max(first, view.n - tail) };
   if (hints?.origin !== 'read') protectIds(view, inner, protect);
+  protectChangedFiles(view, inner, hints?.command ?? '', protect);
   kind.protect({ ...text, inner }, protect);
   return rules;
 }
