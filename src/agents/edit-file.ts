@@ -42,7 +42,7 @@ interface Backup {
   readonly madeFolders: number;
 }
 
-/** A file as it stands before a change, to put it back when the change fails. */
+/** The contents of a file before a change, to restore them if the change fails. */
 interface Before {
   readonly path: string;
   readonly bytes: Buffer | null;
@@ -51,7 +51,7 @@ interface Before {
 
 const INFIX = '.before-mcp-pruner-';
 const NO_FILE = '.none';
-/** For files that are new, and those that hold a token. */
+/** Mode of new files, and of files with a token. */
 const PRIVATE_MODE = 0o600;
 /** Links from one to the next, as many as Linux follows. */
 const MAX_LINKS = 40;
@@ -150,7 +150,7 @@ function takenOut(current: Buffer, { bytes }: Backup, edit: Edit, file: string):
   return Buffer.from(removeEdit(textOf(current, file) ?? '', textOf(bytes, file), edit));
 }
 
-/** Decoded only where it comes back as the same bytes. */
+/** Decoded only if encoding gives the same bytes again. */
 function textOf(bytes: Buffer | null, file: string): string | null {
   if (bytes === null) return null;
   const text = bytes.toString('utf8');
@@ -168,7 +168,7 @@ function findBackup(file: string): Backup | null {
   return { path, bytes: absent ? null : readFileSync(path), writtenHash, madeFolders: Number(made ?? 0) };
 }
 
-/** The backups that stand beside a file. */
+/** The backups beside a file. */
 function siblings(file: string): string[] {
   const prefix = `${basename(file)}${INFIX}`;
   try {

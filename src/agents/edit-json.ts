@@ -14,7 +14,7 @@ import { mergeJson } from './clients/merge-json.ts';
 
 export type JsonEdit = Extract<Edit, { readonly format: 'json' }>;
 
-/** JSON as it stands in a file: its text without a byte order mark, and what was read from it. */
+/** A JSON file: its text without a byte order mark, and the parsed value. */
 interface Document {
   readonly text: string;
   readonly bom: string;
@@ -39,7 +39,7 @@ export function addEntries(text: string | null, edit: JsonEdit): string {
   return before.bom + (text === null ? `${now}\n` : now);
 }
 
-/** The text with every place that an entry names as it was in `before`; objects that then hold nothing go as well. */
+/** The text with every place of an entry as it was in `before`; objects that are then empty are removed. */
 export function removeEntries(text: string, before: string | null, edit: JsonEdit): string {
   const { bom, text: start } = open(text, edit);
   const was = open(before, edit);
@@ -48,7 +48,7 @@ export function removeEntries(text: string, before: string | null, edit: JsonEdi
   return bom + now;
 }
 
-/** The value that a text of JSON with comments holds, or `null` when it holds no object. */
+/** The value that a text of JSON with comments holds, or `null` if it is no object. */
 export function readLooseJson(text: string | null): JsonValue | null {
   const errors: ParseError[] = [];
   const root = parseTree((text ?? '').replace(/^\ufeff/, ''), errors, { allowTrailingComma: true });
@@ -100,7 +100,7 @@ function withOldValue(text: string, was: Document, path: readonly string[], edit
   return text;
 }
 
-/** Takes out the objects above a place that were made for it and hold nothing by now. */
+/** Removes objects above a place that were created for it and are empty now. */
 function withoutEmpty(text: string, was: Document, path: readonly string[], edit: JsonEdit): string {
   const above = path.slice(0, -1);
   const node = above.length === 0 ? undefined : findNodeAtLocation(treeOf(text, edit), above);
@@ -109,7 +109,7 @@ function withoutEmpty(text: string, was: Document, path: readonly string[], edit
   return withoutEmpty(changed(text, above, undefined), was, above, edit);
 }
 
-/** In the indentation and the line ends of the text as it is; whatever stands around the place keeps its own. */
+/** With the indentation and line ends of the text; everything around the place is unchanged. */
 function changed(text: string, path: readonly string[], value: JsonValue | undefined): string {
   const edits = modify(text, [...path], value, {}).map((edit) =>
     edit.content === '' ? edit : { ...edit, content: laidOut(text, path, edit) },
@@ -140,7 +140,7 @@ function laidOut(text: string, path: readonly string[], { content, length }: Jso
   return `${before}${lines.map((line) => outer + line).join('')}${after}${alone ? outer : ''}`;
 }
 
-/** What a node holds, where `__proto__` is a key like any other. */
+/** The value of a node; `__proto__` is a key like any other. */
 function contentOf(node: Node): JsonValue {
   const { type, children = [] } = node;
   if (type === 'array') return children.map(contentOf);

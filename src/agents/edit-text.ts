@@ -14,7 +14,7 @@ export function applyEdit(text: string | null, edit: Edit): string {
 }
 
 /**
- * The text of a file with the edit taken out again, and what stood in its places before put back.
+ * The text of a file without the edit, with the earlier contents of its places restored.
  *
  * @throws UserError when the file cannot be read
  */
@@ -32,7 +32,7 @@ export function ownPart(text: string | null, edit: Edit): string {
   return found.map((one) => JSON.stringify(one)).join('\n');
 }
 
-/** What stands in the file for the edit alone, for people to copy. */
+/** The lines that the edit adds to the file, for people to copy. */
 export function snippet(edit: Edit): string {
   return edit.format === 'json' ? JSON.stringify(mergeJson({}, edit.entries), null, 2) : tomlSnippet(edit);
 }

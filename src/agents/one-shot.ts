@@ -1,7 +1,7 @@
 import { findClient } from './clients/all.ts';
 import type { ClientPlace, Launch } from './clients/client.ts';
 
-/** What stands between the wiring and the prompt where an agent answers one prompt and ends. */
+/** Arguments between the wiring and the prompt, for an agent that answers one prompt and ends. */
 const ONE_SHOT: Readonly<Record<string, readonly string[]>> = {
   codex: ['exec', '--skip-git-repo-check'],
   'codex-chat': ['exec', '--skip-git-repo-check'],

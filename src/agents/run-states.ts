@@ -1,4 +1,4 @@
-/** Where the MCP pruner of one run stands; the log shows it as `run:<state>`. */
+/** The state of the MCP pruner of one run; the log shows it as `run:<state>`. */
 export type RunState = 'init' | 'mcp_pruner_disabled' | 'starting' | 'running' | 'degraded' | 'shutdown';
 
 /** What happens to it. */

@@ -322,7 +322,10 @@ function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger
 interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
   /** A client compacted a conversation, or was spared it. */
   readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
-  /** A request was billed; `rate` is in dollars for a token at its front, where tools stand, and `null` without a price. */
+  /**
+   * A request was billed; `rate` is in dollars for a token at its front, where the tools are, and `null` without a
+   * price.
+   */
   readonly onRated?: (turn: LedgerTurn, rate: number | null, head: HeadSaving) => void;
 }
 

@@ -76,7 +76,7 @@ export async function noteSettings({ settings, store, events, clock, failures }:
   }
 }
 
-/** Of each setting, what stands for its value; of a secret only whether it is set. */
+/** The shown value of each setting; of a secret only whether it is set. */
 function hashesOf(settings: Settings): Record<string, string> {
   return Object.fromEntries(
     rows.map(({ key, setting }) => {
@@ -151,7 +151,7 @@ export interface Base {
   /** The environment and the folder of this process, for the programs that it starts. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Where the settings came from, and what there is to say of them. */
+  /** The sources of the settings, and remarks about them. */
   readonly loaded?: Pick<Loaded, 'origins' | 'warnings'>;
   /** Where the built files of the page are, if not where the build puts them. */
   readonly pageFolder?: string;

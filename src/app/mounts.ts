@@ -45,7 +45,7 @@ export interface MountParts extends Services {
   readonly metrics: Metrics;
   /** Knows whether requests with large results save nothing. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
-  /** Fires when the server stops: what would never end by itself must not hold that up. */
+  /** Fires when the server stops, so that endless answers do not delay that. */
   readonly stopping: AbortSignal;
   /** Whom the tools of `/rpc` are for. Its largest message is that of `/rpc`; `/prune` takes half of it. */
   readonly face: ToolFace;
@@ -85,7 +85,7 @@ interface ViewParts extends MountParts {
   readonly pageAccess?: PageAccess;
   /** Who reads the ledger for the page, where that is not the ledger itself. */
   readonly pageLedger?: LedgerReader;
-  /** Counts texts to be pruned against the limits of the key that a request came with. @throws PrunerError beyond them */
+  /** Counts texts to be pruned against the limits of the request's key. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** The project that a narrow viewer works in. */
   readonly viewerProject?: string;
@@ -94,8 +94,8 @@ interface ViewParts extends MountParts {
 }
 
 /**
- * What is mounted, in this order; `localGuard(access)` lets in whom the settings let in. A new route is a function and a
- * row: among `views`, where what it shows is somebody's; it then sees no more than its viewer's store holds.
+ * What is mounted, in this order; `localGuard(access)` lets in whom the settings let in. A new route is a function and
+ * a row. If it shows somebody's data it belongs to `views`, and sees only the store of its viewer.
  */
 const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOptions) => void)[] = [
   mountRpc,

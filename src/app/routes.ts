@@ -25,7 +25,7 @@ const BUDGETS_RUN = 'budgets';
 export interface OpenRoutes extends Routes {
   /** With the state of the backend, which is known from here on. */
   health(): HealthReport;
-  /** Whether all that is served can be; the store may fail meanwhile, requests then go through as they came. */
+  /** Whether everything can be served. If the store fails meanwhile, requests are forwarded unchanged. */
   ready(): boolean;
   /** Once all is loaded, or could not be. Never rejects. */
   readonly loaded: Promise<void>;

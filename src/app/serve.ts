@@ -15,10 +15,10 @@ export type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'c
 
 /**
  * Builds the HTTP server from its settings and starts it. The port opens, and `/health` answers, once the store was
- * tried; what comes before the rest is loaded waits for it.
+ * tried. Requests that arrive before the rest is loaded wait for it.
  *
- * @throws the error of `listen` (`EADDRINUSE`, …). A store that cannot be opened does not stop the start: requests
- * then go through unpruned, the log says why, and pruning begins when the store is back.
+ * @throws the error of `listen` (`EADDRINUSE`, …). A store that cannot be opened does not stop the start: requests then
+ * go through unpruned, the log says why, and pruning begins when the store is back.
  */
 export async function startHttp(settings: Settings, { clock, ...parts }: HttpParts): Promise<RunningServer> {
   const context = await openContext({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });

@@ -5,7 +5,7 @@ import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 /** Inputs besides the settings: the clock, and the observers of the store's own work. */
 export type StoreParts = Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'>;
 
-/** A store that does not answer does not hold up the start for longer. */
+/** Longest delay of the start by a store that does not answer. */
 const READY_MS = 5_000;
 
 /**

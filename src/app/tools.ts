@@ -47,7 +47,9 @@ interface Parts extends Services {
   readonly registry: () => ToolRegistry;
 }
 
-/** The families of tools, in the order in which they are listed. A new family is a row; its flag stands on its tools. */
+/**
+ * The families of tools, in the order in which they are listed. A new family is a row; each of its tools has its flag.
+ */
 const families: readonly ((parts: Parts) => readonly Tool[])[] = [
   ({ pruner, recall, health }) => [
     pruneTextTool(pruner),
@@ -92,7 +94,7 @@ const KEYED: ReadonlySet<string> = new Set([
 /**
  * Builds the tools over the services.
  *
- * @param further - tools of one face only, to stand first on the same registry
+ * @param further - tools of one face only, which are listed first
  * @param opened - the extensions that are on
  */
 export function openTools(

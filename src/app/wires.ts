@@ -48,7 +48,7 @@ export interface Wires {
   readonly sockets: SocketWire;
   /** A WebSocket was asked for where there is none. */
   readonly onUpgradeRefused: () => void;
-  /** Something passed whole that may well have been one of a session's requests; the path comes without its query. */
+  /** A request was forwarded unread that may belong to a session; the path has no query. */
   readonly onPathUnknown: (path: string) => void;
   /** How often something passed unread because nobody knows what it is, by reason. */
   readonly notUnderstood: NotUnderstood;
@@ -286,7 +286,7 @@ function toolShelfOf(
   });
 }
 
-/** Bodies that wait for the database are as they came; what they hold is read once they go on. */
+/** Bodies that wait for the database are not parsed yet; they are read when they continue. */
 const WAITING_HEAP_SHARE = 1 / 8;
 
 function storeWaitOf({ databaseWaitMs }: Settings, store: Services['store']): StoreWait {

@@ -35,7 +35,7 @@ export interface Io extends Place {
 /** An option of a command. */
 export interface Option {
   readonly type: 'string' | 'boolean';
-  /** What stands for the value in the help, such as `<file>`. */
+  /** Placeholder of the value in the help, such as `<file>`. */
   readonly value?: string;
   readonly doc: string;
 }

@@ -125,7 +125,7 @@ function showSaved({ say }: Stage, name: string, before: string, after: string):
   );
 }
 
-/** @throws when nothing was cut, or what comes back is not what was cut */
+/** @throws if nothing was cut, or if recovered lines differ from the cut ones */
 async function showRecovered({ say }: Stage, url: string, log: string, pruned: string): Promise<void> {
   const marker = pruned
     .split('\n')
@@ -208,7 +208,7 @@ function lineCount(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 }
 
-/** Lines of a pruned text that stood in the original: all but the markers. */
+/** Lines of a pruned text that are from the original: all but the markers. */
 function keptLines(text: string): number {
   return lineCount(text) - text.split('\n').filter((line) => parseMarker(line) !== null).length;
 }

@@ -52,7 +52,7 @@ export async function checkAgents(settings: Settings, io: Io, running: ProxyHeal
 
 const OWN_ADDRESS = /http:\/\/(?:[\w.-]{1,253}|\[[\da-f:]{2,39}\])(?::\d{1,5})?(?=\/(?:v1|rpc|prune)\b)/gi;
 
-/** What stands in the agent's files where `setup` writes. */
+/** The entries of the agent's files that `setup` writes. */
 function ownText(client: Client, url: string, place: ClientPlace): string {
   const mcp = { transport: 'http', url: rpcAddress(url) } as const;
   const edits = client.edits({ baseUrl: `${url}/v1`, origin: url, mcp, model: null }, place);
@@ -61,7 +61,7 @@ function ownText(client: Client, url: string, place: ClientPlace): string {
   return text.replaceAll(/"?MCP_PRUNER_\w{1,64}"?\s?[:=]\s?"[^"]{0,4096}",?/g, '');
 }
 
-/** An address of another program may stand in the same place. */
+/** The same entry may contain the address of another program. */
 function isSetUp(own: string, url: string): boolean {
   const ours = own.includes(`"${url}`) || own.includes('/rpc') || own.includes(PROVIDER) || own.includes('--tools');
   return ours && (own.match(OWN_ADDRESS) !== null || own.includes(`"${url}"`) || own.includes('--tools'));

@@ -6,7 +6,7 @@ import type { Finding } from './finding.ts';
 import { postStatus } from './probe.ts';
 import { KEY_VARIABLE, teamKey } from './team-key.ts';
 
-/** An address with a key in it, wherever it stands. */
+/** An address that contains a key, anywhere in a text. */
 const KEYED = /(https?:\/\/[\w.:[\]-]{1,262})\/k\/([\w-]{1,64})/g;
 /** Variables with an agent's base URL. */
 const BASE_URL = /_(?:BASE_URL|API_BASE)$/;

@@ -32,7 +32,7 @@ function originOf(call: Call): 'unknown' | 'read' {
   throw new UsageError(`--origin is unknown or read, not ${JSON.stringify(origin)}`);
 }
 
-/** `mcp-pruner eval`: how well the pruner keeps what a repository's own commits went on to change. */
+/** `mcp-pruner eval`: how well the pruner keeps the lines that the next commits of a repository change. */
 export const evalCommand: Command = {
   usage: 'eval --git <repository> [options]',
   about: [

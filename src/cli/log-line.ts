@@ -28,7 +28,7 @@ function factsOf(msg: unknown, fields: Fields, paint: Paint): string {
   return 'tokensSaved' in fields && 'status' in fields ? requestFacts(fields, paint) : otherFacts(fields);
 }
 
-/** Where it listens, where requests go on to, and where the page is; all else stands in the settings. */
+/** Where it listens, where it forwards requests, and where the page is; everything else is in the settings. */
 function listeningFacts({ url, upstreamUrl, anthropicUrl, geminiUrl, page }: Fields): string {
   const upstreams = [upstreamUrl, anthropicUrl, geminiUrl].filter(Boolean).map(word).join(', ');
   return `${word(url)} -> ${upstreams}${page === undefined ? '' : `  page ${word(page)}`}`;

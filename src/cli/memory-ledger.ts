@@ -18,7 +18,7 @@ export class MemoryLedger implements LedgerStore {
       others: false,
     });
     for (const state of settled.states) {
-      this.#states.delete(state.name); // the newest stands last
+      this.#states.delete(state.name); // the newest is last
       this.#states.set(state.name, state);
     }
     return this.add(settled.turns, settled.sums);

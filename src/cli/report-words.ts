@@ -279,7 +279,7 @@ export function headline(report: LedgerReport): (readonly [string, string])[] {
   ];
 }
 
-/** The range that holds the saving while removed tokens are estimates. */
+/** The range of the saving while removed tokens are estimates. */
 function rangeWords({ savedRange }: LedgerTotals): string {
   if (savedRange === null || savedRange[0] === savedRange[1]) return '';
   return ` (estimated: ${money(savedRange[0])} to ${money(savedRange[1])})`;

@@ -14,7 +14,7 @@ export class Totals {
   }
 }
 
-/** One event as people read it; below a cut, the blocks that went and why. */
+/** One event for people; for a cut, also the removed blocks and the reasons. */
 export async function describeEvent(
   event: StoredEvent,
   totals: Totals,
@@ -53,7 +53,7 @@ function factsOf({ kind, payload }: StoredEvent, { saved }: Totals, paint: Paint
     .join(' ');
 }
 
-/** Where lines went and why, while the store still knows. */
+/** Which lines were removed and why, as long as the store has the decision. */
 async function blocksOf({ payload }: StoredEvent, store: Pick<Store, 'findPrune'>, paint: Paint): Promise<string[]> {
   const prune = await store.findPrune(String(payload.prune_id));
   const cuts = prune?.decision.cuts ?? [];

@@ -113,7 +113,7 @@ function unseenKinds({ kinds }: Filter, seen: ReadonlySet<string>): string[] {
     );
 }
 
-/** Prints what comes until a signal. */
+/** Prints events until a signal arrives. */
 async function follow(
   store: Pick<Store, 'events'>,
   fromSeq: number,

@@ -58,7 +58,7 @@ function write(original: Original, found: Why, io: Io): void {
   for (const region of found.regions) writeRegion(region, { found, decision, lines, width }, io, paint);
 }
 
-/** What holds for the text as a whole. */
+/** Facts about the text as a whole. */
 function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Decision): string[] {
   const { certainty, terms, threshold, budget, cutsToday } = found;
   const ranked = certainty === 'ranked';

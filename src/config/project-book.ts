@@ -4,7 +4,7 @@ import type { FailureReporter } from '../failures.ts';
 import { projectSettingsIn } from './project-settings.ts';
 import type { Settings } from './settings.ts';
 
-/** Poll interval for changes, so that they hold within a second on every proxy. */
+/** Poll interval for changes, so that they are in force within a second on every proxy. */
 const LOOK_MS = 400;
 const NOTHING: ProjectSettings = {};
 
@@ -30,8 +30,8 @@ export interface ProjectBookOptions {
 }
 
 /**
- * The settings of projects, in memory. They decide about what is new: what was sent before is a record, which is replayed
- * whatever they say now. While the store is away, the last ones hold.
+ * The settings of projects, in memory. They apply to new texts; texts that were sent before have records, which are
+ * replayed regardless. While the store is away, the last settings apply.
  */
 export class ProjectBook {
   readonly #options: ProjectBookOptions;

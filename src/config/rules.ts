@@ -61,7 +61,7 @@ export function onOff(): Rule<boolean> {
   };
 }
 
-/** One of some words, in any case; an alias stands for the word it maps to. */
+/** One of some words, in any case; an alias means the word it maps to. */
 export function oneOf<const W extends string>(
   words: readonly [W, ...W[]],
   aliases: Readonly<Record<string, W>> = {},
@@ -74,7 +74,7 @@ export function oneOf<const W extends string>(
   return asText(z.preprocess(normalise, z.enum(words)), `one of ${[...words, ...Object.keys(aliases)].join(', ')}`);
 }
 
-/** Any text that is not empty and holds no control character. */
+/** Any text that is not empty and contains no control character. */
 export function plainText(what: string): Rule<string> {
   return asText(z.string().regex(/^[^\p{Cc}]+$/u), what);
 }

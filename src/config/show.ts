@@ -30,7 +30,7 @@ export function shownSettings({ settings, origins }: Pick<Loaded, 'settings' | '
 /** Settings that say what happens to requests; all others are about the server itself, such as addresses and paths. */
 const OF_REQUESTS: ReadonlySet<string> = new Set(Object.keys({ ...pruningSettings, ...toolsSettings }));
 
-/** Settings as they hold, with their origin in words; secrets never. @param isNarrow - leaves out those of the server */
+/** Settings in force, with their source in words; secrets never. @param isNarrow - leaves out those of the server */
 export function settingsInWords(settings: Settings, loaded: Pick<Loaded, 'origins'> | undefined, isNarrow: boolean) {
   const shown = isNarrow ? rows.filter(({ key }) => OF_REQUESTS.has(key)) : rows;
   return shown.map(({ key, setting }) => {

@@ -38,7 +38,7 @@ const MAX_KEPT_CALLS = 64;
 const MAX_KEPT_ARGS = 16_000;
 /** Files of which it is kept that they were shown. */
 const MAX_KEPT_SHOWN = 200;
-/** Of an answer without native calls: its end holds the action. */
+/** Of an answer without native calls: its end contains the action. */
 const MAX_SPOKEN_CHARS = 64 * 1024;
 
 /** Bytes of the body, which every later body of the conversation begins with. */
@@ -205,7 +205,7 @@ export class Conversation {
     this.#answerWords = '';
   }
 
-  /** Folds a message of the model's, or one item of its answer: calls are made with the words of that answer before them. */
+  /** Adds a message of the model, or one item of its answer. Calls belong to the words of that answer before them. */
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
     this.#spoken = calls.length === 0 ? text.slice(-MAX_SPOKEN_CHARS) : '';
     const said = text.trim().slice(-MAX_SAID_CHARS) || this.#answerWords;
@@ -234,10 +234,10 @@ export class Conversation {
   }
 
   /**
-   * Notes a result of a call and says whether the same call brought the same text before, up to volatile values.
+   * Records a result of a call. Returns whether the same call had the same text before, except for volatile values.
    *
-   * @param callKey - stands for the call's name and arguments
-   * @param at - where the text stands in the body
+   * @param callKey - hash of the call's name and arguments
+   * @param at - place of the text in the body
    * @param fingerprintAt - reads a fingerprint; asked only once a call repeats
    */
   isReread(callKey: string, at: Place, fingerprintAt: (at: Place) => string): boolean {
@@ -280,7 +280,7 @@ export class Conversation {
       .slice(0, MAX_GOAL_CHARS);
   }
 
-  /** The user's newest words, for files that stand beside them. */
+  /** The user's newest words, for files beside them. */
   get asked(): string {
     return this.#asked;
   }
@@ -291,8 +291,8 @@ function nameOf(path: string): string {
 }
 
 /**
- * Whether two paths mean one file: the same, or one of them relative to a higher folder. A bare name may be that of many files
- * and stands for itself alone.
+ * Whether two paths mean one file: the same, or one of them relative to a higher folder. A bare name may be that of
+ * many files and matches only itself.
  */
 function isSameFile(a: string, b: string): boolean {
   const [long, short] = (a.length < b.length ? [b, a] : [a, b]).map((path) => path.replace(/^\.\//, ''));

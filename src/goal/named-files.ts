@@ -35,7 +35,7 @@ function endsWithFolder(text: string, folder: string): boolean {
   return text.endsWith(folder) ? !isPartOfName(text[text.length - folder.length - 1] ?? ' ') : text.endsWith('.');
 }
 
-/** Whether the words of a name stand in a text one behind the other; of its name without the extension, two at least. */
+/** Whether the words of a name occur in a text one after the other; without the extension, at least two. */
 function hasPhrase(text: string, name: string): boolean {
   const dot = name.lastIndexOf('.');
   const words = wordsOf((dot > 0 ? name.slice(0, dot) : name).replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase());

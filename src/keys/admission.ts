@@ -11,7 +11,7 @@ export type KeyRefusal =
   | 'user_without_project'
   | 'keys_unavailable';
 
-/** A request that came in with a key. */
+/** A request with a key. */
 export interface Admitted {
   /** `user:` and a name, where an authenticating proxy vouches for the user. */
   readonly keyId: string;

@@ -20,7 +20,7 @@ export interface PageKeys {
   enter(shown: string): Promise<string | null>;
   /** What a cookie for this key is sealed with; `null` once the key is void. */
   secretOf(keyId: string): string | null;
-  /** Whether a request came with a key of its own. */
+  /** Whether a request has its own key. */
   cameWithKey(req: IncomingMessage): boolean;
 }
 
@@ -33,7 +33,7 @@ const PAGE_TOKEN_HEADER = 'x-mcp-pruner-page';
 const SESSION_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * Who may use the page. Pages of others are refused by what a browser says of them (`core/origin.ts`); where a token is
+ * Who may use the page. Pages of others are refused by what a browser says of them (`core/web-origin.ts`); where a token is
  * configured its user shows it once, for a cookie that no script can read; and whatever changes something needs, beside
  * all that, a token of this process, which only a page that could read its answers has.
  */

@@ -6,7 +6,7 @@ export class Unfit extends Error {
   override readonly name = 'Unfit';
 }
 
-/** A prune id as it stands in markers. */
+/** A prune id as in markers. */
 export const pruneId = z.string().regex(/^prn_[0-9A-Za-z]{12}$/, 'is no prune id');
 /** A whole number in a query. */
 export const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);

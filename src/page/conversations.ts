@@ -68,7 +68,7 @@ export async function conversationsFrom(
   return { conversations, more: found.length > limit };
 }
 
-/** The best tool result of each conversation that holds the words. */
+/** The best tool result with the words, for each conversation. */
 async function hitsOf(
   { browse, recall }: ConversationParts,
   query: string,

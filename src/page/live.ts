@@ -8,7 +8,7 @@ export interface LiveOptions {
   readonly lastSeq: () => Promise<number>;
   /** Calls back when this process has written events, until the returned function is called. */
   readonly onWritten: (listener: () => void) => () => void;
-  /** Fires when the server stops: a stream would hold that up. */
+  /** Fires when the server stops, because an open stream would delay that. */
   readonly stopping: AbortSignal;
   readonly onFailure: FailureReporter;
 }
@@ -19,10 +19,12 @@ const MOST_STREAMS = 16;
 const LOOK_AGAIN_MS = 1_000;
 const BEAT_EVERY = 15;
 const AT_ONCE = 500;
-/** What a page that does not read may have waiting; it is cut off then, and comes back by itself. */
+/** Most bytes that may wait for a page that does not read. It is disconnected then, and reconnects by itself. */
 const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** Requests as they come, as server-sent events: `happened` with what came, `away` and `back` when the store fails. */
+/**
+ * New requests as server-sent events: `happened` with the request, `away` and `back` when the store fails and returns.
+ */
 export class LiveFeed {
   readonly #options: LiveOptions;
   readonly #streams = new Set<AbortController>();

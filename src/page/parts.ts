@@ -35,7 +35,7 @@ export interface PageParts {
   readonly pruner: Pick<Pruner, 'recover'>;
   readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
   readonly ledger: LedgerReader;
-  /** The alarm that holds because nothing is saved; `null` where none does. */
+  /** The active alarm that nothing is saved, or `null`. */
   readonly savingAlarm: () => SavingAlarm | null;
   /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
   readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
@@ -49,7 +49,7 @@ export interface PageParts {
   readonly health: () => object;
   readonly settings: () => readonly SettingShown[];
   readonly warnings: readonly string[];
-  /** What the settings say of the store. */
+  /** The settings of the store. */
   readonly limits: { readonly maxBytes: number; readonly ttlS: number; readonly place: string };
   readonly sent: SentAs;
   /** Language of the reasons, as in markers. */

@@ -235,7 +235,7 @@ export interface SentAs {
   readonly annotateLines: boolean;
 }
 
-/** A part of an original, and what of it went to the model. */
+/** A part of an original, and which of its lines the model received. */
 export interface TextPart {
   readonly pruneId: string;
   readonly tool: string;
@@ -278,7 +278,7 @@ export interface SettingShown {
   readonly env: string;
   readonly value: unknown;
   readonly isDefault: boolean;
-  /** Where the value came from, in words. */
+  /** The source of the value, in words. */
   readonly from: string;
   readonly doc: string;
   readonly unit: string;

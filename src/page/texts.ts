@@ -8,7 +8,7 @@ import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
 import type { LineShown, SentAs, TextPart, WhyShown } from './shapes.ts';
 
-/** What one answer may hold: a browser shows it at once. */
+/** Most characters of one answer, which a browser shows at once. */
 const MOST_LINES = 2_000;
 const MOST_CHARS = 300_000;
 /** A longer line is asked for by itself. */
@@ -71,7 +71,7 @@ export async function linePiece(store: Originals, pruneId: string, n: number, at
 }
 
 /**
- * Explains why each region stayed or went, in the language of the markers.
+ * Explains why each region was kept or cut, in the language of the markers.
  *
  * @throws PrunerError `prune_id_not_found`
  * @throws StoreUnavailable

@@ -115,7 +115,7 @@ export async function contextsView(
   return contexts({ sinceDay, project });
 }
 
-/** Results of tools that hold the words of a query. @throws StoreUnavailable */
+/** Tool results that contain the words of a query. @throws StoreUnavailable */
 export function found(
   { recall, project: own }: PageParts,
   {

@@ -14,7 +14,7 @@ export interface Route extends Taken {
   readonly provider: Provider;
   /** `null`: the provider's setting is needed and not set. */
   readonly baseUrl: string | null;
-  /** What stood in front of the provider's own path, and was dropped; absent where nothing did. */
+  /** The part before the provider's own path, which was dropped; absent if there was none. */
   readonly prefix?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What a signature of AWS says of itself. */
+/** The scope that an AWS signature names. */
 export interface CredentialScope {
   readonly keyId: string;
   /** `YYYYMMDD` */

@@ -17,7 +17,7 @@ export interface Operation {
   /** Model and streaming as the path states them; absent where the body does. */
   readonly model?: string;
   readonly stream?: boolean;
-  /** Reads an answer, where it comes in another shape than the dialect's own. */
+  /** Reads an answer that has another shape than the dialect's own. */
   readonly answer?: () => AnswerReader;
   /** Opens a body that encloses the request; `null` for one that is not understood. @throws JsonShapeError likewise */
   readonly open?: (body: Buffer) => Enclosed | null;

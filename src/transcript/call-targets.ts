@@ -61,7 +61,7 @@ export function shownFiles(call: ToolCall | undefined): string[] {
   return shows ? [path.slice(0, MAX_PATH_CHARS)] : [];
 }
 
-/** Tools of a windowed viewer: where the window stands is nothing that their arguments name. */
+/** Tools of a windowed viewer, whose arguments do not name the position of the window. */
 const WINDOW_NAME = /^(?:open|goto|scroll_up|scroll_down|edit|insert)$/;
 const WINDOW_HEADER = /^\[File: ([^\n]{1,500}) \(\d{1,9} lines total\)\]$/m;
 const MAX_HEADER_CHARS = 600;

@@ -19,7 +19,7 @@ const MAX_QUOTED_CHARS = 1_000;
 const MAX_LINE_CHARS = 1_400;
 const MAX_PATH_CHARS = 500;
 
-/** Elements that hold a file as today's agents write them. */
+/** Elements that contain a file, as today's agents write them. */
 const FILE_TAGS = new Set([
   'file',
   'file_content',
@@ -170,7 +170,7 @@ function nested(
   return null;
 }
 
-/** A fenced block; its path may stand in the info string or on the line before (aider). */
+/** A fenced block; its path may be in the info string or on the line before (aider). */
 function fenceAt(text: string, at: number, line: string, header: Header, unclosed: Set<string>): FileBlock | null {
   const [opening, fence, info] = FENCE.exec(line) ?? [];
   if (!opening || !fence || unclosed.has(fence)) return null;

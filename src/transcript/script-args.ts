@@ -7,8 +7,8 @@ const MAX_VALUES = 20;
 const MAX_GAP = 20;
 
 /**
- * What a script calls tools with, where the model writes JavaScript instead of a call (`await tools.exec_command({ cmd:
- * "cat a.py" })`): the values of the keys that matter, as if they stood in the arguments of one call. Read as text, never
+ * The arguments of tools in a script, if the model writes JavaScript instead of a call (`await tools.exec_command({
+ * cmd: "cat a.py" })`): the values of the relevant keys, as if they were arguments of one call. Read as text, never
  * run.
  *
  * @returns `null` when the text calls no tool

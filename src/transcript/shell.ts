@@ -9,7 +9,7 @@ export function innerCommand(command: string): string {
   return inner?.trimStart().replace(/^(["'])(.*)\1\s*$/s, '$2') ?? command;
 }
 
-/** Divides a command where no quote is open; what a quote holds stays in its stage. */
+/** Divides a command outside quotes; quoted text stays in its stage. */
 export function shellParts(command: string): ShellParts {
   const parts: string[][] = [];
   let stages: string[] = [];

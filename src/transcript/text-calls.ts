@@ -36,8 +36,8 @@ export function functionCall(said: string, name: string): ToolCall {
 }
 
 /**
- * Cline's and Roo's `<read_file><path>a</path></read_file>`: the newest call of that name, or what the frame of its result
- * says of it.
+ * Cline's and Roo's `<read_file><path>a</path></read_file>`: the newest call of that name, or the facts in the frame of
+ * its result.
  *
  * @param shown - what the frame names: a path, a command, a pattern
  */

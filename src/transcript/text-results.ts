@@ -124,7 +124,7 @@ function bracketedHeader(text: string): BracketedHeader | null {
 
 function clineResult(text: string, start: number, { name, shown }: BracketedHeader, said: string): TextResult {
   const end = VOICES.concat('environment_details').reduce((least, tag) => {
-    // the last of them: a file that is shown may hold such a line itself
+    // the last of them, because a shown file may contain such a line itself
     const at = text.lastIndexOf(`<${tag}>`);
     const own = at >= start && (at === start || text.charAt(at - 1) === '\n') && text.includes(`</${tag}>`, at);
     return own ? Math.min(least, at) : least;
@@ -178,7 +178,9 @@ function framed(text: string, from: number, tag: string): Range[] | null {
   return head && tail && isEnd(text, tail, `${tag}_tail`) ? [head, tail] : null;
 }
 
-/** The inside of an element that begins a line; the last closing tag counts, for a result may hold one itself. */
+/**
+ * The contents of an element that begins a line; the last closing tag counts, because a result may contain one itself.
+ */
 function element(text: string, tag: string, from: number): Range | null {
   const opening = `<${tag}>`;
   const at = text.indexOf(opening, from);

@@ -296,7 +296,7 @@ export function isRecovery(call: ToolCall | undefined): boolean {
   return named.some(([, name]) => name !== undefined && RECOVER.test(name));
 }
 
-/** `mcp__pruner` is the namespace that stands for the server's tools in Codex's code mode, which lists none of them. */
+/** `mcp__pruner` is the namespace of the server's tools in Codex's code mode, which lists none of them. */
 const RECOVERY = [Buffer.from('recover_text'), Buffer.from('mcp__pruner')];
 
 /** Whether a part of a body offers `recover_text`, under any prefix, or the MCP server that has it. */

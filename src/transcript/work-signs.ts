@@ -66,7 +66,7 @@ function runsTests(stage: string): boolean {
   return TASK_PROGRAMS.has(program) && behind.some((word) => TEST_TASK.test(word));
 }
 
-/** Whether a word of a command stands before the program that does the work: a variable, a wrapper, or its number. */
+/** Whether a word of a command precedes the program that does the work: a variable, a wrapper, or its number. */
 function isBeforeProgram(word: string, next = ''): boolean {
   if (PACKAGE_RUNNERS.has(word)) return next === 'exec' || next === 'dlx' || TEST_PROGRAMS.has(next);
   return /^\w{1,60}=|^\d{1,9}s?$/.test(word) || WRAPPERS.has(word.split('/').at(-1) ?? '');

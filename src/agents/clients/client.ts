@@ -53,7 +53,7 @@ export interface Launch {
   readonly links?: readonly { readonly name: string; readonly target: string }[];
 }
 
-/** A value to stand at a place in a file of JSON; objects on the way there are made. */
+/** A value for a place in a JSON file; missing objects on the path are created. */
 export interface JsonEntry {
   readonly path: readonly [string, ...string[]];
   readonly value: JsonValue;

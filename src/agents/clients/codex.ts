@@ -20,7 +20,7 @@ import { valueAt } from './merge-json.ts';
 
 /** Where Codex sends requests of a ChatGPT login; its token is good for nothing else. */
 const CHATGPT_UPSTREAM = 'https://chatgpt.com/backend-api/codex';
-/** By which a run hands the token of the server on, so that it stands in no command line. */
+/** The variable by which a run passes the server's token, so that it is in no command line. */
 const TOKEN_VARIABLE = 'MCP_PRUNER_RUN_TOKEN';
 const KEY_HEADER = 'x-mcp-pruner-key';
 
@@ -67,7 +67,7 @@ function launchWith(settings: readonly string[], wiring: Wiring) {
   return { args: [...all, ...servers], env, files: [] };
 }
 
-/** How the user logged in: `codex login` keeps it in a file, an API key may stand in the environment instead. */
+/** How the user logged in: `codex login` keeps it in a file, an API key may be in the environment instead. */
 function login(place: ClientPlace): 'chatgpt' | 'key' | 'variable' {
   const auth = readLooseJson(place.readFile(join(folder(place), 'auth.json')));
   if (auth === null) return place.env.OPENAI_API_KEY ? 'variable' : 'key';

@@ -28,7 +28,10 @@ function settingsFolder({ env, homeDir }: ClientPlace): string {
   return env.KIMI_CODE_HOME || join(homeDir, '.kimi-code');
 }
 
-/** A model of one's own, which needs no login. It is set by variables alone: the file would have to hold the key. */
+/**
+ * A model of one's own, which needs no login. It is set by variables alone, because a file would have to contain the
+ * key.
+ */
 function variables({ baseUrl, model }: Wiring): Record<string, string> {
   return { KIMI_MODEL_NAME: model ?? '', KIMI_MODEL_PROVIDER_TYPE: 'openai', KIMI_MODEL_BASE_URL: baseUrl };
 }

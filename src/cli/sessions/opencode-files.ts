@@ -17,7 +17,7 @@ export function openCodeFiles(folder: string): FoundSession[] {
   return existsSync(path) ? inDatabase(path) : inFiles(join(folder, 'storage'));
 }
 
-/** A database that cannot be read, or has other tables, holds nothing that is known. */
+/** A database that cannot be read, or has other tables, counts as empty. */
 function inDatabase(path: string): FoundSession[] {
   return read(path, (all) =>
     all<{ readonly id: string; readonly atMs: number }>('SELECT id, time_updated AS "atMs" FROM session', []),

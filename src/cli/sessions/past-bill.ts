@@ -14,7 +14,10 @@ import type { Rehearsed } from './rehearsal.ts';
 const RECOVERS = /"name":"[^"]{0,100}recover_text"/;
 const NAMES = /"name":"([^"\\]{1,120})"/g;
 
-/** Whether the requests of a session already went through the proxy: a result has a marker, or the model asked a text back. */
+/**
+ * Whether the requests of a session already went through the proxy: a result has a marker, or the model recovered a
+ * text.
+ */
 export function wentThroughProxy(requests: readonly SessionRequest[]): boolean {
   const histories = new Set(requests.map(({ history }) => history));
   return [...histories].some((history) =>
@@ -139,7 +142,7 @@ export class PastBill {
     }
   }
 
-  /** Lines that the model came back to, among the messages that are new. */
+  /** Lines that the model used again, among the new messages. */
   #lines(request: SessionRequest, { shown }: Rehearsed, seen: Place['lines']): Place['lines'] {
     const from = seen?.history === request.history ? seen.until : 0;
     for (let i = from; i < request.length; i++) {
@@ -152,7 +155,7 @@ export class PastBill {
   }
 }
 
-/** What the engine holds a token to be, on average. */
+/** Average bytes per token that the engine assumes. */
 const BYTES_PER_ESTIMATED = 4;
 
 interface AddOptions {

@@ -5,7 +5,7 @@ export interface PastTotals extends TokenCounts {
   readonly requests: number;
   /** Requests of models without a price: their tokens count, their dollars do not. */
   readonly unpriced: number;
-  /** Requests whose tokens are a share of what the file says of a whole session. */
+  /** Requests whose tokens are a share of the figures for a whole session. */
   readonly estimated: number;
   /** As they were billed. */
   readonly dollars: number;
@@ -15,7 +15,7 @@ export interface PastTotals extends TokenCounts {
   readonly dollarsWith: number;
   /** `dollars - dollarsWith`. */
   readonly saved: number;
-  /** Tokens that would not have been sent: in all requests, and in that in which they came first. */
+  /** Tokens that would not have been sent: in all requests, and in the request in which they were new. */
   readonly removed: number;
   readonly removedNew: number;
 }
@@ -51,7 +51,7 @@ export interface PastReport {
   readonly compactions: { readonly count: number; readonly withCuts: number };
   /** Calls made again that brought the same result. */
   readonly rereads: { readonly count: number; readonly tokens: number; readonly dollars: number };
-  /** Lines of results that the model came back to, and how many of them would no longer have stood anywhere. */
+  /** Lines of results that the model used again, and how many of them would no longer have been visible. */
   readonly lines: { readonly used: number; readonly lost: number };
   /** Tools that were offered by name, and those of them that were never called. */
   readonly offered: { readonly count: number; readonly neverCalled: readonly string[] };
@@ -65,7 +65,7 @@ export interface SessionsReport {
   readonly skipped: number;
   /** Sessions with requests. */
   readonly sessions: number;
-  /** Of these, sessions that already went through the proxy: what they spent counts, cuts do not. */
+  /** Of these, sessions that already went through the proxy: their spending counts, cuts in them do not. */
   readonly throughProxy: number;
   /** Requests by agent. */
   readonly agents: Readonly<Record<string, number>>;

@@ -46,7 +46,7 @@ export class Past {
     this.#bill = new PastBill(options.prices);
   }
 
-  /** @param files - oldest first: of a request that stands in several of them, the first counts */
+  /** @param files - oldest first: if a request is in several of them, the first counts */
   async report(files: readonly SessionFile[], sinceMs: number): Promise<SessionsReport> {
     const short: SessionFile[] = [];
     for (const file of files) {
@@ -150,7 +150,7 @@ export class Past {
   }
 }
 
-/** Requests that count, and each that stands right before one: what its cache held shows in the next bill. */
+/** Requests that count, and the one right before each of them, because its cache is visible in the next bill. */
 function lookedAt(requests: readonly SessionRequest[], counted: readonly boolean[]): boolean[] {
   const nextCounts = new Map<string, boolean>();
   const looked = requests.map(() => false);

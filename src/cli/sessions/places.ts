@@ -84,7 +84,7 @@ function jsonLines(paths: readonly string[], open: () => SessionReader): FoundSe
   }));
 }
 
-/** `<project>/chats/session-….json` or `.jsonl`; the project's folder may name the one it stands for. */
+/** `<project>/chats/session-….json` or `.jsonl`; a file in the project's folder may name the real folder. */
 function geminiFiles(folder: string): FoundSession[] {
   return [...filesBelow(folder, '.json'), ...filesBelow(folder, '.jsonl')]
     .filter((path) => basename(path).startsWith('session-') && basename(dirname(path)) === 'chats')

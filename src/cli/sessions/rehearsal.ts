@@ -21,7 +21,7 @@ const WIRES: Readonly<Record<SessionWire, { readonly dialect: Dialect; readonly 
   chat: { dialect: openaiChat, list: 'messages' },
 };
 const END = ']}';
-/** Past it the store is left behind once a history begins anew: nothing of it comes again. */
+/** Beyond this number a new store is opened when a history begins anew, because nothing of the old one is repeated. */
 const FRESH_STORE_BYTES = 32 * 1024 * 1024;
 
 /** The pruned form of a past request. */
@@ -41,7 +41,7 @@ export class Rehearsal {
   readonly #clock: Clock;
   #open: Promise<{ readonly store: StoreHandle; readonly rewriter: RequestPipeline }> | null = null;
 
-  /** The newest request, and what came new since the store was opened. */
+  /** The newest request, and the texts that were new since the store was opened. */
   #last: (Pick<SessionRequest, 'history' | 'length'> & { readonly head: string; readonly body: Buffer }) | null = null;
   #newBytes = 0;
 
@@ -51,7 +51,7 @@ export class Rehearsal {
   }
 
   /**
-   * @param conversationId - stands for the conversation
+   * @param conversationId - name of the conversation
    * @param bytesPerToken - of this session's model
    */
   async request(request: SessionRequest, conversationId: string, bytesPerToken: number): Promise<Rehearsed> {
@@ -72,7 +72,7 @@ export class Rehearsal {
         usage: request.usage,
         // savings are negated, so that the counterfactual bill is the pruned one
         messages: facts.messages.map((message, i) => ({ ...message, removed: -(cuts[i] ?? 0) / bytesPerToken })),
-        // tools and instructions do not stand in the file: they are what was billed beyond the messages
+        // tools and instructions are not in the file: they are what was billed beyond the messages
         bytes: Math.max(body.length, (request.usage.input ?? 0) * bytesPerToken),
         cacheUpTo: request.wire === 'messages' ? facts.messages.length : null,
       },

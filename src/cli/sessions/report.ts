@@ -42,7 +42,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
   }
 }
 
-/** Asks the store of this machine, where there is one, whether it holds one of some cuts. */
+/** Whether the store of this machine, if there is one, has one of some cuts. */
 async function knowing(settings: Settings, io: Io) {
   const { openStore, storeExists } = await import('../../app/store.ts');
   if (!storeExists(settings, (path) => io.fileExists(path))) return null;

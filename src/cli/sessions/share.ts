@@ -48,7 +48,7 @@ export function shareText(
     .join('\n')}\n`;
 }
 
-/** Kinds of texts by what would have been removed of each, without the tools that they came from. */
+/** Removed tokens by kind of text, without the names of tools. */
 function kinds({ tools }: SessionsReport['report']): string {
   const byKind = new Map<string, { tokens: number; removed: number }>();
   for (const { kind, tokens, removed } of tools) {

@@ -12,7 +12,7 @@ export interface ChildUsage {
   readonly wallclockMs: number;
 }
 
-/** What a child is and how it stands. Holds no prompt, no value of its environment and no token. */
+/** A child and its state. Contains no prompt, no value of its environment and no token. */
 export interface ChildRecord {
   readonly childId: string;
   readonly state: ChildState;

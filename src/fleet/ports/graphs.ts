@@ -83,9 +83,9 @@ export interface GraphStore {
   /** Checks base version and lock and writes version, snapshot and events, all or nothing. */
   commit(commit: GraphCommit): Promise<CommitOutcome>;
 
-  /** The lock that stands now. */
+  /** The current lock. */
   activeLock(graphId: string): Promise<GraphLock | null>;
-  /** Takes or renews the lock; the lock of another holder comes back as it is. */
+  /** Takes or renews the lock; the lock of another holder is returned unchanged. */
   lock(
     asked: { readonly graphId: string; readonly holder: string; readonly ttlMs: number | null; readonly newId: string },
     events: (lock: GraphLock) => readonly FleetEvent[],

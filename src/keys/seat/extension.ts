@@ -1,6 +1,6 @@
 import type { Extension } from '../../extensions/extension.ts';
 
-/** Access keys, and the views of those who hold them. Only what is known without loading it. */
+/** Access keys, and the views of their owners. Only what is known without loading it. */
 export const keys: Extension = {
   name: 'keys',
   isOn: ({ requireKey }, transport) => requireKey && transport === 'http',

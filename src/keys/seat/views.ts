@@ -27,8 +27,8 @@ interface KeyParts {
 }
 
 /**
- * Answers each request from the view of its viewer: the tools, `/prune` and the page over a store that holds nothing but the
- * viewer's projects. None of them knows of keys, and none can reach beyond its store.
+ * Answers each request from the view of its viewer: the tools, `/prune` and the page over a store that contains only
+ * the viewer's projects. None of them knows of keys, and none can reach beyond its store.
  */
 export function viewsByKey(keys: KeyParts, { parts, allowed, onSignedIn, openView }: OpenView): View {
   setMaxListeners(0, parts.stopping); // each page that follows events listens for the end of the server

@@ -1,4 +1,4 @@
-/** What the server says of who looks at the page. */
+/** What the server reports about the viewer of the page. */
 export interface Session {
   readonly known: boolean;
   readonly asksForToken: boolean;

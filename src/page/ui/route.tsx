@@ -57,8 +57,8 @@ export function useRoute(): Route {
 export type Filters = Readonly<Record<string, string>>;
 
 /**
- * The filters of a view, as they stand in its address, so that a link or a reload shows the same again. An empty value
- * takes a filter out. The address is replaced: "back" leads to the view before, not to the filter before.
+ * The filters of a view, as in its address, so that a link or a reload shows the same again. An empty value removes a
+ * filter. The address is replaced: "back" leads to the view before, not to the filter before.
  */
 export function useFilters(): readonly [Filters, (change: Filters) => void] {
   const [filters, setFilters] = useState(() => Object.fromEntries(new URLSearchParams(hashParts()[1])));

@@ -180,7 +180,7 @@ function conditionsOf({ projects, client, model, wire, words, named }: Conversat
   ];
 }
 
-/** Conversations that hold words in what is known of them, or are named. */
+/** Conversations whose known facts contain the words, or that are named. */
 function withWords(words: string, named: readonly string[]): Condition {
   const escaped = words.toLowerCase().replace(/[\\%_]/g, '\\$&');
   const within = `%${escaped}%`;

@@ -1,7 +1,7 @@
 import { movedTables } from '../move/tables.ts';
 import type { Rows } from '../sql/rows.ts';
 
-/** What identifies erased data, wherever it stands. */
+/** Values that identify erased data in any table. */
 export interface Traces {
   /**
    * Names of conversations, prune ids, decision keys, hashes of texts, ids of child agents. A name that a conversation of

@@ -1,7 +1,7 @@
 import { extensionTables } from '../../extensions/tables.ts';
 import { TURN_COLUMNS } from '../ledger-rows.ts';
 
-/** A value as both databases hold it. */
+/** A value as stored in both databases. */
 export type Value = string | number | Uint8Array | null;
 
 export interface MovedTable {

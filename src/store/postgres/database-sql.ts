@@ -135,7 +135,7 @@ function statementsOf(commonSql: string, rows: readonly (readonly unknown[])[]) 
   return statements;
 }
 
-/** A value as PostgreSQL holds it. */
+/** A value as stored in PostgreSQL. */
 function stored(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stored);
   return typeof value === 'string' ? toPg(value) : value;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { SearchTerm } from '../../core/ports/recall.ts';
 
-/** How many results a project has, their length together, and the rows that they stand between. */
+/** Number of a project's results, their total length, and the range of their rows. */
 export interface ProjectSize {
   readonly results: number;
   readonly chars: number;
@@ -11,7 +11,7 @@ export interface ProjectSize {
 
 export const NOTHING: ProjectSize = { results: 0, chars: 0, first: 0, last: 0 };
 
-/** Most results counted for a term; the number of a more common one is estimated from how close these stand. */
+/** Most results counted for a term; the number of a more common one is estimated from the distance of their rows. */
 export const MOST_COUNTED = 1_000;
 /** The size of a project with more results is counted again after `COUNTED_MS` only. */
 export const LARGE_PROJECT = 1_000;

@@ -6,7 +6,7 @@ import { say } from './toast.tsx';
 
 export type View = 'cut' | 'both' | 'sent';
 
-/** Neighbouring lines that all stayed, or all went in one cut. */
+/** Neighbouring lines that were all kept, or all removed in one cut. */
 export interface Block {
   readonly cut: boolean;
   readonly of: CutOfText | null;
@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<View, string>> = {
   sent: 'What the model saw',
 };
 
-/** The lines of a text, block by block. All text stands in text nodes: what a tool wrote is never read as HTML. */
+/** The lines of a text, block by block. All text is in text nodes: what a tool wrote is never parsed as HTML. */
 export function Blocks({ blocks, view, ...shown }: { blocks: readonly Block[]; view: View } & Shown) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

@@ -1,9 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** Figures are read again so long after a request came: the report of a full ledger holds the proxy for a moment. */
+/**
+ * Delay after a request before figures are read again, because the report of a full ledger occupies the proxy for a
+ * moment.
+ */
 const PAUSE_MS = 30_000;
 
-/** Calls back some seconds after requests came, while the page is seen. */
+/** Calls back some seconds after requests, while the page is visible. */
 export function useNews(onNews: () => void): void {
   const last = useRef(onNews);
   last.current = onNews;

@@ -114,7 +114,7 @@ export function Scroll({ label, children }: { label: string; children: Component
   );
 }
 
-/** A column of figures, whose name stands above them at the right. */
+/** A column of figures, with its name above them, aligned right. */
 export interface Amounts {
   readonly amount: string;
 }
@@ -155,7 +155,7 @@ export function Table({
   );
 }
 
-/** Part of a whole as a bar; its figure stands beside it as text. */
+/** Part of a whole as a bar, with its figure beside it as text. */
 export function Bar({ part, all, tone = '' }: { part: number; all: number; tone?: string }) {
   const width = all > 0 ? Math.max(0, Math.min(1, part / all)) : 0;
   return (

@@ -24,8 +24,8 @@ const HEIGHT = 230;
 const LABELS_APART = 64;
 
 /**
- * Days in a row, their parts stacked. The figures of the day under the pointer stand below. A screen reader cannot read
- * the canvas, so each caller puts the same figures into a table beside it.
+ * Days in a row, their parts stacked. The figures of the day under the pointer are shown below. A screen reader cannot
+ * read the canvas, so each caller puts the same figures into a table beside it.
  */
 export function DayPlot(props: PlotProps) {
   const { days, series, kind } = props;
@@ -72,7 +72,7 @@ function wordsOf({ days, series, label, tick }: PlotProps, index: number): strin
   return `${label(days[index] ?? '')}: ${parts.length === 0 ? 'nothing' : parts.join(', ')}`;
 }
 
-/** Lines first; then each part on top of those before it, the tallest first, so that the others stand before it. */
+/** Lines first; then each part on top of those before it, the tallest first, so that the others are drawn over it. */
 function dataOf(days: readonly string[], series: readonly Series[]): uPlot.AlignedData {
   const sums = days.map(() => 0);
   const stacked = series
@@ -150,7 +150,7 @@ function optionsFor(
   };
 }
 
-/** A colour of the style sheet as a canvas understands it: of the scheme that holds now. */
+/** A colour of the style sheet for a canvas, in the current colour scheme. */
 function colourOf(box: HTMLElement, name: string): string {
   box.style.color = `var(${name})`;
   const { color } = getComputedStyle(box);
@@ -175,7 +175,7 @@ export function Legend({ series }: { series: readonly Series[] }) {
 const SPARK_WIDTH = 96;
 const SPARK_HEIGHT = 22;
 
-/** A line as large as a word; its figures stand elsewhere. */
+/** A line as large as a word; its figures are shown elsewhere. */
 export function Spark({ values }: { values: readonly number[] | undefined }) {
   if (!values || values.length < 2) return null;
   const top = Math.max(...values, Number.MIN_VALUE);

@@ -17,7 +17,7 @@ const VIEWS: readonly { readonly view: View; readonly name: string }[] = [
 /**
  * An original with its cuts: struck out, beside the sent text, or as it was sent.
  *
- * @param explained - shows from the start why each region stayed or went
+ * @param explained - shows from the start why each region was kept or cut
  */
 export function TextView({ id, explained = false }: { id: string; explained?: boolean }) {
   const [text, setText] = useState<TextPart | null>(null);

@@ -35,7 +35,7 @@ const inputOf = (turn: TurnShown): number => turn.fresh + writtenIn(turn) + turn
 const wholeOf = (turn: TurnShown): number => inputOf(turn) + Math.max(0, turn.removed);
 const missedIn = (turn: TurnShown): number => Math.min(turn.fresh + writtenIn(turn), Math.max(0, turn.missTokens));
 
-/** A column, which stands for one request, or for neighbours where there is no room; `at` is the largest of them. */
+/** A column for one request, or for neighbours if there is no room; `at` is the largest of them. */
 interface Column {
   readonly from: number;
   readonly to: number;

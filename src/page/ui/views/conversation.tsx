@@ -83,7 +83,7 @@ function About({ of }: { of: ConversationShown }) {
   );
 }
 
-/** Texts that came with one request. */
+/** Texts that were new in one request. */
 interface Turn {
   readonly turn: number;
   readonly texts: readonly TextOfTurn[];

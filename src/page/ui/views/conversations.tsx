@@ -17,7 +17,7 @@ const ORDERS = [
 ] as const;
 const FILTERS = ['project', 'client', 'model', 'wire', 'q'] as const;
 
-/** Conversations, found by words and filters that stand in the address. */
+/** Conversations, found by words and by the filters in the address. */
 export function ConversationsView() {
   const [filters, change] = useFilters();
   const { project, client, model, wire, q, sort } = filters;

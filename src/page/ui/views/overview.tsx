@@ -137,7 +137,7 @@ function Sentence({ report, contexts }: { report: LedgerReport; contexts: Contex
   );
 }
 
-/** The range that holds the saving while removed tokens are estimates. */
+/** The range of the saving while removed tokens are estimates. */
 function rangeWords(range: LedgerTotals['savedRange']): string {
   if (range === null || range[0] === range[1]) return '';
   return ` (estimated, ${dollars(range[0])} to ${dollars(range[1])})`;

@@ -69,7 +69,7 @@ function Changes({ rows, beside }: { rows: readonly ChangeShown[]; beside: (row:
   );
 }
 
-/** Every setting as it holds, and where it came from. Read-only: they are read once, at the start. */
+/** Every setting in force, and its source. Read-only: settings are read once, at the start. */
 export function SettingsView() {
   const answer = useLoaded<Answer>('settings');
   const [search, setSearch] = useState('');

@@ -7,7 +7,7 @@ import { to } from '../route.tsx';
 
 const DAY_S = 86_400;
 
-/** How large the store is, how old, and what it holds. */
+/** Size, age and contents of the store. */
 export function StoreView() {
   const store = useLoaded<StoreShown>('store');
   return (

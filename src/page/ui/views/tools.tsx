@@ -174,7 +174,7 @@ function Step({ step }: { step: number }) {
   return <Badge tone={step < 0 ? 'warn' : 'good'}>{step > 0 ? `+${step} bolder` : `${step} milder`}</Badge>;
 }
 
-/** The boldness steps that hold, and what each was decided on. */
+/** The boldness steps in force, and the evidence for each. */
 function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
   return (
     <Card title="Learnt from regret" flush>

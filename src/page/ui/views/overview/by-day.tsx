@@ -125,7 +125,7 @@ export function Cache({ report, days }: { report: LedgerReport; days: number }) 
   );
 }
 
-/** Each day of the span, oldest first; `null` where nothing came. */
+/** Each day of the span, oldest first; `null` for a day without requests. */
 function everyDay({ sinceDay, days: found }: LedgerReport, days: number): [string, LedgerDay | null][] {
   const byDay = new Map(found.map((day) => [day.day, day]));
   const firstMs = Date.parse(`${sinceDay}T00:00:00Z`);
