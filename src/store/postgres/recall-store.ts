@@ -13,6 +13,7 @@ import {
   estimatedCount,
   LARGE_PROJECT,
   MOST_COUNTED,
+  MOST_WEIGHED,
   NOTHING,
   type ProjectSize,
   rarestOf,
@@ -145,6 +146,8 @@ export class DatabaseRecall implements RecallStore {
     if (rarest.length + parts.length + files.length === 0) return [];
     const each = resultsOfTerm(rarest.length + parts.length);
     const filter = filterOf(scope, 9);
+    // without a filter, the best are known before their rows are read
+    const first = filter.sql === '' ? ` ORDER BY 2 DESC, 1 DESC LIMIT ${MOST_WEIGHED}` : '';
     const rows = await this.#parts.database.query<CandidateRow>(
       `SELECT ${COLUMNS} FROM (
          SELECT id, sum(weight) AS weight FROM (
@@ -156,7 +159,7 @@ export class DatabaseRecall implements RecallStore {
              ORDER BY id DESC LIMIT ${each}) f
            UNION ALL
            SELECT id, $8::float8 FROM mcp_pruner.recall
-             WHERE project = $1 AND file = ANY ($7) AND file <> '') x GROUP BY id) h
+             WHERE project = $1 AND file = ANY ($7) AND file <> '') x GROUP BY id${first}) h
          JOIN mcp_pruner.recall r ON r.id = h.id JOIN mcp_pruner.prune p ON p.id = r.prune
        WHERE true${filter.sql}
        ORDER BY h.weight / (8000.0 + r.chars) * (8000.0 + least(r.chars, 8000)) DESC, r.id DESC LIMIT $6`,

@@ -43,6 +43,8 @@ export function resultsOfTerm(terms: number): number {
   return Math.min(MOST_OF_TERM, Math.max(LEAST_OF_TERM, Math.floor(MOST_OF_QUERY / Math.max(1, terms))));
 }
 
+/** Most candidates weighed by length before the best are chosen. */
+export const MOST_WEIGHED = 300;
 /** Number of the rarest terms that select candidates. */
 const MOST_TERMS = 16;
 

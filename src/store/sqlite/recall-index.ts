@@ -6,6 +6,7 @@ import {
   estimatedCount,
   LARGE_PROJECT,
   MOST_COUNTED,
+  MOST_WEIGHED,
   NOTHING,
   type ProjectSize,
   rarestOf,
@@ -21,8 +22,6 @@ export interface CandidateRow extends RecallCandidate {
   readonly expires_ms: number;
 }
 
-/** Most candidates weighed by length before the best are chosen. */
-const MOST_WEIGHED = 300;
 /** A term that so many results have is slow to count. */
 const COMMON = 2_000;
 /** Index pages merged per step. */
