@@ -20,13 +20,15 @@ import { wireOf } from './lib/wires.mjs';
 const cache = process.env.MCP_PRUNER_CLIENTS_DIR ?? join(tmpdir(), 'mcp-pruner-clients');
 const names = process.argv.slice(2);
 const wanted = names.length > 0 ? names : ['claude', 'codex', 'codex-chat', 'opencode', 'gemini', 'cline'];
-const MARK = '⟦PRUNÉ';
+/** Stands in the marker of a shortened description; a marker alone is named by the description of `recover_text` too. */
+const MARK = 'raison=description';
 const { factor, code, release } = FACTS;
 /** What is called, and which facts that brings: the shell tool, or another one where the shell's description is short. */
 const SHELL = { call: ({ log }) => log, facts: { code, release } };
+const READ = { call: ({ read }) => read, facts: { factor } };
 const OTHERS = {
   codex: { call: () => () => ({ name: 'update_goal', args: { status: 'complete' } }), facts: {} },
-  cline: { call: ({ read }) => read, facts: { factor } },
+  ...{ cline: READ, pi: READ, 'pi-responses': READ, 'pi-messages': READ, kilo: READ },
 };
 
 /** What one session must have to see for the proxy to call a tool unused: five conversations on two days. */
