@@ -145,7 +145,7 @@ function worthOf(choice: Choice, from: number, to: number, all: number): { worth
 /** Words of the goal that are named for a region: enough to see why. Chosen. */
 const MOST_TERMS = 8;
 
-/** Which of the goal's words stand in each span. */
+/** Which of the goal's words occur in each span. */
 function termsOf({ terms }: Analysis, words: Vocabulary, spans: readonly Span[]): string[][] {
   const named = new Map<number, string>();
   for (const { hash, word } of terms) {

@@ -115,7 +115,7 @@ function opensBlock(line: string): boolean {
   );
 }
 
-/** Number of the definition or section that each line stands in. */
+/** Number of the definition or section that each line belongs to. */
 function blocksOf(lines: readonly string[], sourceType: SourceType): number[] {
   let block = 0;
   let size = 0;

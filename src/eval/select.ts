@@ -1,4 +1,4 @@
-/** Keeps what stands in holes of one or two lines inside the text. */
+/** Keeps the lines in holes of one or two lines inside the text. */
 function closeGaps(kept: Uint8Array): number {
   const n = kept.length;
   let size = 0;

@@ -36,7 +36,7 @@ function fitted(widths: readonly number[], words: number, width: number): number
   return fits;
 }
 
-/** Which columns stand in each part of the table. */
+/** The columns of each part of the table. */
 function parts(widths: readonly number[], words: number, width: number): number[][] {
   const lead = widths.slice(0, words).map((_, i) => i);
   const leadWidth = lead.reduce((sum, i) => sum + (widths[i] ?? 0) + GAP, 0);
@@ -73,7 +73,7 @@ export function wrap(text: string, width: number | undefined, indent = 0): strin
   return filled(text.split(/(?<=\S) /), Math.max(width, indent + 20), '', ' '.repeat(indent));
 }
 
-/** Words in lines of at most `width` characters as far as they fit; `first` and `rest` stand before them. */
+/** Words in lines of at most `width` characters as far as they fit; `first` and `rest` precede them. */
 export function filled(words: readonly string[], width: number, first: string, rest: string): string {
   const lines: string[] = [];
   let line = first;

@@ -46,8 +46,9 @@ const MILD = 0.75;
 const ROUNDING = 1e-9;
 
 /**
- * The largest number of lines that may go, whichever they are; below 0 where the limits cannot be met. A caller that names the
- * limits counts lines as they stand; in what an agent reads, a long line is as many as a person would see.
+ * The largest number of lines that may be cut, whichever they are; below 0 where the limits cannot be met. A caller
+ * that names the limits counts lines as they stand; in what an agent reads, a long line is as many as a person would
+ * see.
  */
 export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits' | 'asked'>): number {
   const { maxPruneRatio, minKeepLines } = limits;
@@ -181,7 +182,7 @@ function withDefinitions(
   return value;
 }
 
-/** A file that is read may be about to be edited: what is open of a block goes whole or not at all. */
+/** A file that is read may be about to be edited: what is open of a block is cut whole or not at all. */
 function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uint8Array {
   const out = glued.slice();
   for (let i = 1; i < out.length; i++) {

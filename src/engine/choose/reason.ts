@@ -6,7 +6,7 @@ import type { Choice, Run } from './runs.ts';
 /** A cut of fewer tokens does not name the goal: the words would cost more than they help. Chosen. */
 const NAMED_TOKENS = 400;
 
-/** Says in a few words what went and, for a large cut, against which goal. */
+/** States in a few words what was cut and, for a large cut, against which goal. */
 export function reasonFor(analysis: Analysis, { tokens }: Choice, run: Run, language: ReasonLanguage = 'fr'): string {
   const nature = analysis.kind.natureOf?.(analysis, run) ?? null;
   let size = 0;

@@ -10,7 +10,7 @@ export function informativeGoal(goal: string, hints: Pick<Hints, 'command' | 'pa
 /** So much of a command shows that a goal begins with it, or has it further down: goals hold the beginning of a long one. Chosen. */
 const RECOGNISED_CHARS = 100;
 
-/** The goal with a phrase of it in other words: as much of the phrase as stands there, on a line of its own. */
+/** The goal with a phrase of it in other words: as much of the phrase as occurs there, on a line of its own. */
 function without(goal: string, phrase: string, inOtherWords: (found: string) => string): string {
   const start = phrase === '' ? -1 : goal.indexOf(phrase.slice(0, RECOGNISED_CHARS));
   if (start < 0 || (start > 0 && goal[start - 1] !== '\n')) return goal;

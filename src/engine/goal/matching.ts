@@ -91,7 +91,7 @@ function related(text: string, start: number, length: number, word: string): num
   return common > STEM_CHARS && common >= STEM_SHARE * Math.max(length, word.length) ? KINSHIP : 0;
 }
 
-/** Where the goal's words stand in a text, and what they are worth there. */
+/** Where the goal's words occur in a text, and what they are worth there. */
 export interface GoalMatch {
   /** What each word is worth to the goal, by word id. */
   readonly weight: Float64Array;

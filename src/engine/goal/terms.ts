@@ -33,13 +33,13 @@ export interface GoalTerm {
   readonly word: string;
   /** How much the goal insists on it, about 0.5..3. */
   readonly weight: number;
-  /** Whether it stands there on its own and not only as part of an identifier. */
+  /** Whether it occurs there on its own and not only as part of an identifier. */
   readonly whole: boolean;
   /** Whether it is spelled like an identifier, or marked as code. */
   readonly literal: boolean;
   /** The compounds (`better-sqlite3`, `v1.2.3`) that it is a part of. */
   readonly compounds: readonly string[];
-  /** Whether it stands nowhere but in compounds. */
+  /** Whether it occurs nowhere but in compounds. */
   readonly isPart: boolean;
 }
 

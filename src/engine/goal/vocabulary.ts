@@ -1,13 +1,13 @@
 import type { View } from '../text/view.ts';
 import { ALL_WORDS, listWords, type Wanted, WordList } from './words.ts';
 
-/** Which words stand on which line, as numbers; those that were wanted. */
+/** Which words occur on which line, as numbers; those that were wanted. */
 export interface Vocabulary {
   /** Word ids of all lines one after another, repeats included. */
   readonly ids: Int32Array;
   /** `ids[first[i]] … ids[first[i + 1] - 1]` belong to line index `i`. */
   readonly first: Uint32Array;
-  /** How many words stand before each of `ids`, those included that nobody wanted. */
+  /** How many words occur before each of `ids`, those included that nobody wanted. */
   readonly ordinal: Uint32Array;
   /** Number of words on each line, wanted or not. */
   readonly spoken: Uint32Array;
@@ -17,7 +17,7 @@ export interface Vocabulary {
   readonly lineCount: Int32Array;
   /** Number of different words. */
   readonly size: number;
-  /** Where each word stands first in the text, by word id. */
+  /** Where each word occurs first in the text, by word id. */
   readonly start: Uint32Array;
   readonly end: Uint32Array;
   /** The id of a word by its hash, or -1. */
@@ -75,7 +75,7 @@ function listLines(
   }
 }
 
-/** Gives each word its id, and notes of each where it stands first and on how many lines. */
+/** Gives each word its id, and records where each occurs first and on how many lines. */
 function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: Int32Array): void {
   const { hash, start, end } = list;
   for (let line = 1; line < first.length; line++) {
@@ -125,7 +125,7 @@ class IdTable {
     return this.#ids[hash & mask] ?? 0;
   }
 
-  /** Notes where a word stands first. */
+  /** Records where a word occurs first. */
   place(id: number, start: number, end: number): void {
     if (id >= this.start.length) this.#makeRoom();
     this.start[id] = start;

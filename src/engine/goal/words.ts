@@ -44,7 +44,7 @@ export class WordList {
   hash: Int32Array;
   start: Uint32Array;
   end: Uint32Array;
-  /** How many words stand before it, those included that nobody wanted. */
+  /** How many words occur before it, those included that nobody wanted. */
   ordinal: Uint32Array;
   /** Whether it is part of the one before that is none. */
   part: Uint8Array;

@@ -13,7 +13,7 @@ const RECORDS_SHARE = 0.5;
 const READ_CHARS = 2_000;
 /** So many commits of a longer list stay. Chosen alike. */
 const MOST_COMMITS = 60;
-/** Lengths of hashes, of numbers that are ids, and of what stands behind the word of an id (`ses_32a7c692bffe`). */
+/** Lengths of hashes, of numbers that are ids, and of what follows the word of an id (`ses_32a7c692bffe`). */
 const HASH = { least: 7, most: 40 };
 const NUMBER = { least: 8, most: 20 };
 const BEHIND_WORD = /^[a-z]{2,12}_(?=.*\d)[A-Za-z0-9]{8,64}$/;
@@ -94,7 +94,7 @@ function isId(text: string, seen: number, start: number, end: number): boolean {
 /** Signs of the graph that `git log --graph` draws in front. */
 const GRAPH = new Set([...'*|\\/_ '].map((sign) => sign.charCodeAt(0)));
 
-/** Whether a line begins with a hash, as lists of commits do; a graph may stand in front. */
+/** Whether a line begins with a hash, as lists of commits do; a graph may occur in front. */
 function beginsWithHash(codes: Uint16Array, from: number, end: number): boolean {
   let at = from;
   while (at < end && GRAPH.has(codes[at] ?? 0)) at++;

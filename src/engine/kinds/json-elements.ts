@@ -14,7 +14,7 @@ export interface Elements {
 const MOST_LINES = 24;
 
 /**
- * Divides pretty-printed JSON into elements that stand on lines of their own, by indentation: an element begins with a
+ * Divides pretty-printed JSON into elements that occur on lines of their own, by indentation: an element begins with a
  * line and ends before the next one at its depth, with the closing bracket at that depth still part of it.
  */
 export function findElements(view: View): Elements {

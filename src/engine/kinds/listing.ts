@@ -58,7 +58,7 @@ function keepTouchedFolders({ view, match: { raw } }: Reading, keep: Uint8Array)
   }
 }
 
-/** Entries match as well as the folder that they stand under, as the paths of `find` do. */
+/** Entries match as well as the folder that they are under, as the paths of `find` do. */
 function withFolders(reading: Reading): Reading {
   const { view, match } = reading;
   const raw = match.raw.slice();

@@ -2,7 +2,7 @@ import { countOf, unionOf } from '../goal/compound-lines.ts';
 import type { Reading } from './kind.ts';
 import { RULES } from './protection.ts';
 
-/** An identifier is rare that stands on no larger share of the lines, or on one. Chosen. */
+/** An identifier is rare that occurs on no larger share of the lines, or on one. Chosen. */
 const RARE_SHARE = 0.01;
 /** So many lines may stay for their names at most, or this share of a long text. Chosen. */
 const MOST_LINES = 4;

@@ -36,9 +36,12 @@ export const search: Kind = {
   boldness: { atCeiling: always(0.95), large: { size: 5_000, atCeiling: 2 }, mild: 0.27, deep: 0.27 },
 };
 
-/** What stands in front of `:12:`, else of `-12-`, else of a colon. */
+/** The part before `:12:`, else of `-12-`, else of a colon. */
 const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+):\d+:|^((?:[A-Za-z]:)?[^:\n]+?)-\d+-|^((?:[A-Za-z]:)?[^:\n]+):/;
-/** How a hit begins that names no file, because one was searched or its name stands above: `12:`, `12-`, `  Line 12:`, `L12:`. */
+/**
+ * How a hit begins that names no file, because one was searched or its name is above: `12:`, `12-`, `  Line 12:`,
+ * `L12:`.
+ */
 const NUMBER_ALONE = /^\s*(?:L|Line )?\d+(?::|-(?!\d))/;
 
 /** Keeps one line of every file that a search hit. */

@@ -100,7 +100,7 @@ function coverage({ n }: View, { unit, count }: Units, { ids, size }: Vocabulary
   return out;
 }
 
-/** How much of the goal stands in the line that opens each block (a function's name, a section's heading). */
+/** How much of the goal occurs in the line that opens each block (a function's name, a section's heading). */
 function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, match: GoalMatch): Float64Array {
   const { weight, hits, first } = match;
   const out = new Float64Array(count);
@@ -115,7 +115,7 @@ function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, m
   return unitScale(out);
 }
 
-/** A name stands at the beginning of what declares it. Chosen. */
+/** A name occurs at the beginning of what declares it. Chosen. */
 const HEAD_CHARS = 200;
 
 /** Blocks that declare a name that the goal spells out: 1, or less where several do. */

@@ -17,13 +17,13 @@ interface Ranked {
 export interface EntryRanking {
   /** What of the whole is spread evenly, because a look-up may be after something that the goal does not spell. */
   readonly evenShare: number;
-  /** Whether entries stand under others that are worth keeping with them. */
+  /** Whether entries are under others that are worth keeping with them. */
   readonly inTree: boolean;
 }
 
 /** What of the worth of rows, elements and names is spread evenly. Chosen. */
 export const EVEN_SHARE = 0.3;
-/** The power by which the best entries stand out, and what of its worth an entry gives to what it stands under. Chosen. */
+/** The power by which the best entries stand out, and what of its worth an entry gives to what it is under. Chosen. */
 const SHARPNESS = 3;
 const LIFT = 0.8;
 /** What the first entry is worth beyond others of its shape, and entries in which that fades to 1/e. Chosen. */
@@ -69,7 +69,7 @@ export function rankEntries(
   return out;
 }
 
-/** Where an entry lies in a tree matters as much as itself: what it stands under gets nearly its worth. */
+/** Where an entry lies in a tree matters as much as itself: what it is under gets nearly its worth. */
 function liftAncestors(view: View, worth: Float64Array): void {
   const below = new Float64Array(MAX_DEPTH);
   let deepest = 0;

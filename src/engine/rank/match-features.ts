@@ -5,9 +5,9 @@ import { largestOf, sumOf, unitScale } from './columns.ts';
 import { type Measure, measure } from './measures.ts';
 
 /**
- * Measures how much of the goal stands at each line and near it.
+ * Measures how much of the goal occurs at each line and near it.
  *
- * @returns besides, the most of what the text has of the goal that stands together at one place, 0..1
+ * @returns besides, the most of what the text has of the goal that occurs together at one place, 0..1
  */
 export function measureMatches(
   view: View,
@@ -44,8 +44,8 @@ const NO_FADE = new Float64Array(0);
 const FADES = REACHES.map((reach) => Float64Array.from({ length: FARTHEST }, (_, d) => Math.exp(-d / reach)));
 
 /**
- * How much of the goal stands around each line: every word counts once, by the nearest line that holds it, fading with
- * the distance. So ten mentions of one word do not outweigh one of each of three.
+ * How much of the goal is around each line: every word counts once, by the nearest line that holds it, fading with the
+ * distance. So ten mentions of one word do not outweigh one of each of three.
  */
 function covers({ n }: View, { ids }: Vocabulary, match: GoalMatch): [Float64Array, Float64Array, Float64Array] {
   const { weight } = match;

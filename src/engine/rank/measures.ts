@@ -55,7 +55,7 @@ function addBlocks(sums: Float64Array, blocks: Float64Array, unit: Int32Array, w
 
 const LOGS = Float64Array.from({ length: 1024 }, (_, k) => Math.log1p(k));
 
-/** `log(1 + whole)` of a whole number; nearly all that are asked for are small, and stand in a table. */
+/** `log(1 + whole)` of a whole number; nearly all values are small, and are in a table. */
 export function logOf(whole: number): number {
   return whole < LOGS.length ? (LOGS[whole] ?? 0) : Math.log1p(whole);
 }

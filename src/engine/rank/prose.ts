@@ -3,7 +3,7 @@ import { addMeasures, type WeightedMeasures } from './measures.ts';
 import type { ProseWeights } from './weights.ts';
 
 /**
- * Measures lines of code or prose by what of the goal's words stands at a line, and by what the line is in itself, each
+ * Measures lines of code or prose by what of the goal's words occurs at a line, and by what the line is in itself, each
  * trusted as much as the circumstances of the text allow.
  */
 export function measureProse(measured: Measured, weights: ProseWeights): WeightedMeasures[] {

@@ -138,7 +138,7 @@ function rarity({ n }: View, { ids, first, lineCount, size }: Vocabulary): Float
   return out;
 }
 
-/** What stands in a line, as bits. */
+/** What occurs in a line, as bits. */
 const CALLS = 1;
 const ASSIGNS = 2;
 const QUOTES = 4;

@@ -9,7 +9,7 @@ export interface Need {
    */
   readonly begins: readonly CharSet[] | null;
   readonly indented: boolean;
-  /** Words (lower case, `0` for any digit) one of which stands in the line; empty where none is sure. */
+  /** Words (lower case, `0` for any digit) one of which occurs in the line; empty where none is sure. */
   readonly words: readonly string[];
 }
 
@@ -19,7 +19,7 @@ const MOST_PLACES = 3;
 const MOST_SPELLINGS = 24;
 /** Repetitions that are spelled out. */
 const MOST_REPEATS = 8;
-/** A shorter word stands in too many lines to distinguish any where the beginning already does. */
+/** A shorter word occurs in too many lines to distinguish any where the beginning already does. */
 const LEAST_WORD = 3;
 
 /** What the lines have that a pattern matches, branch by branch: a line with none of it need not be tried. */

@@ -14,7 +14,7 @@ export function nameMatcher(pattern: string): (name: string) => boolean {
   return (name) => name.endsWith(pattern) || globs.some((tokens) => folders(name).some((tail) => fits(tokens, tail)));
 }
 
-/** A name, and what stands behind each of its separators. */
+/** A name, and what follows each of its separators. */
 function folders(name: string): string[] {
   const tails = [name];
   for (let at = name.indexOf('/'); at >= 0; at = name.indexOf('/', at + 1)) tails.push(name.slice(at + 1));
@@ -30,7 +30,7 @@ function alternatives(pattern: string): string[] {
     .slice(0, MAX_ALTERNATIVES);
 }
 
-/** What a token stands for: `ANY` characters, any within a `FOLDER`, or whole `FOLDERS` with their slashes, or none. */
+/** What a token means: `ANY` characters, any within a `FOLDER`, or whole `FOLDERS` with their slashes, or none. */
 const ANY = '\0';
 const IN_FOLDER = '\x01';
 const FOLDERS = '\x02';
@@ -39,7 +39,7 @@ function tokensOf(pattern: string): string {
   return pattern.replaceAll('**/', FOLDERS).replaceAll('**', ANY).replaceAll('*', IN_FOLDER);
 }
 
-/** Follows token by token which beginnings of the name the pattern so far stands for. */
+/** Follows token by token which beginnings of the name the pattern so far matches. */
 function fits(tokens: string, name: string): boolean {
   let reach = new Uint8Array(name.length + 1);
   reach[0] = 1;

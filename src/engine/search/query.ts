@@ -16,7 +16,7 @@ const FILLERS = new Set(
 );
 
 /**
- * The terms of a query, each with whether it stands in a name: an identifier of several words, a path, or anything in
+ * The terms of a query, each with whether it occurs in a name: an identifier of several words, a path, or anything in
  * backticks. Fillers are left out unless the query has nothing else.
  */
 export function termsOfQuery(query: string): ReadonlyMap<string, boolean> {

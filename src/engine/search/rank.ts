@@ -14,7 +14,7 @@ export interface QueryTerm {
 /** A text with the lines that answer a query. */
 export interface RankedText {
   readonly lines: Lines;
-  /** BM25 over the query's terms, raised where they stand close to each other or in the path. */
+  /** BM25 over the query's terms, raised where they are close to each other or in the path. */
   readonly score: number;
   /** Lines with a term of the query (1-based), ascending, with the indexes of their terms. */
   readonly matches: readonly LineMatch[];
@@ -71,7 +71,7 @@ export function rankText(text: string, query: readonly QueryTerm[], of: AboutTex
 }
 
 /**
- * The lines of a text that answer a query best, at most `size`: those with most of its terms, and what stands around them.
+ * The lines of a text that answer a query best, at most `size`: those with most of its terms, and what is around them.
  * A text without any gives its first lines.
  */
 export function bestLines({ lines, matches }: RankedText, query: readonly QueryTerm[], size: number): LineRange {

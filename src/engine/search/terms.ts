@@ -11,7 +11,7 @@ const IDEOGRAPHIC = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Scr
 const MARKS = /\p{M}/gu;
 const UNDERSCORE = 95;
 
-/** Receives a term and the offset of the word that it stands in, in UTF-16 units. */
+/** Receives a term and the offset of the word that contains it, in UTF-16 units. */
 export type TakeTerm = (term: string, offset: number) => void;
 
 /**

@@ -44,9 +44,9 @@ const CLASSES = new Uint8Array(256)
   .fill(SMALL, 97, 123);
 CLASSES[0x0a] = LINE_END;
 
-/** Where a text stands in a run of blanks that has begun. */
+/** Position of a text in a run of blanks that has begun. */
 const BLANKS = 8;
-/** What stands behind a class or state (times 8) and a class: the state that it leads to. */
+/** What follows a class or state (times 8) and a class: the state that it leads to. */
 const NEXT = new Uint8Array(72);
 for (let state = 0; state < 9; state++) {
   for (let kind = 0; kind < 8; kind++) {
@@ -66,7 +66,7 @@ export function noFeatures(): number[] {
 }
 
 /**
- * Counts the features of a text that stands in JSON, in its escapes: linear, without decoding it.
+ * Counts the features of a text within JSON, in its escapes: linear, without decoding it.
  *
  * @param into - where the counts are added
  * @param json - holds the text at `[start, end)`, without its quotes
@@ -100,7 +100,7 @@ export function addFeatures(
   for (const [i, count] of counts.entries()) into[i] = (into[i] ?? 0) + times * count;
 }
 
-/** Counts which class stands behind which. Nothing else: it runs over every byte. */
+/** Counts which class follows which. Nothing else: it runs over every byte. */
 function scan(json: Uint8Array, start: number, end: number, steps: Int32Array): void {
   let state = LINE_END;
   for (let i = start; i < end; i++) {
@@ -131,7 +131,7 @@ function markersIn(json: Uint8Array, start: number, end: number): readonly [mark
 
 const UNICODE = 0x75;
 
-/** The class of what an escape stands for, by the byte behind its backslash. */
+/** The class of what an escape means, by the byte behind its backslash. */
 function escaped(byte: number | undefined): number {
   if (byte === 0x6e || byte === 0x72) return LINE_END;
   if (byte === 0x74) return BLANK;

@@ -41,7 +41,7 @@ export function cleanReason(reason: string): string {
   return out.replaceAll(/ {2,}/g, ' ').trim();
 }
 
-/** Formats the one-line marker that stands in for a pruned block (docs/contract.md §5). `parseMarker` is its inverse. */
+/** Formats the one-line marker that replaces a pruned block (docs/contract.md §5). `parseMarker` is its inverse. */
 export function formatMarker({ pruneId, startLine, endLine, reason }: MarkerFields): string {
   const count = endLine - startLine + 1;
   return `⟦PRUNÉ: prune_id=${pruneId} lignes ${startLine}-${endLine} (${count}) raison=${cleanReason(reason)}⟧`;

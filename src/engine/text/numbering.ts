@@ -55,7 +55,7 @@ function beginningOf(lines: Lines, line: number): string {
   return lineAt(lines, line).slice(0, READ_CHARS);
 }
 
-/** Whether a digit stands at a place, behind blanks or not. */
+/** Whether there is a digit at a place, after blanks or not. */
 function mayBeNumbered(text: string, start: number): boolean {
   let at = start;
   while (text.charCodeAt(at) === SPACE && at - start < MOST_BLANKS) at++;

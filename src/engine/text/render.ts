@@ -11,11 +11,11 @@ export interface Annotation {
   readonly startLine: number;
   readonly endLine: number;
   readonly reason: string;
-  /** The very string that stands in the text when markers are included. */
+  /** The string in the text if markers are included. */
   readonly marker: string;
 }
 
-/** One replacement in a text, offsets in UTF-16 units: `[start, end)` gives way to `text`. */
+/** One replacement in a text, offsets in UTF-16 units: `[start, end)` is replaced by `text`. */
 export interface Edit {
   readonly start: number;
   readonly end: number;

@@ -7,7 +7,7 @@ export interface Templates {
   readonly shape: Int32Array;
   /** Lines by shape. */
   readonly count: Int32Array;
-  /** How many lines of the same shape stand above a line. */
+  /** How many lines of the same shape are above a line. */
   seenBefore(line: number): number;
 }
 
@@ -28,7 +28,7 @@ export function readTemplates({ codes, firstNonBlank, to, n }: View): Templates 
   return { shape, count, seenBefore: (line) => ordinal[line] ?? 0 };
 }
 
-/** Turns hashes of shapes into ids and counts them; `ordinal` gets how many lines of the same shape stand above. */
+/** Turns hashes of shapes into ids and counts them; `ordinal` gets how many lines of the same shape are above. */
 function numberShapes(shape: Int32Array, count: Int32Array, ordinal: Int32Array): void {
   let capacity = 1024;
   while (capacity < shape.length * 2) capacity *= 2;
@@ -65,7 +65,7 @@ const PLAIN = 0;
 const FIGURE = 1;
 const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
-/** The code of `0` stands for any run of figures. */
+/** The code of `0` means any run of figures. */
 const FIGURES = 48;
 /** Shorter runs of hexadecimal digits are words (`face`, `dead`). Chosen. */
 const LEAST_HEX = 6;
@@ -110,7 +110,7 @@ export function shapeHash(codes: Uint16Array, start: number, end: number): numbe
   return mixed(hash);
 }
 
-/** How many hexadecimal letters stand right before a place, in `[floor, at)`; no more than a run may have. */
+/** How many hexadecimal letters are right before a place, in `[floor, at)`; no more than a run may have. */
 function lettersBefore(codes: Uint16Array, floor: number, at: number): number {
   let from = at;
   while (from > floor && CLASSES[codes[from - 1] ?? 0] === HEX_LETTER && at - from < MOST_VOLATILE) from--;

@@ -14,7 +14,7 @@ export function messageTokens(message: RecordedMessage): number {
   return tokens;
 }
 
-/** Input of one request: what stands before the messages (the tools), and these. */
+/** Input of one request: the part before the messages (the tools), and the messages. */
 export interface Prompt {
   readonly headTokens: number;
   readonly messages: readonly RecordedMessage[];

@@ -30,7 +30,7 @@ function stringOf(value: unknown): string {
 /** A wire that a recorded body is of. */
 export type RecordedWire = 'chat' | 'messages' | 'responses';
 
-/** Which wire a parsed body is of: what its list of messages is called, and what stands in it. */
+/** Which wire a parsed body is of: the name of its list of messages, and its items. */
 export function wireOf(body: unknown): RecordedWire {
   if (!isObject(body)) return 'chat';
   if (Array.isArray(body.input)) return 'responses';

@@ -52,7 +52,7 @@ interface Open {
   readonly key: string;
   readonly before: Prompt;
   readonly after: Prompt;
-  /** What the model answered to it: stands for the message that a next request would bring. */
+  /** The model's answer, as the message that a next request would contain. */
   readonly answer: readonly RecordedMessage[];
   /** How messages were forwarded before they were forwarded otherwise, by their index. */
   readonly earlier: ReadonlyMap<number, readonly EarlierForm[]>;

@@ -26,10 +26,10 @@ interface Conversation {
 }
 
 /**
- * Reads a session of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`): lines of `user` and `assistant` with the
- * message as it went over the wire, usage in the latter, and `compact_boundary` where the history begins anew. What
- * sub-agents say stands beside it under `isSidechain`. Tools run while the model still writes, so that their results stand
- * between the lines of one message; the message id and the request id say which lines are one.
+ * Reads a session of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`): lines of `user` and `assistant` with
+ * the message as it went over the wire, usage in the latter, and `compact_boundary` where the history begins anew. What
+ * sub-agents say stands beside it under `isSidechain`. Tools run while the model still writes, so that their results
+ * are between the lines of one message; the message id and the request id say which lines are one.
  */
 export class ClaudeSession implements SessionReader {
   readonly #conversations = new Map<string, Conversation>();
@@ -93,7 +93,7 @@ export class ClaudeSession implements SessionReader {
     };
   }
 
-  /** The answer is whole: its request is one, and what came in between stands behind it. */
+  /** The answer is whole: its request is one, and what came in between follows it. */
   #finish(conversation: Conversation): void {
     const { answer, thread } = conversation;
     conversation.answer = null;

@@ -7,8 +7,9 @@ type Asked = Pick<SessionRequest, 'key' | 'atMs' | 'model' | 'project' | 'histor
 };
 
 /**
- * Reads a session of Copilot CLI (`~/.copilot/session-state/<session>/events.jsonl`): lines of `{type, data, timestamp}`. What
- * was used stands in `session.shutdown`, by model for the whole session; it is shared out among its requests by their size.
+ * Reads a session of Copilot CLI (`~/.copilot/session-state/<session>/events.jsonl`): lines of `{type, data,
+ * timestamp}`. The usage is in `session.shutdown`, by model for the whole session; it is shared out among its
+ * requests by their size.
  */
 export class CopilotSession implements SessionReader {
   readonly #thread = new ChatThread();

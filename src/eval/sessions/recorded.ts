@@ -21,7 +21,7 @@ export interface SessionRequest {
   readonly model: string;
   /** Last part of the folder that the session ran in. */
   readonly project: string;
-  /** Its messages are the first `length` of these; what the model answered stands behind them. */
+  /** Its messages are the first `length` of these; what the model answered follows them. */
   readonly history: readonly SessionMessage[];
   readonly length: number;
   readonly usage: ReportedUsage;
@@ -92,7 +92,7 @@ export function projectOf(folder: unknown): string {
 /** No tokeniser puts so many bytes into a token, on average over a request. */
 const MOST_BYTES_PER_TOKEN = 8;
 const SPARE_BYTES = 64 * 1024;
-/** Images stand in the file as text, and count by their size in pixels. */
+/** Images are in the file as text, and count by their size in pixels. */
 const IMAGE = /"type":"(?:input_)?image(?:_url)?"/;
 const IMAGE_BYTES = 8 * 1024;
 

@@ -78,7 +78,10 @@ function meanScale(scales: readonly Scale[]): Scale | null {
   return tokens > 0 ? { bytes, tokens, bytesPerToken: bounded(bytes / tokens) } : null;
 }
 
-/** Tokens of an answer that do not stand in the file: those that are said to be thought, or what its words do not explain. */
+/**
+ * Tokens of an answer that are not in the file: those that are said to be thought, or what its words do not
+ * explain.
+ */
 function hiddenIn({ output, madeBytes, reasoning }: Step, bytesPerToken: number): number {
   return reasoning ?? Math.max(0, output - madeBytes / bytesPerToken);
 }

@@ -2,7 +2,7 @@ import { Matcher } from '../../rules/matcher.ts';
 import { DECLARED } from '../../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 
-/** Words that may stand before what a line declares. */
+/** Words that may occur before what a line declares. */
 const MODIFIERS =
   /^\s*(?:(?:export|default|abstract|public|private|protected|internal|static|final|sealed|async|unsafe|inline|const|extern|partial|override|virtual|open|data|declare|pub(?:\([^)]*\))?|"C")\s+)+/;
 

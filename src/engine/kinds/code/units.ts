@@ -89,7 +89,7 @@ class CodeBlocks {
 
   /**
    * Closes the blocks that end before a line: what is indented no further is no part of them, unless it closes them. A
-   * block in braces ends with its brace only: labels, directives and texts may stand in the first column.
+   * block in braces ends with its brace only: labels, directives and texts may occur in the first column.
    *
    * @returns whether any block was closed
    */

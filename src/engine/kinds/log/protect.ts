@@ -12,7 +12,7 @@ const TRACE_OPEN = saying('trace-open');
 const TRACE_FRAME = saying('trace-frame');
 const SUMMARY = saying('summary');
 const INFORMATIVE = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
-/** A frame that stands in so many traces above is not repeated. Chosen, as the bounds below. */
+/** A frame that occurs in so many traces above is not repeated. Chosen, as the bounds below. */
 const TRACE_REPEATS = 2;
 /** A longer trace goes on like any other text. */
 const MAX_TRACE = 200;
@@ -42,7 +42,7 @@ export function protectLog({ view, templates, inner }: Protectable, protect: Pro
   protectEdge(view, inner, true, protect);
 }
 
-/** Keeps the line of every failure that is no habit, and nothing that stands around it. */
+/** Keeps the line of every failure that is no habit, and nothing around it. */
 export function protectFailures({ view, templates, inner }: Protectable, protect: Protect): void {
   const maySay = maySayOf(view);
   for (let i = inner.first; i < inner.end; i++) {
