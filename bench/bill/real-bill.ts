@@ -88,7 +88,10 @@ export function charsPerToken({ messages, usage = [] }: Recording, fallback: num
   return tokens === 0 ? fallback : chars / tokens;
 }
 
-/** What a recording with usage cost, and what it would have cost as it was sent with cuts. */
+/**
+ * What a recording with usage cost, and what it would have cost as it was sent with cuts. A result that lies before the beginning
+ * of a prompt was taken back by the client (compacted or cleared): its cuts save nothing there.
+ */
 export function realBillOf(recording: Recording, sent: readonly Message[], perToken: number): RealBill {
   const { messages, usage = [], outputPrice = 5 } = recording;
   const sums = sumsOf(messages);
@@ -110,7 +113,8 @@ export function realBillOf(recording: Recording, sent: readonly Message[], perTo
       const { i } = result;
       if (i >= one.at) break;
       const place = input - ((sums[one.at] ?? 0) - ((sums[i] ?? 0) + (sums[i + 1] ?? 0)) / 2) / perToken;
-      const price = priceAt(Math.max(0, place), one);
+      if (place < 0) continue;
+      const price = priceAt(place, one);
       const known = costBy.get(i) ?? { cost: 0, saved: 0 };
       costBy.set(i, { cost: known.cost + price * result.tokens, saved: known.saved + price * result.gone });
       saved += price * result.gone;

@@ -48,6 +48,16 @@ describe('the real bill', () => {
     expect([bill.peakBefore, bill.peakAfter]).toEqual([2_000, 1_000]);
   });
 
+  it('counts no saving for a result that the client has taken back', () => {
+    const sent = recording.messages.map((message) => (message.content === result ? shows('') : message));
+    const usage = [...recording.usage.slice(0, 2), usageAt(5, 300, 0)];
+    const messages = [...recording.messages, asked, { role: 'assistant', content: '' } as const];
+    const before = [{ ...asked, content: 'y'.repeat(4_000) }];
+    const compacted = { ...recording, messages: [...messages.slice(0, 4), ...before, ...messages.slice(5)], usage };
+    const bill = realBillOf(compacted, [...sent.slice(0, 4), ...before, ...messages.slice(5)], 4);
+    expect(bill.before - bill.after).toBeCloseTo(1_000);
+  });
+
   it('counts the characters of a token from what each request brought', () => {
     expect(charsPerToken(recording, 3)).toBeCloseTo(4, 0);
     expect(charsPerToken({ ...recording, usage: [] }, 3)).toBe(3);
