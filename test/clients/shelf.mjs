@@ -26,10 +26,8 @@ const { factor, code, release } = FACTS;
 /** What is called, and which facts that brings: the shell tool, or another one where the shell's description is short. */
 const SHELL = { call: ({ log }) => log, facts: { code, release } };
 const READ = { call: ({ read }) => read, facts: { factor } };
-const OTHERS = {
-  codex: { call: () => () => ({ name: 'update_goal', args: { status: 'complete' } }), facts: {} },
-  ...{ cline: READ, pi: READ, 'pi-responses': READ, 'pi-messages': READ, kilo: READ },
-};
+const GOAL = { call: () => () => ({ name: 'update_goal', args: { status: 'complete' } }), facts: {} };
+const OTHERS = { codex: GOAL, 'codex-mcp': GOAL, cline: READ, kilo: READ };
 
 /** What one session must have to see for the proxy to call a tool unused: five conversations on two days. */
 function age(path) {
