@@ -360,7 +360,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     });
     const store = await replica(url.replace('pruner@', `${role}@`));
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
-    const texts = await Promise.all(names(40).map(() => store.findOriginal(pruneIdOf('a'))));
+    const texts = await Promise.all(names(16).map(() => store.findOriginal(pruneIdOf('a'))));
     expect(new Set(texts)).toEqual(new Set(['text']));
     expect(store.problem()).toBeNull();
     // one more, as soon as there is one
