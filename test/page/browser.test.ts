@@ -255,7 +255,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       { op: 'set_node_attribute', id: 'tests', key: 'state', value: 'done' },
     ];
     await stage.call('graph_mutate', { graph, operations });
-    const task = { kind: 'task', id: 'pause', node_id: 'tests', tool: 'wait', input: { ms: 120_000 } };
+    const task = { kind: 'task', id: 'pause', node_id: 'tests', tool: 'wait', input: { ms: 60_000 } };
     const root = { kind: 'sequence', children: [{ kind: 'task', node_id: 'tests', tool: 'noop' }, task] };
     await stage.call('plan_run_bt', { tree: { id: 'slow', root }, run_id: 'slow-plan', background: true });
     await visit('fleet', async (page) => {
