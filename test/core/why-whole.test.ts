@@ -4,11 +4,15 @@ import { Conversation } from '../../src/goal/conversation.ts';
 
 const lines = (count: number): string => 'const value = 1;\n'.repeat(count);
 
-function why(name: string, args: object, { said = 'please go on with it', count = 150, files = [] as string[] } = {}) {
+function why(
+  name: string,
+  args: object,
+  { said = 'please go on with it', count = 150, head = '', files = [] as string[] } = {},
+) {
   const conversation = new Conversation();
   conversation.userSaid(said);
   const call = { name, args: JSON.stringify(args) };
-  return whyWhole({ call, files, again: false, text: lines(count), conversation });
+  return whyWhole({ call, files, again: false, text: head + lines(count), conversation });
 }
 
 describe('a result passes whole', () => {
@@ -43,5 +47,13 @@ describe('a result passes whole', () => {
     expect(why('Grep', { pattern: 'value' }, { count: 400 })).toBe('');
     expect(why('Grep', { pattern: 'value', context_focus_question: 'Which are constants?' })).toBe('');
     expect(why('Bash', { command: 'npm test' })).toBe('');
+  });
+
+  it('where it is a short diff, unless the call asks a question', () => {
+    const head = 'diff --git a/a.ts b/a.ts\n@@ -1,3 +1,4 @@\n';
+    expect(why('Bash', { command: 'git diff' }, { head })).toBe('short');
+    expect(why('Bash', { command: 'git diff' }, { head, count: 800 })).toBe('');
+    const asked = { command: 'git diff', context_focus_question: 'Which names changed?' };
+    expect(why('Bash', asked, { head })).toBe('');
   });
 });

@@ -21,18 +21,21 @@ const WINDOW_LINES = 200;
 const FRAME_LINES = 16;
 /** Hits of a search and names of files: fewer win next to nothing, and each may be the next place to go. Chosen by `bench -- bill`. */
 const SHORT_ENTRIES_CHARS = 6_000;
+/** Diffs are read closely and quoted by the next edit: shorter ones win next to nothing. Chosen on recorded conversations. */
+const SHORT_DIFF_CHARS = 10_000;
+const HUNK = /^(?:diff --git |@@ -\d)/m;
 
 /**
  * Why a result passes whole whatever its lines say: `reread`, a file that the user or the plan names (`named`), the report of
- * another agent (`report`), a short window that the agent chose itself (`window`), or a short list of hits or names (`short`).
- * `''` where nothing speaks for it.
+ * another agent (`report`), a short window that the agent chose itself (`window`), or a short diff or list of hits or
+ * names (`short`). `''` for all others.
  */
 export function whyWhole({ call, files, again, text, conversation }: ResultShown): string {
   if (again) return 'reread';
   if (isReport(call)) return 'report';
   if (conversation.names(files.filter((path) => !isLog(path)))) return 'named';
   if (isShortWindow(call, text)) return 'window';
-  return isShortList(call, text) ? 'short' : '';
+  return isShort(call, text) ? 'short' : '';
 }
 
 /** A log repeats itself whoever names it. */
@@ -47,7 +50,9 @@ function isShortWindow(call: ToolCall | undefined, text: string): boolean {
   return splitLines(text).count <= WINDOW_LINES + FRAME_LINES;
 }
 
-function isShortList(call: ToolCall | undefined, text: string): boolean {
+function isShort(call: ToolCall | undefined, text: string): boolean {
   const { origin, question } = callFacts(call).hints;
-  return (origin === 'search' || origin === 'listing') && question !== true && text.length < SHORT_ENTRIES_CHARS;
+  if (question === true) return false;
+  const isList = origin === 'search' || origin === 'listing';
+  return isList ? text.length < SHORT_ENTRIES_CHARS : text.length < SHORT_DIFF_CHARS && HUNK.test(text);
 }
