@@ -48,7 +48,7 @@ export function isForeignPage({ host, origin, secFetchSite }: Caller, allowed: A
   return authority === '' || authority !== host?.toLowerCase() || !isOurs(authority, allowed.hosts);
 }
 
-/** Whether this is addressed to a name that is not ours. */
+/** Whether the request's Host header names another host than this proxy. */
 export function isForeignHost({ host, origin }: Caller, allowed: Allowed): boolean {
   if (allowed.anyHost && origin === undefined) return false;
   return !isOurs(host?.toLowerCase() ?? '', allowed.hosts);

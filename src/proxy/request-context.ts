@@ -16,7 +16,7 @@ export interface RequestContext {
   readonly keyId?: string | undefined;
   /** The child agent that sends it, or `null`. */
   readonly childId: string | null;
-  /** Hash of the request's provider keys; never a part of a key. */
+  /** Hash of the provider's API keys in the request; no part of a key is kept. */
   readonly caller: string;
   /** `x-mcp-pruner: off`: the request asks not to be pruned. */
   readonly isOff: boolean;

@@ -266,7 +266,7 @@ class Connections {
 
   begin(socket: Socket, request: IncomingMessage): void {
     const underWay = this.#open.get(socket);
-    if (!underWay) return; // it is closed already
+    if (!underWay) return; // the socket is closed already
     underWay.requests++;
     underWay.last = request;
   }

@@ -12,7 +12,7 @@ export const qwen: Client = {
   launch: ({ baseUrl, mcp, keyed }, place) => ({
     args: [
       ...['--auth-type', 'openai'],
-      // its environment says the same, which nobody else reads
+      // its environment contains the same, and only Qwen reads it
       ...(keyed ? [] : ['--openai-base-url', baseUrl]),
       ...(mcp === null ? [] : ['--mcp-config', serversText(mcp, serverJson)]),
     ],

@@ -18,7 +18,7 @@ export interface PruneTextInput {
   readonly options: PruneTextOptions;
 }
 
-/** What pruning did, in numbers, with what a backend adds. */
+/** Figures of a pruning, and those of a backend. */
 export interface PruneStats {
   readonly originalLines: number;
   readonly keptLines: number;

@@ -21,7 +21,7 @@ const PROMPTS: readonly { readonly client: string; readonly begins?: string; rea
     begins: 'The current conversation is rapidly running out of context. Now, your urgent task is to create',
   },
 ];
-/** Stands before the prompt of Claude Code. */
+/** Precedes the prompt of Claude Code. */
 const PREAMBLE = /^CRITICAL: Respond with TEXT ONLY\. Do NOT call any tools\.[\s\S]{0,1000}?(?=Your task is to create)/;
 /** Stands before the prompt of Cline. */
 const INSTRUCTIONS = /^<explicit_instructions type="(?:summarize_task|condense)">\s{0,20}/;

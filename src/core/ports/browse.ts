@@ -12,7 +12,7 @@ export interface ConversationQuery {
   readonly wire?: string | undefined;
   /** Occurs in the project, task, client, model or first words, or begins the name; in any case. */
   readonly words?: string | undefined;
-  /** Names of conversations: those that match as well as those with the words, or without words the only ones. */
+  /** Names of further conversations to list: in addition to those with the words or, without words, alone. */
   readonly named?: readonly string[] | undefined;
   readonly order: ConversationOrder;
   readonly offset: number;

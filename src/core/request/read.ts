@@ -27,7 +27,7 @@ export interface Mark {
 export interface ReadBody {
   readonly scanned: ScannedBody;
   readonly messages: readonly ScannedMessage[];
-  /** For each message a hash of it and all messages before it. */
+  /** For each message, a hash of its meaning and of all messages before it, without instructions (`prefixesOf`). */
   readonly prefixes: readonly string[];
   /** Second keys of new messages, by their prefixes: see `resultKeyOf`. */
   readonly resultKeys: ReadonlyMap<string, string>;

@@ -15,7 +15,7 @@ export class RefusedConversations {
     this.#store = store;
   }
 
-  /** Reads what earlier runs and other processes recorded. */
+  /** Reads what earlier and other processes recorded. */
   async load(): Promise<void> {
     for (const hash of await this.#store.refusedConversations()) this.#hashes.add(hash);
   }

@@ -114,7 +114,7 @@ export function editLiteral(body: Buffer, literal: Span, edits: readonly Edit[])
   const raw = body.toString('utf8', start, end);
   const encoded = encodeEdits(raw, edits, 0);
   if (raw.length !== end - start) return { start, end, bytes: Buffer.from(applyEdits(raw, encoded)) };
-  // ASCII alone: a place in the string is one in the bytes, and what stays need not be encoded again
+  // if the string is ASCII, its offsets are those of the bytes, and kept parts need no new encoding
   const cuts = encoded.map((edit): BodyEdit => ({ start: edit.start, end: edit.end, bytes: Buffer.from(edit.text) }));
   return { start, end, bytes: applyToBody(body.subarray(start, end), cuts) };
 }

@@ -4,7 +4,7 @@ import type { ScannedMessage } from '../../dialects/dialect.ts';
 
 interface ReportedBody {
   readonly messages: number;
-  /** Offset of the byte after the last of them, and a hash of all bytes before it. */
+  /** Offset of the byte after the last message, and a hash of all bytes before it. */
   readonly end: number;
   readonly digest: string;
 }

@@ -68,7 +68,7 @@ function replayOne(
   return { text, decision: { ...decision, goal: '' } };
 }
 
-/** Whether a text has the place of one that was sent. */
+/** Whether a text is at the same place in its message as a sent text. */
 export function isAt({ place }: FoundText, { text, json, start, chars }: TextPlace): boolean {
   return (
     place.text === text && place.start === start && place.chars === chars && place.json.join(' ') === json.join(' ')

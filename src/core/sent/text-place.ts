@@ -11,7 +11,7 @@ export interface PlacedText {
   readonly lift: (edits: readonly Edit[]) => Edit[];
 }
 
-/** The text at a place in a decoded string, or `null` when there can be none. */
+/** The text at a place in a decoded string, or `null` if there is no such place. */
 export function textAt(decoded: string, { json, start, chars }: TextPlace): PlacedText | null {
   const around: { readonly raw: string; readonly base: number }[] = [];
   let text = decoded;

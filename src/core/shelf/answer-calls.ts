@@ -44,7 +44,7 @@ function collect(value: unknown, calls: Map<string, Set<string>>, depth: number)
   for (const [key, held] of fields) if (!CLOSED.has(key)) collect(held, calls, depth + 1);
 }
 
-/** Takes a call down once, however many events repeat it. */
+/** Counts a call once, however many events repeat it. */
 function take(
   named: ReadonlyMap<string, unknown>,
   call: ReadonlyMap<string, unknown>,

@@ -6,7 +6,10 @@ import type { Vocabulary } from './vocabulary.ts';
 /** Lines that hold a thing, 1 for each line index. */
 export type LineFlags = Uint8Array;
 
-/** Where the compounds of a goal occur in a text, by their spelling; those that it does not have are left out. */
+/**
+ * Where the compounds of a goal occur in a text, by their spelling. Compounds that the text does not contain are left
+ * out.
+ */
 export function findCompounds(view: View, terms: readonly GoalTerm[]): ReadonlyMap<string, LineFlags> {
   const found = new Map<string, LineFlags>();
   for (const compound of new Set(terms.flatMap(({ compounds }) => compounds))) {

@@ -69,7 +69,7 @@ export function rankEntries(
   return out;
 }
 
-/** Where an entry lies in a tree matters as much as itself: what it is under gets nearly its worth. */
+/** The folders above an entry are as important as the entry: they get nearly its worth. */
 function liftAncestors(view: View, worth: Float64Array): void {
   const below = new Float64Array(MAX_DEPTH);
   let deepest = 0;

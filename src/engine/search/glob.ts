@@ -30,7 +30,9 @@ function alternatives(pattern: string): string[] {
     .slice(0, MAX_ALTERNATIVES);
 }
 
-/** What a token means: `ANY` characters, any within a `FOLDER`, or whole `FOLDERS` with their slashes, or none. */
+/**
+ * What a token matches: `ANY` characters, characters within a `FOLDER`, whole `FOLDERS` with their slashes, or nothing.
+ */
 const ANY = '\0';
 const IN_FOLDER = '\x01';
 const FOLDERS = '\x02';

@@ -1,6 +1,6 @@
 import type { Extension } from '../../extensions/extension.ts';
 
-/** Access keys, and the views of their owners. Only what is known without loading it. */
+/** Access keys, and the views of their owners. Only facts that are needed before the code of keys is loaded. */
 export const keys: Extension = {
   name: 'keys',
   isOn: ({ requireKey }, transport) => requireKey && transport === 'http',

@@ -14,8 +14,11 @@ type Totals = { -readonly [Field in keyof UsageRecord]: UsageRecord[Field] };
 export class UsageTotals {
   #waiting = new Map<string, Totals>();
 
-  /** @param fresh - its new texts; `counted`: the pruned form was also forwarded */
-  add({ model }: RequestReport, fresh: readonly TextOutcome[], atMs: number, counted: boolean): void {
+  /**
+   * @param fresh - its new texts; `savesTokens`: the removed tokens count as saved; also in shadow mode, where they
+   * would have been saved
+   */
+  add({ model }: RequestReport, fresh: readonly TextOutcome[], atMs: number, savesTokens: boolean): void {
     // the request itself counts with the tool of its first text
     const first = this.#of(model, fresh[0]?.tool ?? '', atMs);
     if (first) first.requests++;
@@ -23,9 +26,9 @@ export class UsageTotals {
       const totals = this.#of(model, tool, atMs);
       if (!totals) continue;
       totals.candidates++;
-      if (counted && pruneId !== null) totals.pruned++;
+      if (savesTokens && pruneId !== null) totals.pruned++;
       totals.tokensBefore += tokensBefore;
-      totals.tokensAfter += counted ? tokensAfter : tokensBefore;
+      totals.tokensAfter += savesTokens ? tokensAfter : tokensBefore;
     }
   }
 
@@ -53,14 +56,17 @@ const FIELDS = ['requests', 'candidates', 'pruned', 'tokens_before', 'tokens_aft
 export class WireTotals {
   #waiting = new Map<string, { readonly day: string; readonly wire: string; readonly values: number[] }>();
 
-  /** @param sums - of its new `texts`; `counted`: the pruned form was also forwarded */
-  add({ wire }: RequestReport, sums: OutcomeSums, texts: number, atMs: number, counted: boolean): void {
+  /**
+   * @param sums - of its new `texts`; `savesTokens`: the removed tokens count as saved; also in shadow mode, where they
+   * would have been saved
+   */
+  add({ wire }: RequestReport, sums: OutcomeSums, texts: number, atMs: number, savesTokens: boolean): void {
     const day = new Date(atMs).toISOString().slice(0, 10);
     const key = `${day} ${wire}`;
     const totals = this.#waiting.get(key) ?? { day, wire, values: FIELDS.map(() => 0) };
     this.#waiting.set(key, totals);
-    const after = counted ? sums.tokensAfter : sums.tokensBefore;
-    const added = [1, texts, counted ? sums.pruned : 0, sums.tokensBefore, after];
+    const after = savesTokens ? sums.tokensAfter : sums.tokensBefore;
+    const added = [1, texts, savesTokens ? sums.pruned : 0, sums.tokensBefore, after];
     added.forEach((value, i) => {
       totals.values[i] = (totals.values[i] ?? 0) + value;
     });
