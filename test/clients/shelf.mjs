@@ -27,7 +27,7 @@ const { factor, code, release } = FACTS;
 const SHELL = { call: ({ log }) => log, facts: { code, release } };
 const READ = { call: ({ read }) => read, facts: { factor } };
 const GOAL = { call: () => () => ({ name: 'update_goal', args: { status: 'complete' } }), facts: {} };
-const OTHERS = { codex: GOAL, 'codex-mcp': GOAL, cline: READ, kilo: READ };
+const OTHERS = { codex: GOAL, 'codex-mcp': GOAL, 'codex-run': GOAL, cline: READ, 'cline-mcp': READ, kilo: READ };
 
 /** What one session must have to see for the proxy to call a tool unused: five conversations on two days. */
 function age(path) {
@@ -102,7 +102,8 @@ async function threeSessions(driver) {
       return { version: installed.version, problems, said: second.result.stderr.slice(-800) };
     }
     const called = calledIn(second.bodies);
-    const answer = finalAnswer(second.nonce, long.facts);
+    const attached = driver.name.endsWith('-file') ? { factor } : {}; // the file comes with the question
+    const answer = finalAnswer(second.nonce, { ...long.facts, ...attached });
     if (first.tools.some((tools) => shortened(tools).length > 0)) problems.push('the first session did not go whole');
     if (second.answer !== answer) problems.push(`the answer is ${JSON.stringify(second.answer)}`);
     if (!second.tools.every((tools) => shortened(tools).includes(called)))
