@@ -15,19 +15,41 @@ import { wireOf } from './lib/wires.mjs';
  * model calls a shortened one all the same. In the third session that tool is whole again.
  *
  * node test/clients/shelf.mjs [name…]      names of set-ups as in run.mjs; by default one for each client and wire. Clients
- * are installed on demand into MCP_PRUNER_CLIENTS_DIR; the proxy is the built one
+ * are installed on demand into MCP_PRUNER_CLIENTS_DIR; the proxy is the built one. Of a program whose descriptions are
+ * all short, the tools must stay as declared.
  */
 const cache = process.env.MCP_PRUNER_CLIENTS_DIR ?? join(tmpdir(), 'mcp-pruner-clients');
 const names = process.argv.slice(2);
 const wanted = names.length > 0 ? names : ['claude', 'codex', 'codex-chat', 'opencode', 'gemini', 'cline'];
 /** Stands in the marker of a shortened description; a marker alone is named by the description of `recover_text` too. */
 const MARK = 'raison=description';
+/** Shorter descriptions are not shortened: a marker costs more than it saves. */
+const SHORT_CHARS = 200;
 const { factor, code, release } = FACTS;
 /** What is called, and which facts that brings: the shell tool, or another one where the shell's description is short. */
 const SHELL = { call: ({ log }) => log, facts: { code, release } };
 const READ = { call: ({ read }) => read, facts: { factor } };
 const GOAL = { call: () => () => ({ name: 'update_goal', args: { status: 'complete' } }), facts: {} };
-const OTHERS = { codex: GOAL, 'codex-mcp': GOAL, 'codex-run': GOAL, cline: READ, 'cline-mcp': READ, kilo: READ };
+/** Fails in the client, which is a result as well. */
+const EDIT = {
+  call: () => () => ({ name: 'edit', args: { path: 'absent.txt', edits: [{ oldText: 'a', newText: 'b' }] } }),
+  facts: {},
+};
+const OTHERS = {
+  pi: EDIT,
+  'pi-responses': EDIT,
+  'pi-messages': EDIT,
+  'pi-run': EDIT,
+  'pi-file': EDIT,
+  codex: GOAL,
+  'codex-mcp': GOAL,
+  'codex-run': GOAL,
+  cline: READ,
+  'cline-mcp': READ,
+  'cline-default': READ,
+  kilo: READ,
+  'kilo-mcp': READ,
+};
 
 /** What one session must have to see for the proxy to call a tool unused: five conversations on two days. */
 function age(path) {
@@ -53,6 +75,10 @@ function toolsIn(body) {
   return found;
 }
 
+const areShort = (tools) =>
+  [...tools.values()].every((text) =>
+    [...text.matchAll(/"description":"([^"]*)"/g)].every(([, d]) => d.length < SHORT_CHARS),
+  );
 const shortened = (tools) => [...tools].filter(([, text]) => text.includes(MARK)).map(([name]) => name);
 const tokens = (tools) => Math.round([...tools.values()].join('').length / 4);
 
@@ -106,6 +132,11 @@ async function threeSessions(driver) {
     const answer = finalAnswer(second.nonce, { ...long.facts, ...attached });
     if (first.tools.some((tools) => shortened(tools).length > 0)) problems.push('the first session did not go whole');
     if (second.answer !== answer) problems.push(`the answer is ${JSON.stringify(second.answer)}`);
+    if (areShort(whole)) {
+      if ([short, next].some((tools) => JSON.stringify([...tools]) !== JSON.stringify([...whole])))
+        problems.push('tools with short descriptions changed');
+      return { version: installed.version, problems, figures: `none of ${whole.size} tools has a long description` };
+    }
     if (!second.tools.every((tools) => shortened(tools).includes(called)))
       problems.push(`${called} was not shortened in all requests of the second session`);
     if (new Set(second.tools.map((tools) => JSON.stringify([...tools]))).size !== 1)
