@@ -1,9 +1,9 @@
 /**
  * The quality of the engine on ready-made cases, in process: node bench/run.mjs ruler <cases.jsonl> [--quick] [--min-keep 10]
- * [--family code] [--origin unknown] [--with-path] [--baselines-only] [--worst 10] [--way-back tool|shell]
+ * [--family code] [--origin unknown] [--with-path] [--baselines-only] [--worst 10] [--way-back tool|shell] [--short-markers]
  *
- * With `--way-back` the first marker of each text says what a request is told of the source and of how lines come back,
- * which `prune_text` never says: what these words cost.
+ * `--way-back` measures what the words cost that the proxy adds to the first marker of a text: its source, and how to get
+ * lines back. `prune_text` adds none. With `--short-markers` all other markers are short, as the proxy writes them.
  *
  * A case is one line of JSON: {id, family, source_type, goal_hint, text, gold: [line numbers], path?}.
  */
@@ -31,6 +31,7 @@ const { values, positionals } = parseArgs({
     ratios: { type: 'string', default: '0.5,0.7,0.85' },
     worst: { type: 'string', default: '0' },
     'way-back': { type: 'string', default: '' },
+    'short-markers': { type: 'boolean', default: false },
   },
 });
 
@@ -82,6 +83,7 @@ for (const file of positionals) {
         origin: values.origin as Origin,
         plan: values['baselines-only'] ? whole : planner,
         quick: values.quick,
+        shortMarkers: values['short-markers'],
       },
       totals,
     );

@@ -1,5 +1,5 @@
 import { lineAt, splitLines } from '../engine/text/lines.ts';
-import type { Origin, Plan, PruneInput } from '../engine/types.ts';
+import type { LineRange, Origin, Plan, PruneInput } from '../engine/types.ts';
 import { BASELINES, type BaselineInput } from './baselines.ts';
 import type { EvalCase } from './cases.ts';
 import { budgetFor, keptBy, type Outcome, outcomeOf } from './score.ts';
@@ -17,6 +17,8 @@ export interface EvaluateOptions {
   readonly minKeepLines: number;
   readonly origin: Origin;
   readonly plan: (input: PruneInput) => Plan;
+  /** Markers are short, of the baselines too. Default: full, as `prune_text` writes them. */
+  readonly shortMarkers?: boolean;
   /** Leaves out the baselines between `random` and `oracle`. */
   readonly quick?: boolean;
 }
@@ -52,7 +54,7 @@ export function keepsBounds(plan: Plan, lineCount: number, ratio: number, minKee
 
 /** Runs the pruner and the baselines on one case and adds the outcome to the totals. */
 export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: EvaluationTotals): void {
-  const { ratios, minKeepLines } = options;
+  const { ratios, minKeepLines, shortMarkers: areShort } = options;
   const lines = splitLines(item.text);
   const texts = Array.from({ length: lines.count }, (_, i) => lineAt(lines, i + 1));
   const structural = structuralLines(texts, item.sourceType);
@@ -77,7 +79,8 @@ export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: E
     if (!keepsBounds(plan, lines.count, ratio, minKeepLines)) totals.violations++;
     const reasons = new Map(plan.cuts.map((cut) => [cut.startLine, cut.reason]));
     const kept = keptBy(plan.cuts, lines.count);
-    return outcomeOf(lines, kept, item.needed, structural, (cut) => reasons.get(cut.startLine) ?? '');
+    const reasonOf = (cut: LineRange): string => reasons.get(cut.startLine) ?? '';
+    return outcomeOf(lines, kept, item.needed, structural, { reasonOf, areShort });
   });
   systems.set(PRUNER, own);
 
@@ -87,7 +90,7 @@ export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: E
     const ranked = scores(ruler);
     const at = (budget: number): Outcome => {
       const kept = select(ranked, budget, gaps, protect ? structural : null);
-      return outcomeOf(lines, kept, item.needed, structural);
+      return outcomeOf(lines, kept, item.needed, structural, { areShort });
     };
     systems.set(
       name,

@@ -1,5 +1,5 @@
 import { type Lines, startOf } from '../engine/text/lines.ts';
-import { formatMarker } from '../engine/text/marker.ts';
+import { formatMarker, formatShortMarker } from '../engine/text/marker.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import type { LineRange } from '../engine/types.ts';
 
@@ -41,13 +41,20 @@ export function keptBy(cuts: readonly LineRange[], lineCount: number): Uint8Arra
   return kept;
 }
 
-/** Measures a selection of lines; markers are paid for. */
+/** How the markers of a selection are written. */
+export interface Markers {
+  readonly reasonOf?: (cut: LineRange) => string;
+  /** All but the first are short, as the proxy writes them. */
+  readonly areShort?: boolean;
+}
+
+/** Measures a selection of lines; the characters of markers count against it. */
 export function outcomeOf(
   lines: Lines,
   kept: Uint8Array,
   needed: readonly number[],
   structural: Uint8Array,
-  reasonOf: (cut: LineRange) => string = () => 'hors focus',
+  { reasonOf = () => 'hors focus', areShort = false }: Markers = {},
 ): Outcome {
   let chars = 0;
   let tokens = 0;
@@ -57,8 +64,10 @@ export function outcomeOf(
     chars += to - from;
     tokens += estimateTokens(lines.text, from, to);
   }
-  for (const cut of runsOf(kept, 0)) {
-    const marker = `${formatMarker({ pruneId: SAMPLE_ID, ...cut, reason: reasonOf(cut) })}\n`;
+  for (const [i, cut] of runsOf(kept, 0).entries()) {
+    const isFull = i === 0 || !areShort;
+    const text = isFull ? formatMarker({ pruneId: SAMPLE_ID, ...cut, reason: reasonOf(cut) }) : formatShortMarker(cut);
+    const marker = `${text}\n`;
     chars += marker.length;
     tokens += estimateTokens(marker);
   }

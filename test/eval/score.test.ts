@@ -101,6 +101,21 @@ describe('outcomeOf', () => {
     expect(outcome.savedChars).toBeCloseTo((120 - marker.length) / text.length);
   });
 
+  it('counts the characters of short markers after the first, where the proxy writes them', () => {
+    const lines = splitLines('x = 1\n'.repeat(60));
+    const cuts = [
+      { startLine: 2, endLine: 21 },
+      { startLine: 31, endLine: 50 },
+    ];
+    const charsOf = (areShort: boolean): number => {
+      const outcome = outcomeOf(lines, keptBy(cuts, lines.count), [1], new Uint8Array(lines.count), { areShort });
+      return Math.round((1 - outcome.savedChars) * 360) - 120;
+    };
+    const first = '⟦PRUNÉ: prune_id=prn_000000000000 lignes 2-21 (20) raison=hors focus⟧\n'.length;
+    expect(charsOf(false)).toBe(2 * first + 1); // 31-50 is one figure longer than 2-21
+    expect(charsOf(true)).toBe(first + '⟦PRUNÉ: lignes 31-50 (20)⟧\n'.length);
+  });
+
   it('has budgets that honour both bounds', () => {
     expect(budgetFor(100, 0.7, 20)).toBe(30);
     expect(budgetFor(100, 0.9, 20)).toBe(20);
