@@ -6,14 +6,17 @@ import { acceptedPrefix, wholeRecord } from '../sent/records.ts';
 import { newCutPrefixes, type Rewritten } from './rewritten.ts';
 
 /**
- * Messages whose accepted cuts are remembered here. After the next turn the memory is not needed: an answer after a cut
- * message proves that the provider accepted it.
+ * Most messages whose accepted cuts are remembered. Each is needed for one turn only: an answer after a cut message
+ * proves that the provider accepted it.
  */
 const MAX_ACCEPTED = 20_000;
 /** Longest wait for another writer of the store, in milliseconds. The answer is on its way to the client meanwhile. */
 export const NOTE_WAIT_MS = 5_000;
 
-/** Remembers which cuts a provider has accepted. After that the unpruned request is no way out of a refusal. */
+/**
+ * Remembers which cuts a provider has accepted. Once it has accepted a cut, a later refusal is not answered by
+ * resending the request unpruned.
+ */
 export class AcceptedCuts {
   readonly #store: Pick<Store, 'commit'>;
   readonly #sent: SentMemory;
@@ -26,7 +29,7 @@ export class AcceptedCuts {
     this.#onFailure = onFailure;
   }
 
-  /** The same outcome, with what is remembered here. */
+  /** Marks an outcome whose cuts the provider is remembered to have accepted. */
   seenIn(request: Rewritten): Rewritten {
     const isAccepted = request.acceptedBefore || newCutPrefixes(request).some((prefix) => this.#prefixes.has(prefix));
     return isAccepted === request.acceptedBefore ? request : { ...request, acceptedBefore: isAccepted };

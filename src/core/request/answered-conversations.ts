@@ -20,7 +20,7 @@ export class AnsweredConversations {
     sizeCalculation: (conversation) => 1 + conversation.notes,
   });
 
-  /** @param durable - a store beside the memory of this process */
+  /** @param durable - also stores the answers, so that they survive a restart */
   constructor(durable: KeptAnswers | undefined, onFailure: FailureReporter) {
     this.#durable = durable;
     this.#onFailure = onFailure;

@@ -6,7 +6,10 @@ import { requestTokens } from './message-tokens.ts';
 import { CHECKPOINTS } from './read.ts';
 import type { PersistedRequest } from './request.ts';
 
-/** Asks the collectors whether parts of a conversation are to be set aside, and lets one of them take a step. */
+/**
+ * Asks the collectors of context GC whether parts of a conversation should be set aside, and runs one step of the first
+ * that says yes.
+ */
 export class CollectStage {
   readonly #collectors: readonly Collector[];
   readonly #budget: Collector | undefined;
@@ -57,7 +60,7 @@ export class CollectStage {
   }
 }
 
-/** A request as those who keep segments see it. Field by field: V8 gives spread objects a slow form. */
+/** A request as the observers of segments see it. The fields are listed because spread objects are slow in V8. */
 export function reportedRequest({ request, decisions }: PersistedRequest): ReportedRequest {
   const { body, dialect, read, found, steps, scope, state } = request;
   const { messages, first, callOf, conversationId } = read;
@@ -66,7 +69,7 @@ export function reportedRequest({ request, decisions }: PersistedRequest): Repor
   return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
 }
 
-/** The share of a body's bytes from a message on, 0..1. */
+/** For each message, the share of the body's bytes from that message to the end, 0..1. */
 function sharesOf({ request: { body, read } }: PersistedRequest): (ordinal: number) => number {
   const end = read.messages.at(-1)?.span.end ?? 0;
   return (ordinal) => (end - (read.messages[ordinal]?.span.start ?? end)) / Math.max(1, body.length);

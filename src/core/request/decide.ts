@@ -52,7 +52,7 @@ export class DecideStage {
     return { request, decisions: request.known.sent, fresh: [], fallbacks: [reason], failure: cause };
   }
 
-  /** Decisions about all open texts without the store: nothing may be recorded of them. */
+  /** Decides about all texts without the store and records nothing. */
   async dry(texts: readonly FoundText[]): Promise<Map<FoundText, Decision>> {
     const open = texts.filter(({ skip }) => skip === '');
     const decisions = await this.#options.decisions.decideDry(open.map(({ job }) => job));

@@ -47,9 +47,9 @@ export interface FoundText {
   readonly messageIndex: number;
   /** The JSON string in the body that contains it, quotes included. */
   readonly literal: Span;
-  /** Where the file that it is begins in the decoded string; 0 for a result. */
+  /** Offset of the file in the decoded string; 0 for a result. */
   readonly start: number;
-  /** It is the whole of the decoded string. */
+  /** Whether it is the whole decoded string. */
   readonly entire: boolean;
   /** Its place in its message. */
   readonly place: TextPlace;
@@ -58,19 +58,19 @@ export interface FoundText {
   readonly job: Job;
   /** Why the text stays whole whatever it contains: `exempt`, `recovered`, `input_too_large`, `pinned`, `past`. */
   readonly skip: string;
-  /** How its cuts were written when they were sent first; absent: as the settings say now. */
+  /** The form of its markers when it was first sent. Default: today's settings. */
   readonly render?: RenderOptions;
   /** Prune ids named by markers in this text; `SHORT_ID` stands for each marker without an id. */
   readonly markerIds: readonly string[];
-  /** Hashes of the JSON that it was taken out of, from the whole result inwards. */
+  /** Hashes of the JSON texts that contain it, outermost first. */
   readonly around: readonly string[];
 }
 
 /** Longer arguments (whole files that are written) do not describe the goal of the call. */
 const MAX_ARGS_BYTES = 64 * 1024;
-/** How much of a tool's name is recorded. */
+/** Most characters of a tool's name that are recorded. */
 const MAX_NAME = 200;
-/** How deep JSON in strings of JSON is looked into. */
+/** Most levels of JSON inside strings of JSON that are read. */
 const MAX_NESTING = 3;
 
 /** A message that is being read, with the conversation up to it. */
@@ -79,13 +79,13 @@ export interface Reading {
   readonly bytes: Buffer;
   readonly message: ScannedMessage;
   readonly messageIndex: number;
-  /** The messages before it; the message is folded into it. */
+  /** The state after the messages before it. Reading the message updates it. */
   readonly conversation: Conversation;
   readonly settings: FindSettings;
 }
 
 /**
- * Reads one message: folds it into the conversation and finds its large texts. Must be called for each message in
+ * Reads one message: updates the conversation with it and finds its large texts. Must be called for each message in
  * order.
  */
 export function findTexts(reading: Reading): FoundText[] {
@@ -176,7 +176,7 @@ function resultOf(call: CallInContext | undefined, name: string, conversation: C
   return { call, facts, tool: call?.name ?? name, goal, recovery, way: recoveryHint(conversation) };
 }
 
-/** Shorter texts are never looked at. */
+/** The shortest text that is read, in characters. */
 function leastChars({ minPruneChars, minOutputChars = minPruneChars }: FindSettings): number {
   return Math.min(minPruneChars, minOutputChars);
 }
@@ -362,7 +362,10 @@ interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 
   readonly text: string;
 }
 
-/** The texts to judge in a result: itself, or the long strings in it when it is JSON (and in those, again). */
+/**
+ * The texts of a result that are decided about: the result itself or, if it is JSON, the long strings in it,
+ * recursively.
+ */
 function innerTexts(text: string, minChars: number, around: readonly string[] = []): InnerText[] {
   if (text.length < minChars) return [];
   const fields = around.length < MAX_NESTING ? longJsonFields(text, minChars) : null;

@@ -4,9 +4,9 @@ import { decodeString } from '../../json/cursor.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 import { isTooLong } from './too-long.ts';
 
-/** What role and frame of a message cost. */
+/** Tokens of a message's role and frame. */
 const FRAME_TOKENS = 4;
-/** Schemas of tools, other fields of a request, and texts that are too long to be decoded, in bytes for each token. */
+/** Bytes per token of tool schemas, other fields of a request, and texts that are too long to be decoded. */
 const BYTES_PER_TOKEN = 4;
 
 /** Estimated tokens of a message as received: its texts and its calls. */

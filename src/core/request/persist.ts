@@ -149,7 +149,7 @@ export class PersistStage {
   }
 }
 
-/** The same records under the second keys of their messages. */
+/** Copies of the records under the second keys of their messages (`resultKeyOf`). */
 function byResultKey(records: readonly SentMessage[], keys: ReadonlyMap<string, string>): SentMessage[] {
   return records.flatMap((record) => {
     const prefix = keys.get(record.prefix);

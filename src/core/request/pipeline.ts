@@ -65,12 +65,12 @@ export interface PipelineOptions {
   readonly onFailure: FailureReporter;
   /** Most memory for remembered bodies, in bytes. */
   readonly memoBytes: number;
-  /** Shared by all that works long on this thread. */
+  /** Shared by everything on this thread that works for long. */
   readonly turns?: Turns;
   readonly traces?: Traces | undefined;
 }
 
-/** The share of the memory for bodies that records of single messages take. */
+/** The share of `memoBytes` that is used for records of single messages. */
 const SENT_SHARE = 1 / 16;
 /** The conversation is over its budget, and nothing of it may be set aside. */
 const WAITS: FallbackCode = 'budget_waits_for_client';
@@ -134,8 +134,8 @@ export class RequestPipeline {
   }
 
   /**
-   * As `rewrite`, from the memory of this process alone, once the time of the request is over: remembered cuts are replayed,
-   * and new texts stay whole.
+   * As `rewrite`, but uses only the memory of this process. For requests that have run out of time: remembered cuts are
+   * replayed, and new texts stay whole.
    *
    * @throws JsonShapeError when the body is not understood
    * @throws HistoryUnknown where the policy is to wait for the store
@@ -190,7 +190,7 @@ export class RequestPipeline {
     return persisted;
   }
 
-  /** Reads a request and recalls its history; from the memory of this process where the store fails meanwhile. */
+  /** Reads a request and recalls its history. If the store fails meanwhile, uses the memory of this process. */
   async #prepared(request: IncomingRequest, policy: Policy, mayResume: boolean): Promise<DirectedRequest> {
     const state = await this.#storeState(request.scope ?? NO_SCOPE);
     const match = mayResume ? this.#remembered(request, policy, state) : null;
@@ -220,7 +220,7 @@ export class RequestPipeline {
   }
 
   /**
-   * The outcome of a request that nothing is decided about: its conversation was refused or belongs to the control group.
+   * The outcome of a request whose conversation was refused or belongs to the control group; `null` for all others.
    *
    * @throws HistoryUnknown where the policy is to wait for the store
    */
@@ -233,8 +233,8 @@ export class RequestPipeline {
   }
 
   /**
-   * A conversation that was cut before keeps its cuts. One that is chosen is recorded, so that it stays whole whatever share
-   * is configured later.
+   * Whether the conversation belongs to the control group. A conversation that was cut before keeps its cuts. A chosen
+   * one is recorded, so that it stays whole even if the configured share changes.
    */
   #isHeldOut({ read: { conversationId, editsBefore }, known, scope }: DirectedRequest): boolean {
     const { isHeldOut, store, onFailure } = this.#options;
@@ -282,7 +282,10 @@ export class RequestPipeline {
     }
   }
 
-  /** The furthest remembered body; while the store cannot be asked also one that would have to be checked with it. */
+  /**
+   * The remembered body that shares the longest beginning with the request. While the store is not available, bodies
+   * count that would otherwise have to be checked against it.
+   */
   #remembered(
     { body, dialect }: IncomingRequest,
     policy: Policy,

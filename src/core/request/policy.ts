@@ -18,7 +18,7 @@ export interface Policy {
   readonly dryRun: boolean;
 }
 
-/** What a policy depends on beside the wire. */
+/** The inputs of a policy, apart from the wire. */
 export interface Situation {
   readonly purpose: Purpose;
   /** The kill switch, or the header of this request, turns pruning off. */
@@ -37,8 +37,8 @@ export interface Situation {
 export const PRUNE: Policy = { newTexts: 'prune', history: 'replay', whenHistoryUnknown: 'pass', dryRun: false };
 
 /**
- * The policy of a request; `null` where it is forwarded without being read. Where the provider verifies the history, what
- * was sent once is sent again whatever the settings say now.
+ * The policy of a request; `null` where it is forwarded without being read. Where the provider verifies the history,
+ * messages are repeated as they were first sent, whatever today's settings are.
  */
 export function policyFor({ verifiesHistory }: Pick<Dialect, 'verifiesHistory'>, situation: Situation): Policy | null {
   const { purpose, isOff, isShadow, hasBudget, historyRefused, mayWait } = situation;

@@ -14,7 +14,7 @@ export interface TextOutcome {
   readonly keptLines: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Number of the level of boldness by which it was decided; absent if none was learned. */
+  /** The learned level of boldness by which it was decided; absent if none was learned. */
   readonly boldness?: number;
 }
 
@@ -65,7 +65,7 @@ export interface RememberedBody {
   readonly steps: string;
 }
 
-/** A remembered body and how far the new one agrees with it. */
+/** A remembered body and the last checkpoint that the new body shares with it. */
 export interface PrefixMatch {
   readonly body: RememberedBody;
   readonly checkpoint: Checkpoint;
@@ -89,7 +89,7 @@ export class PrefixMemo {
     this.#byHead = new LRUCache({ maxSize: this.#maxBytes });
   }
 
-  /** The furthest checkpoint that a body shares with a remembered one, among those that `fit`. */
+  /** The last checkpoint that a body shares with a remembered body accepted by `fits`. */
   find(body: Buffer, fits: (remembered: RememberedBody) => boolean): PrefixMatch | null {
     let best: PrefixMatch | null = null;
     const siblings = this.#byHead.get(headOf(body)) ?? [];
@@ -145,7 +145,7 @@ function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkp
   return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix.bytes, 0, at, 0, at) === 0) ?? null;
 }
 
-/** Most spare capacity after bytes that have grown once and may grow again. */
+/** Most spare capacity of a buffer that has grown once, in bytes. */
 const MAX_SPARE_BYTES = 1024 * 1024;
 
 /** A buffer that several `PrefixBytes` share, each up to its own length. Written bytes never change. */

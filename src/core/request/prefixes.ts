@@ -3,8 +3,8 @@ import type { Conversation } from '../../goal/conversation.ts';
 import { keyOf } from '../hash.ts';
 
 /**
- * For each message a hash of the meaning of it and of all messages before it. Instructions do not count: agents put the date
- * or the state of a repository there, and the records of the other messages must be found all the same.
+ * For each message a hash of the meaning of it and of all messages before it. Instructions are left out: agents put the
+ * date or the state of a repository there, and the records of the other messages must still be found.
  *
  * @param known - those of the first messages
  * @param start - a hash of the history before the first message, or `''`

@@ -16,7 +16,7 @@ import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
 import { prefixesOf, resultKeyOf } from './prefixes.ts';
 import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
 
-/** A message end from which the next request may be read on. */
+/** The end of a message from which the reading of the next request may continue. */
 export interface Mark {
   readonly message: number;
   readonly conversation: Conversation;
@@ -74,7 +74,7 @@ export interface ReadOptions {
   readonly boldness?: BoldnessSteps | undefined;
 }
 
-/** How long messages of a large request are folded in one go. */
+/** Longest time for which messages of a large request are read without a pause, in milliseconds. */
 const FOLDED_MS = 5;
 
 const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
@@ -86,7 +86,7 @@ interface Scan {
   readonly prefixes: readonly string[];
 }
 
-/** Reads requests, each from where a remembered body ends. */
+/** Reads requests. A request is read from the end of the remembered body that it begins with. */
 export class ReadStage {
   readonly #options: ReadOptions;
 
@@ -137,7 +137,7 @@ export class ReadStage {
     return { match: null, scanned: whole, prefixes: prefixesOf(dialect, body, whole.messages, [], start) };
   }
 
-  /** Folds the new messages into the conversation and finds their texts; one step for each message. */
+  /** Adds the new messages to the conversation and finds their texts, one message per step. */
   *#fold(request: IncomingRequest, { match, scanned, prefixes }: Scan): Generator<void, ReadBody> {
     const { body, dialect } = request;
     const { find: usual, findOf, counting, answers } = this.#options;
@@ -207,7 +207,7 @@ function resumeAt({ body, checkpoint }: PrefixMatch): Resume {
   return { at: checkpoint.at, before: body.before, messages: body.messages.slice(0, checkpoint.messages) };
 }
 
-/** The first of a list; the very list where these are all. */
+/** The first items of a list; the list itself if these are all. */
 function upTo<T>(list: readonly T[], count: number): readonly T[] {
   return count === list.length ? list : list.slice(0, count);
 }

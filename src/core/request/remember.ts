@@ -4,7 +4,7 @@ import { CHECKPOINTS } from './read.ts';
 import type { PersistedRequest } from './request.ts';
 import { hasRawHistory } from './rewritten.ts';
 
-/** A smaller body with nothing to prune is walked faster than it is remembered. */
+/** Reading a smaller body again costs less than remembering it. */
 export const MIN_REMEMBERED_BYTES = 64 * 1024;
 
 type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;

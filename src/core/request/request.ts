@@ -16,7 +16,9 @@ export interface IncomingRequest {
   readonly scope?: RequestScope | undefined;
   /** Who sends it; absent: its tools are not shortened. */
   readonly sender?: Sender | undefined;
-  /** Aborted when the caller has given up and sent something else: nothing of this request may be recorded then. */
+  /**
+   * Aborted once the caller has given up and sent something else. Nothing of this request may be recorded afterwards.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -60,7 +62,7 @@ export interface DirectedRequest extends ReadRequest {
   readonly found: readonly FoundText[];
 }
 
-/** A request with decisions about its texts. Nothing of them may go out before they are durable. */
+/** A request with decisions about its texts, which must be durable before it is forwarded. */
 export interface DecidedRequest {
   readonly request: DirectedRequest;
   readonly decisions: ReadonlyMap<FoundText, Decision>;
@@ -73,7 +75,7 @@ export interface DecidedRequest {
 
 /** A request as it is sent, with its decisions and records stored. */
 export interface PersistedRequest {
-  /** With what it adopted of another process that sent the same messages first. */
+  /** Includes the cuts adopted from another process that sent the same messages first. */
   readonly request: DirectedRequest;
   readonly decisions: ReadonlyMap<FoundText, Decision>;
   readonly fallbacks: readonly string[];

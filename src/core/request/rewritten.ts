@@ -23,7 +23,10 @@ export interface Rewritten {
   readonly conversationId: string;
   /** The provider refused a pruned request of this conversation before, so that it is forwarded unchanged. */
   readonly refusedBefore: boolean;
-  /** The provider accepted cuts of this conversation before: the unpruned request is no way out of a refusal. */
+  /**
+   * The provider accepted cuts of this conversation before, so that a refusal is not answered by resending the request
+   * unpruned.
+   */
   readonly acceptedBefore: boolean;
   /** Large answered texts are forwarded whole, and no record shows how they were sent before. */
   readonly rawHistory: boolean;
@@ -31,16 +34,16 @@ export interface Rewritten {
   readonly rawPrefixes: readonly string[];
   /** The conversation so far, for an answer that the provider stores. */
   readonly conversation: Conversation;
-  /** Every text that was large enough, also those of messages seen before. */
+  /** The outcomes of all texts that were large enough, earlier messages included. */
   readonly outcomes: readonly TextOutcome[];
   /** Outcomes from this index on are new in this request. */
   readonly newFrom: number;
-  /** Codes of failures and of limits that were not kept. */
+  /** Codes of failures and of exceeded limits. */
   readonly fallbacks: readonly string[];
   /** The body as received, and the replacements in it. */
   readonly received: Buffer;
   readonly edits: readonly BodyEdit[];
-  /** Of `received`: tools and instructions beside the messages. */
+  /** Positions in `received` of the tools and of the instructions outside the messages. */
   readonly beside: readonly Span[];
   /** The conversation belongs to the control group, which is left whole. */
   readonly heldOut: boolean;
@@ -92,7 +95,10 @@ function withTools(body: Buffer, texts: readonly BodyEdit[], tools: readonly Bod
   );
 }
 
-/** Keys of the last message of a request: by all messages before it and, for a result, by its call. */
+/**
+ * Keys of the last message of a request: the hash of it and all messages before it and, for a result, the hash by its
+ * call.
+ */
 function refusalKeysOf({ prefixes, resultKeys }: DirectedRequest['read']): string[] {
   const last = prefixes.at(-1);
   return last === undefined ? [] : [last, resultKeys.get(last)].filter((key) => key !== undefined);

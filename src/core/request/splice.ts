@@ -19,7 +19,7 @@ export interface Spliced {
   readonly body: Buffer;
   readonly edits: readonly BodyEdit[];
   readonly outcomes: readonly TextOutcome[];
-  /** How many edits and outcomes there are once the first `n` found texts are done. */
+  /** The number of edits and outcomes after the first `n` found texts. */
   readonly counts: readonly { readonly edits: number; readonly outcomes: number }[];
 }
 
@@ -61,7 +61,7 @@ function again(body: Buffer, { editsBefore, outcomesBefore }: SpliceInput): Spli
   return { body: result, edits: editsBefore, outcomes: outcomesBefore, counts };
 }
 
-/** A text that was set aside always leaves a marker: without it nothing would lead back to the text. */
+/** A text that was set aside always leaves a marker, because nothing else leads back to it. */
 const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 
 /** The edits of a decision; `null` when line numbers on the kept lines cost more than the cuts save. */
@@ -82,7 +82,7 @@ function cutBy(
   return tokens < tokensBefore && !grows ? { edits, tokensAfter: tokens } : null;
 }
 
-/** Edits of a text, and its tokens once they are made. */
+/** The edits of a text, and its tokens after them. */
 type TextCut = NonNullable<ReturnType<typeof cutBy>>;
 
 function outcomeOf(
@@ -119,7 +119,7 @@ export function editLiteral(body: Buffer, literal: Span, edits: readonly Edit[])
   return { start, end, bytes: applyToBody(body.subarray(start, end), cuts) };
 }
 
-/** A body with some replacements made, ascending. */
+/** Applies replacements, in ascending order, to a body. */
 export function applyToBody(body: Buffer, edits: readonly BodyEdit[]): Buffer {
   const pieces: Buffer[] = [];
   let at = 0;

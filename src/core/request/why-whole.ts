@@ -4,31 +4,36 @@ import type { Conversation } from '../../goal/conversation.ts';
 import { askedLines } from '../../transcript/call-targets.ts';
 import { callFacts, isReport, type ToolCall } from '../../transcript/tools.ts';
 
-/** A result and what is known of it before its lines are looked at. */
+/** A result and what is known about it before its lines are read. */
 interface ResultShown {
   readonly call: ToolCall | undefined;
   /** The files that it shows. */
   readonly files: readonly string[];
-  /** It was shown before, or is of a file that was. */
+  /** It, or the file that it shows, was shown before. */
   readonly again: boolean;
   readonly text: string;
-  /** What was said before it. */
+  /** The conversation before it. */
   readonly conversation: Conversation;
 }
 
-/** Lines of a window that an agent asks for by where it begins; with the lines that its tool may put around them. */
+/** Most lines of a window that an agent asks for by its first line, including those that its tool adds. */
 const WINDOW_LINES = 200;
 const FRAME_LINES = 16;
-/** Hits of a search and names of files: fewer win next to nothing, and each may be the next place to go. Chosen by `bench -- bill`. */
+/**
+ * Shorter lists of hits or of file names stay whole: cutting them saves next to nothing, and the agent may go to any of
+ * the places next. Chosen by `bench -- bill`.
+ */
 const SHORT_ENTRIES_CHARS = 6_000;
-/** Diffs are read closely and quoted by the next edit: shorter ones win next to nothing. Chosen on recorded conversations. */
+/**
+ * Shorter diffs stay whole: agents read them closely and quote them in the next edit. Chosen on recorded conversations.
+ */
 const SHORT_DIFF_CHARS = 10_000;
 const HUNK = /^(?:diff --git |@@ -\d)/m;
 
 /**
- * Why a result passes whole whatever its lines say: `reread`, a file that the user or the plan names (`named`), the report of
- * another agent (`report`), a short window that the agent chose itself (`window`), or a short diff or list of hits or
- * names (`short`). `''` for all others.
+ * Why a result passes whole whatever its lines contain: `reread`, a file that the user or the plan names (`named`), the
+ * report of another agent (`report`), a short window that the agent chose itself (`window`), or a short diff or list of
+ * hits or names (`short`). `''` for all others.
  */
 export function whyWhole({ call, files, again, text, conversation }: ResultShown): string {
   if (again) return 'reread';
@@ -38,7 +43,7 @@ export function whyWhole({ call, files, again, text, conversation }: ResultShown
   return isShort(call, text) ? 'short' : '';
 }
 
-/** A log repeats itself whoever names it. */
+/** Whether a path is that of a log. Logs are cut even when they are named, because they repeat themselves. */
 function isLog(path: string): boolean {
   const name = nameByPath(path);
   return name !== undefined && kindNamed(name).sourceType === 'logs';

@@ -9,7 +9,7 @@ import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
 import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
-/** The directives where no segments are kept. */
+/** Directives where segments are switched off. */
 export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };
 
 /** The collection steps that apply to a request, and their scopes joined by spaces. */
@@ -44,7 +44,7 @@ export interface NewTexts {
   readonly toolOf: (text: ScannedText) => string;
 }
 
-/** The texts to decide about once directives are applied: pinned ones stay whole, others are replaced by a marker. */
+/** Applies directives to the found texts: pinned ones stay whole; stashed and deleted ones are replaced by a marker. */
 export function applyDirectives(
   body: Buffer,
   texts: NewTexts,

@@ -22,7 +22,7 @@ export function openingOf(segments: readonly SeenSegment[]): string {
   return '';
 }
 
-/** A request that was decided about. */
+/** A request whose texts were decided. */
 export interface ReportedRequest extends Omit<ReadMessages, 'directed'> {
   readonly body: Buffer;
   readonly conversationId: string;

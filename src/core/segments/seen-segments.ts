@@ -12,7 +12,7 @@ import { keptIdsIn } from '../recall/kept.ts';
 import { type FindSettings, type FoundText, holdsRecovered } from '../request/find-texts.ts';
 import { holds, segmentsIn, stashId, type TextSegment } from './text-segments.ts';
 
-/** What is known of the messages of a body from some message on. */
+/** The messages of a body from `first` on, with what was read in them. */
 export interface ReadMessages {
   readonly messages: readonly ScannedMessage[];
   /** Index of the first message to look at. */
@@ -23,7 +23,7 @@ export interface ReadMessages {
   readonly directed: (segmentId: string, messageIndex: number) => DirectiveAction | null;
 }
 
-/** The segments of one message after the other, each with what can be said of it. */
+/** Yields the described segments message by message. */
 export function* seenSegments(
   body: Buffer,
   read: ReadMessages,
@@ -129,11 +129,11 @@ function describe(
   };
 }
 
-/** How tools begin to say that they changed nothing. */
+/** The beginning of a tool's answer that reports a failed change. */
 const FAILED =
   /^[\W_]{0,40}(?:tool_use_error|error|failed|failure|exception|could not|cannot|can't|unable to|no such file|no match|string not found|old_string)\b/i;
 
-/** As forwarded but for its own stash: what it would take up, were it not set aside. */
+/** Tokens that the segment would take if it were not stashed. */
 function tokensOf(all: number, made: readonly Decision[]): number {
   const saved = made
     .filter(({ kind }) => kind !== 'stashed' && kind !== 'deleted')
@@ -164,7 +164,7 @@ const SUMMARY =
   /^\s*(?:<summary>|#{0,3} {0,3}summary\b|this session is being continued|(?:here is )?(?:a|the) summary of (?:the|our)|<state_snapshot>|\[?context summary)/i;
 const DECISION =
   /(?:^|\n)\s{0,20}(?:[#*-]{0,3} {0,3})(?:decision|decided|design decision|we decided|i(?:'ve| have)? decided|let(?:'s| us) go with|we(?:'ll| will) go with)\b/i;
-/** How much of a text is looked at for what it is. */
+/** Characters that are read to recognise what a text is. */
 const LOOKED_AT = 1_200;
 
 function typeOf(

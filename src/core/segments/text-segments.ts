@@ -10,7 +10,7 @@ export interface TextSegment {
   readonly id: string;
   readonly messageIndex: number;
   readonly role: 'user' | 'assistant' | 'tool';
-  /** The text of the message that it is, or is part of. */
+  /** The message's text that contains it. */
   readonly source: ScannedText;
   /** Its index in the message. */
   readonly index: number;
@@ -20,7 +20,7 @@ export interface TextSegment {
   readonly start: number;
   readonly text: string;
   readonly textHash: string;
-  /** A file in a message; `path` is then as its frame names it. */
+  /** Whether it is a file in a message; `path` is then the name in its frame. */
   readonly file: boolean;
   readonly path: string;
 }
@@ -91,7 +91,7 @@ export function stashKey(project: string, segmentId: string): string {
   return keyOf('stash', project, segmentId);
 }
 
-/** The prune id under which a stashed segment can be had back. */
+/** The prune id under which a stashed segment can be recovered. */
 export function stashId(project: string, segmentId: string): string {
   return pruneIdOf(stashKey(project, segmentId));
 }

@@ -9,11 +9,11 @@ import type { SentMemory } from './memory.ts';
 import { acceptedPrefix, controlPrefix, holdsResultOrWords, mayBeCut, shelfPrefix } from './records.ts';
 import { inOrder, isAt, replay } from './replay.ts';
 
-/** The new part of a request with what was sent of it before. */
+/** The new part of a request, with the records of how it was sent before. */
 export interface KnownHistory {
   /** All texts, including those that were cut before. */
   readonly found: readonly FoundText[];
-  /** What was sent of texts before. */
+  /** Decisions by which texts were sent before. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /**
    * Texts that must not be decided anew: the model has answered them, or the policy passes new texts. They stay whole
@@ -148,8 +148,8 @@ export function adoptRecords(request: DirectedRequest, records: ReadonlyMap<stri
 }
 
 /**
- * Originals of replayed cuts that the store no longer has: they are stored again from the request. Slides the expiry of the
- * others. A text that gave way to a directive is not among them: what was deleted must not come back.
+ * Originals of replayed cuts that the store no longer has: they are stored again from the request. Extends the expiry
+ * of the others. A text that a directive replaced is left out: what was deleted must not come back.
  *
  * @param found - the texts of the request once directives are applied
  * @throws StoreUnavailable

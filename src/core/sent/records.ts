@@ -6,7 +6,7 @@ import type { Decision } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
 
-/** No sensible setting cuts a smaller text, in bytes. */
+/** Smaller texts are never cut, whatever the settings, in bytes. */
 const MIN_BYTES = 200;
 const CUT: ReadonlySet<string> = new Set(['result', 'words', 'document']);
 
@@ -37,7 +37,7 @@ export function acceptedPrefix(prefix: string): string {
   return keyOf('taken', prefix);
 }
 
-/** Stands for the shortened tools of a conversation among the prefixes of what was cut. */
+/** The key, among the prefixes of cut messages, of a conversation's shortened tools. */
 export function shelfPrefix(conversationId: string): string {
   return keyOf('shelf', conversationId);
 }
@@ -51,7 +51,7 @@ export function controlPrefix(conversationId: string): string {
  * Records of the messages that are about to be sent: the cuts that the proxy decided about. Segments that were set
  * aside on request are not recorded, because they may be requested again.
  *
- * @param found - texts with their outcomes, in the same order; `null` for one that stands in a record already
+ * @param found - texts with their outcomes, in the same order; `null` for a text that has a record already
  * @param prefixOf - the prefix of a message
  */
 export function recordsOf(

@@ -16,7 +16,7 @@ export interface Replayed {
 /**
  * The texts of a message that were cut when it was first sent, whatever would be found or decided today.
  *
- * @param found - the texts that are found in it today, for fields that no record has
+ * @param found - the texts that are found in it today; they supply the fields that records do not have
  */
 export function replay(
   bytes: Buffer,

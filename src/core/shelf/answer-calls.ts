@@ -1,5 +1,5 @@
 const MAX_DEPTH = 12;
-/** Types of a call by the model of a tool that the client runs. */
+/** Types of items in which the model calls a tool that the client runs. */
 const CALL_TYPES = new Set(['tool_use', 'function_call', 'custom_tool_call']);
 /** Fields that contain no calls: their arguments, and the tools that a response repeats. */
 const CLOSED = new Set(['input', 'arguments', 'args', 'tools', 'delta_text']);

@@ -16,7 +16,9 @@ export interface Declaration {
   /** As calls name it: a nested tool of the responses wire as `namespace__tool`. */
   readonly name: string;
   readonly span: Span;
-  /** `deferred`: the provider loads it when it is searched for. `never`: a tool that nothing may be taken from. */
+  /**
+   * `deferred`: the provider loads it when the model searches for it. `never`: its descriptions must not be shortened.
+   */
   readonly kind: 'plain' | 'deferred' | 'never';
   readonly descriptions: readonly Description[];
 }
@@ -66,7 +68,7 @@ export function declarationsOf(body: Buffer, wire: Dialect['name'], beside: read
   return new ToolReader(new JsonCursor(body), wire).at(beside.filter(isTools));
 }
 
-/** Stands for a declaration wherever it is sent, by any client, with or without a mark of where a cache ends. */
+/** Identifies a declaration, whichever client sends it, with or without a cache breakpoint. */
 export function declarationHash(body: Buffer, { name, span }: Pick<Declaration, 'name' | 'span'>): string {
   const value: unknown = JSON.parse(body.toString('utf8', span.start, span.end));
   return keyOf('declaration', name, JSON.stringify(value, sortedWithoutCache));
@@ -84,7 +86,7 @@ interface Found {
   type: string;
   deferred: boolean;
   hasFormat: boolean;
-  /** A key that matters occurs twice, and parsers may differ about which one counts. */
+  /** A key that matters occurs twice: parsers differ in which one they use. */
   ambiguous: boolean;
   readonly descriptions: Description[];
   /** Where the list of nested tools begins; -1 without one. */
@@ -249,7 +251,7 @@ function textsIn(value: unknown, texts: string[]): void {
   else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) textsIn(inner, texts);
 }
 
-/** Every string of a choice: more names than were meant keep more tools whole, which does no harm. */
+/** Every string in a choice. Extra names only keep more tools whole, which does no harm. */
 function namesIn(value: unknown, names: Set<string>): void {
   if (typeof value === 'string') names.add(value);
   else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) namesIn(inner, names);

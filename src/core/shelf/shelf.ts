@@ -17,7 +17,10 @@ import { shorten, tailOf } from './shorten.ts';
 
 export interface ToolShelfOptions {
   readonly store: Pick<Store, 'commit'> & { readonly shelf: Pick<ShelfStore, 'shelved' | 'begin' | 'cutsOf'> };
-  /** Whose new conversations in a project get shortened tools; subscription logins only with `all`. */
+  /**
+   * Which new conversations of a project get shortened tools: none, those with API keys, or all, subscription logins
+   * included.
+   */
   readonly shortens: (project: string) => 'none' | 'keys' | 'all';
   /** Tools that are left whole by name. */
   readonly never: (name: string) => boolean;
@@ -74,7 +77,7 @@ export class ToolShelf {
   }
 
   /**
-   * Looks up how a conversation under way began.
+   * Looks up how the first request of a conversation was sent.
    *
    * @returns whether its tools were shortened
    * @throws HistoryUnknown where the policy is to wait for the store
@@ -101,7 +104,7 @@ export class ToolShelf {
   }
 
   /**
-   * What is removed from the tools of a request; stored when it resolves. `null`: nothing.
+   * What is removed from the tools of a request, or `null`. It is stored when the promise resolves.
    *
    * @throws HistoryUnknown where the policy is to wait and the record may or may not have been written
    */
@@ -171,7 +174,7 @@ export class ToolShelf {
     return this.#again(request, cuts, declarations);
   }
 
-  /** A first request about which nothing may be decided; an earlier decision applies. @throws StoreUnavailable */
+  /** The recorded decision about a first request for which no new decision may be made. @throws StoreUnavailable */
   async #known(request: DirectedRequest): Promise<readonly Found[]> {
     const { store, clock } = this.#options;
     const { project } = request.scope;
@@ -180,7 +183,7 @@ export class ToolShelf {
     return this.#again(request, cuts ?? []);
   }
 
-  /** Takes from a request what is recorded, and sees to it from time to time that the originals are stored. */
+  /** Applies the recorded cuts to a request, and checks from time to time that the originals are still stored. */
   async #again(
     request: DirectedRequest,
     cuts: readonly ShelfCut[],

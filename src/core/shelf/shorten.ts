@@ -38,7 +38,7 @@ export function shorten(
   });
 }
 
-/** The rest of a description, and the marker after it. */
+/** The part of a description that stays, followed by the marker. */
 function shownBy(description: string, cut: Omit<ShelfCut, 'tokensSaved'>): string {
   return `${description.slice(0, cut.chars)}${tailOf(cut)}`;
 }

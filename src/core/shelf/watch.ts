@@ -46,7 +46,7 @@ const MAX_CONVERSATIONS = 10_000;
 const MAX_NAME_CHARS = 200;
 const MAX_TOOLS = 2_000;
 const CONTROL = /\p{Cc}/u;
-/** A request that only warms a cache or asks for one token: no conversation begins with it. */
+/** A request that only warms a cache or asks for a single token. It starts no conversation. */
 const SIDE = /"(?:generate"\s*:\s*false|max_(?:completion_|output_)?tokens"\s*:\s*1\s*[,}])/;
 
 /** Records which tools conversations declare and call, and what unused ones cost. No request waits for it. */
