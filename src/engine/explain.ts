@@ -16,31 +16,34 @@ import type { Plan, PruneInput } from './types.ts';
  */
 export type Because = 'rule' | 'relevance' | 'noise' | 'block' | 'marker' | 'budget' | 'whole';
 
-/** A run of lines with one fate and one reason for it, 1-based and inclusive. */
+/** A run of lines that were kept or cut for one reason; line numbers are 1-based and inclusive. */
 export interface Region {
   readonly startLine: number;
   readonly endLine: number;
   readonly kept: boolean;
   readonly because: Because;
-  /** The rule that keeps it, `''` without one. */
+  /** The rule that keeps it, or `''`. */
   readonly rule: Rule;
-  /** What share of the goal's need it is thought to hold, by what share of the text's tokens it is; 1 is average. */
+  /** Its estimated share of what the goal needs, divided by its share of the text's tokens; 1 is average. */
   readonly worth: number;
   readonly tokens: number;
   /** Words of the goal that occur in it, at most 8, as the goal spells them. */
   readonly terms: readonly string[];
-  /** The measures that moved its worth most against the text's average, strongest first; empty where none are learned. */
+  /**
+   * The measures in which it differs most from the text's average, strongest first; empty for kinds without learned
+   * measures.
+   */
   readonly measures: readonly { readonly name: string; readonly effect: number }[];
 }
 
-/** How a plan came about. */
+/** An explanation of a plan. */
 export interface Explanation {
   readonly plan: Plan;
-  /** Words of the goal that the text has, heaviest first. */
+  /** Words of the goal that occur in the text, by descending weight. */
   readonly terms: readonly string[];
-  /** A region goes when its worth is below this. */
+  /** Regions with a lower worth are cut. */
   readonly threshold: number;
-  /** The most lines that may go. */
+  /** Most lines that may be cut. */
   readonly budget: number;
   readonly regions: readonly Region[];
 }
@@ -81,7 +84,7 @@ interface Fate {
   readonly rule: Rule;
 }
 
-/** A budget that has less than this share of the lines left, or fewer lines than two, is used up. Chosen. */
+/** A budget counts as used up if less than this share of the lines, or fewer than two lines, is left. Chosen. */
 const SPENT_SHARE = 0.02;
 const SPENT_LINES = 2;
 
@@ -102,7 +105,7 @@ function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
   });
 }
 
-/** The strongest reason of a region's lines; a cut goes by what all of it is worth. */
+/** The strongest reason among a region's lines; for a cut, its total worth decides. */
 function fateOf(lines: readonly Fate[], worthy: boolean): Fate {
   const [first = { kept: true, because: 'whole', rule: '' }] = lines;
   if (!first.kept) return { ...first, because: worthy ? 'block' : 'noise' };
@@ -116,7 +119,10 @@ interface Span {
   readonly to: number;
 }
 
-/** Runs of one fate; a cut is one region whatever its lines are worth one by one, and so is a kept passage. */
+/**
+ * Runs of lines with the same outcome. A cut is one region, whatever its single lines are worth, and so is a kept
+ * passage.
+ */
 function spansOf(fates: readonly Fate[]): Span[] {
   const out: Span[] = [];
   let from = 0;
@@ -142,10 +148,10 @@ function worthOf(choice: Choice, from: number, to: number, all: number): { worth
   return { worth: size === 0 ? 0 : (value * all) / size, tokens };
 }
 
-/** Words of the goal that are named for a region: enough to see why. Chosen. */
+/** Most words of the goal that are named for a region. Chosen: enough to see the reason. */
 const MOST_TERMS = 8;
 
-/** Which of the goal's words occur in each span. */
+/** The goal's words in each span. */
 function termsOf({ terms }: Analysis, words: Vocabulary, spans: readonly Span[]): string[][] {
   const named = new Map<number, string>();
   for (const { hash, word } of terms) {

@@ -1,4 +1,4 @@
-/** Items by what they have in common, each group in the order of its items, groups in that of their first ones. */
+/** Groups items by key. Items keep their order; groups are in the order of their first items. */
 export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {

@@ -11,19 +11,20 @@ import { estimateTokens } from './text/tokens.ts';
 import { type View, viewText } from './text/view.ts';
 import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 
-/** Cuts that save less in all are not worth a marker in the conversation. Chosen. */
+/** If all cuts together save fewer tokens, the text stays whole. Chosen. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
 /**
- * Cuts that save so much pay whatever share of a very large text it is. A file that is read loses so much or nothing: it may be
- * edited, and on recorded conversations nearly all edits that no longer found their text were of such files. Chosen by `bench -- bill`.
+ * Cuts that save this many tokens are made whatever their share of a very large text. A file that was read is cut only
+ * if this much is saved: it may be edited, and in recorded conversations nearly all edits that no longer found their
+ * text were in such files. Chosen by `bench -- bill`.
  */
 const ENOUGH_SAVED_TOKENS = 8_000;
-/** The same for short texts: about two markers. Chosen. */
+/** Least saving in a short text: about two markers. Chosen. */
 const LEAST_SAVED_OF_SMALL = 60;
 
 /**
- * Decides which lines of a text go. Pure: the same input gives the same plan; linear in the text's length.
+ * Decides which lines of a text are cut. Pure: the same input gives the same plan; linear in the text's length.
  *
  * A plan without cuts and without warnings means that cutting does not pay. Never throws on any text or goal.
  */
@@ -31,7 +32,7 @@ export function planPrune(input: PruneInput): Plan {
   return planRead(input).plan;
 }
 
-/** `planPrune`, and the text as it was read for it; `null` when it was not. */
+/** As `planPrune`, with the analysis of the text, or `null` if the text was not analysed. */
 export function planRead(input: PruneInput): { readonly plan: Plan; readonly view: View | null } {
   if (isNearlyBlank(input.text)) return { plan: unread(input), view: null };
   const analysis = analyse(input);
@@ -40,13 +41,13 @@ export function planRead(input: PruneInput): { readonly plan: Plan; readonly vie
     : { plan: planOfAnalysis(analysis, input), view: analysis.view };
 }
 
-/** The kind that a plan of a text names, without making one. */
+/** The kind that a plan of the text would name, without planning. */
 export function kindOf({ text, sourceType, hints }: Pick<PruneInput, 'text' | 'sourceType' | 'hints'>): string {
   if (isNearlyBlank(text)) return UNREAD;
   return recogniseKind(viewText(text, hints?.frameHead ?? 0), sourceType, hints).name;
 }
 
-/** Stands for the kind of a text that nobody looked at. */
+/** The kind of a text that was not analysed. */
 const UNREAD = 'unknown';
 
 function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
@@ -56,7 +57,7 @@ function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
   return planFrom(analysis, choiceFor(analysis, input), input);
 }
 
-/** The plan that follows from a choice; `planPrune` and its explanation both come through here. */
+/** The plan that follows from a choice. Used by `planPrune` and by its explanation. */
 export function planFrom(
   analysis: Analysis,
   choice: Choice,
@@ -69,7 +70,7 @@ export function planFrom(
   return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
 }
 
-/** The same cuts with their reasons in another language; which cuts pay was settled before, whatever the language. */
+/** The same cuts with their reasons in another language. The choice of cuts never depends on the language. */
 function inLanguage(language: ReasonLanguage, cuts: Cut[], analysis: Analysis, choice: Choice): Cut[] {
   if (language === 'fr') return cuts;
   return cuts.map((cut) => {
@@ -86,11 +87,13 @@ function planOf(
   return { sourceType, kind: name, lineCount: view.n, cuts, warnings };
 }
 
-/** A smaller text costs little whatever its lines are. Chosen, as what counts as next to nothing on a line. */
+/**
+ * Smallest text that is checked for being nearly blank, in characters. Chosen, as the length of a nearly blank line.
+ */
 const LARGE_CHARS = 50_000;
 const SHORT_LINE_CHARS = 3;
 
-/** Whether a large text consists of next to nothing but line ends: there is no line worth judging, at any price. */
+/** Whether a large text consists almost entirely of line ends, so that no line is worth ranking. */
 export function isNearlyBlank(text: string): boolean {
   if (text.length < LARGE_CHARS) return false;
   let lines = 0;
@@ -98,7 +101,7 @@ export function isNearlyBlank(text: string): boolean {
   return lines * SHORT_LINE_CHARS > text.length;
 }
 
-/** A plan that leaves a text whole that nobody looked at; counting its lines may take too long too. */
+/** A plan that leaves a text whole without analysing it. Even counting its lines may take too long. */
 function unread(input: PruneInput, ...given: PlanWarning[]): Plan {
   const lineCount = splitLines(input.text).count;
   const late: PlanWarning[] = given.length === 0 && input.shouldStop?.() === true ? ['timeout'] : given;
@@ -114,7 +117,7 @@ function cutsOf(analysis: Analysis, choice: Choice, runs: readonly Run[]): Cut[]
   }));
 }
 
-/** What all cuts of a text together have to save: tokens, and a share of its tokens. */
+/** The least saving of all cuts of a text together: in tokens, and as a share of its tokens. */
 interface LeastSaved {
   readonly tokens: number;
   readonly share: number;
@@ -132,7 +135,7 @@ function leastSaved(
   };
 }
 
-/** The cuts that pay for their marker; none where all together save too little. */
+/** The cuts that save more than their marker costs; none if all together save too little. */
 function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: LeastSaved): Cut[] {
   let saved = 0;
   const paying: Cut[] = [];

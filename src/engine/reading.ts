@@ -13,10 +13,10 @@ import { readTemplates } from './text/templates.ts';
 import { viewBehind, viewText } from './text/view.ts';
 import type { PruneInput } from './types.ts';
 
-/** What of a text and its circumstances its analysis depends on; limits come in only when lines are chosen. */
+/** The part of the input that the analysis depends on. Limits matter only when lines are chosen. */
 export type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints' | 'shouldStop'>;
 
-/** Reads a text and judges every line of it, or returns `null` when asked to stop. */
+/** Analyses a text and ranks its lines, or returns `null` if `shouldStop` returns true. */
 export function analyse(input: AnalysisInput): Analysis | null {
   const stopped = (): boolean => input.shouldStop?.() === true;
   const whole = viewText(input.text, input.hints?.frameHead ?? 0);

@@ -2,10 +2,10 @@ import { analyse } from './reading.ts';
 import { contentOf, type View, viewText } from './text/view.ts';
 import type { PruneInput } from './types.ts';
 
-/** What of a text and its circumstances decides which lines are worth an opinion. */
+/** The part of the input that decides which lines another backend is asked about. */
 export type SampleInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints'>;
 
-/** Lines are compared by this many characters. Chosen. */
+/** Characters by which lines are compared. Chosen. */
 const COMPARED_CHARS = 2_000;
 const HAS_WORD = /[\p{L}\p{N}]/u;
 

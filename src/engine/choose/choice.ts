@@ -6,9 +6,14 @@ import type { View } from '../text/view.ts';
 import type { Hints, Limits, PruneInput } from '../types.ts';
 import { type Choice, chooseRuns } from './runs.ts';
 
-/** A line that another backend is sure of is worth this many times what its going would save, so that it stays. Chosen. */
+/**
+ * Value of a line that another backend is sure of, as a multiple of what cutting it would save: such a line stays.
+ * Chosen.
+ */
 const SURE_WORTH = 2;
-/** Says neither that a line must stay nor that it is noise: halfway. */
+/**
+ * The score of a line about which the other backend has no opinion: halfway between noise and a line that must stay.
+ */
 const NO_OPINION = 0.5;
 
 /**
@@ -32,23 +37,29 @@ export function withOpinions(opinions: Float64Array | undefined, choice: Choice)
   return { ...choice, value };
 }
 
-/** Stands for the id of a prune where a marker's length is counted. */
+/** An example of a prune id, used to count a marker's length. */
 export const SAMPLE_ID = 'prn_0123456789ab';
 
-/** From this ratio on (the contract's default) `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
+/**
+ * From this `max_prune_ratio` on (the contract's default) the ratio is only a ceiling, and relevance alone decides how
+ * much is cut.
+ */
 const CEILING = 0.9;
-/** A definition of what the goal names is worth this many times what its going would save, so that it stays. Chosen. */
+/**
+ * Value of the definition of something that the goal names, as a multiple of what cutting it would save: it stays.
+ * Chosen.
+ */
 const DEFINITION_WORTH = 2;
-/** Up to this ratio the caller wants a mild cut: lines go only when they are worth least. Chosen. */
+/** Up to this ratio the caller wants a mild cut: only the least valuable lines are cut. Chosen. */
 const MILD = 0.75;
 
-/** Makes up for `0.9 * 10` being a hair less than 9. */
+/** Compensates for rounding: `0.9 * 10` is slightly less than 9. */
 const ROUNDING = 1e-9;
 
 /**
- * The largest number of lines that may be cut, whichever they are; below 0 where the limits cannot be met. A caller
- * that names the limits counts lines as they stand; in what an agent reads, a long line is as many as a person would
- * see.
+ * The largest number of lines that may be cut, whichever they are; below 0 where the limits cannot be met. If the
+ * caller set the limits, lines count as they are. Otherwise a long line counts as the number of lines that a person
+ * would see.
  */
 export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits' | 'asked'>): number {
   const { maxPruneRatio, minKeepLines } = limits;
@@ -56,10 +67,13 @@ export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits
   return Math.min(Math.floor(maxPruneRatio * view.n + ROUNDING), view.n - stay);
 }
 
-/** Characters that a person would call a line. Chosen: a wide window of a terminal. */
+/** Characters that a person sees as one line. Chosen: the width of a wide terminal. */
 const SEEN_LINE_CHARS = 200;
 
-/** How many lines of a text are as many as asked for, or more, as a person sees them: of its shortest ones, so of any. */
+/**
+ * The number of lines that make at least `wanted` lines as a person sees them, whichever lines are taken (counted on
+ * the shortest).
+ */
 function linesThatMake({ n, lines: { starts } }: View, asked: number): number {
   if (n * SEEN_LINE_CHARS >= (starts[n] ?? 0) && n >= asked) return asked;
   const seen = Uint32Array.from({ length: n }, (_, i) =>
@@ -100,15 +114,18 @@ function boldness(limits: Limits, own: Boldness, caution: Caution, size: number)
 
 type Caution = Pick<PruneInput, 'hints' | 'asked' | 'boldness'>;
 
-/** Whether a program prints how it is used: that is looked things up in, like a file. */
+/** Whether a program prints its usage. Agents look things up in it, as in a file. */
 function isManual(hints: Hints | undefined): boolean {
   return /\s--help\b|^\s*(?:man|tldr)\s/.test(hints?.command ?? '');
 }
 
-/** About what a token of code or of a log has. Chosen. */
+/** Typical characters per token of code and logs. Chosen. */
 const CHARS_PER_TOKEN = 3.3;
 
-/** Halfway between estimated tokens and length: neither alone is what a reader pays, and short lines weigh too much in the one. */
+/**
+ * A line's size: halfway between its estimated tokens and its length in tokens of average size. Tokens alone give short
+ * lines too much weight.
+ */
 function sizeOf(tokens: number, chars: number): number {
   return (tokens + chars / CHARS_PER_TOKEN) / 2;
 }
@@ -116,8 +133,8 @@ function sizeOf(tokens: number, chars: number): number {
 type ChoiceInput = Pick<PruneInput, 'limits' | 'hints' | 'asked' | 'boldness' | 'externalScores'>;
 
 /**
- * Puts together what the lines to cut are chosen from. Lines that carry the structure of a document go only at the
- * ceiling, with the blocks that they open and close, and only where more is saved so than without them.
+ * Prepares the choice of lines. Lines that carry a document's structure are cut only at the ceiling, together with the
+ * blocks that they open and close, and only if that saves more.
  */
 export function choiceFor(analysis: Analysis, input: ChoiceInput): Choice {
   const structure = analysis.kind.keepStructure?.(analysis);
@@ -127,7 +144,7 @@ export function choiceFor(analysis: Analysis, input: ChoiceInput): Choice {
   return kept && savedBy(kept) > savedBy(free) ? kept : free;
 }
 
-/** What the best runs of a choice save, markers counted. */
+/** Tokens that the best runs of a choice save, after the cost of markers. */
 function savedBy(choice: Choice): number {
   let saved = 0;
   for (const { from, to } of chooseRuns(choice)) {
@@ -182,7 +199,7 @@ function withDefinitions(
   return value;
 }
 
-/** A file that is read may be about to be edited: what is open of a block is cut whole or not at all. */
+/** A file that was read may be edited next: the unprotected part of a block is cut completely or not at all. */
 function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uint8Array {
   const out = glued.slice();
   for (let i = 1; i < out.length; i++) {

@@ -3,7 +3,10 @@ import { REASONS, type ReasonLanguage } from '../text/reasons.ts';
 import { shortList } from '../text/short-list.ts';
 import type { Choice, Run } from './runs.ts';
 
-/** A cut of fewer tokens does not name the goal: the words would cost more than they help. Chosen. */
+/**
+ * The reason of a smaller cut does not name the goal, because the words would cost more than they help. In tokens.
+ * Chosen.
+ */
 const NAMED_TOKENS = 400;
 
 /** States in a few words what was cut and, for a large cut, against which goal. */

@@ -1,40 +1,43 @@
-/** What the choice is made from; arrays are by line index. */
+/** The input of the choice. Arrays are indexed by line. */
 export interface Choice {
   readonly n: number;
-  /** Loss when the line goes. */
+  /** The loss if the line is cut. */
   readonly value: Float64Array;
-  /** Tokens that its going saves. */
+  /** Tokens saved if the line is cut. */
   readonly tokens: Float64Array;
-  /** What its going is counted as in the choice: between its tokens and its length, which also costs. */
+  /** The saving as the choice counts it: between the line's tokens and its length. */
   readonly size: Float64Array;
-  /** Non-zero: must stay. */
+  /** Non-zero: the line must stay. */
   readonly keep: Uint8Array;
-  /** Non-zero: shares the fate of the line before. */
+  /** Non-zero: the line is cut or kept together with the line before. */
   readonly glued: Uint8Array;
   /** The size of a marker. */
   readonly markerSize: number;
-  /** Worth of a unit of size saved, in units of `value`. */
+  /** Value of one saved unit of `size`, in units of `value`. */
   readonly price: number;
-  /** Most lines that may go. */
+  /** Most lines that may be cut. */
   readonly budget: number;
 }
 
-/** A run of lines that goes, as line indices, both inclusive. */
+/** A run of lines to cut: its first and last line index. */
 export interface Run {
   readonly from: number;
   readonly to: number;
 }
 
-/** Halvings of the charge that keeps a choice within its budget: a millionth of the first guess is left. Chosen. */
+/**
+ * Steps of the bisection that finds the charge at which a choice fits its budget. Chosen: the last interval is a
+ * millionth of the first.
+ */
 const ROUNDS = 20;
-/** Charges closer than this are the same. Chosen, as the next. */
+/** Charges that differ by less count as equal. Chosen, as the next. */
 const NEGLIGIBLE = 1e-9;
-/** A run that fills up the budget saves at least so many markers. */
+/** Least saving of a run that fills up the budget, in markers. */
 const LEAST_MARKERS = 1.5;
 
 /**
- * Chooses the runs whose going saves most tokens for the least value, markers counted: the best of all ways to part the
- * lines (dynamic programming over two states), within the budget.
+ * Chooses the runs to cut: most tokens saved for the least value lost, after the cost of markers and within the budget.
+ * Dynamic programming over two states finds the best of all divisions of the lines.
  */
 export function chooseRuns(choice: Choice): Run[] {
   if (choice.n === 0 || choice.budget <= 0) return [];
@@ -62,7 +65,7 @@ export function chooseRuns(choice: Choice): Run[] {
   return runsOf(within);
 }
 
-/** Finds the best cut under a charge for each line that goes; writes it and returns how many lines go. */
+/** Finds the best cut if each cut line costs an extra charge. Writes it and returns the number of cut lines. */
 function partition(choice: Choice, charge: number, cut: Uint8Array): number {
   const { n, value, size, keep, glued, price } = choice;
   const opening = choice.markerSize * price;
@@ -101,7 +104,10 @@ function partition(choice: Choice, charge: number, cut: Uint8Array): number {
   return lines;
 }
 
-/** Adds to `within` the runs that only `over` cuts, cheapest value a token first, parts of them where that fits. */
+/**
+ * Adds to `within` runs that only `over` cuts, the least value per token first, or parts of them that still fit the
+ * budget.
+ */
 function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
   let left = choice.budget;
   for (const gone of within) left -= gone;
@@ -138,7 +144,7 @@ function lossOf(choice: Choice, run: Run): number {
   return value / size;
 }
 
-/** The runs of ones. */
+/** The runs of consecutive ones. */
 export function runsOf(flags: Uint8Array): Run[] {
   const out: Run[] = [];
   let from = -1;

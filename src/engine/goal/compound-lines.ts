@@ -3,7 +3,7 @@ import type { View } from '../text/view.ts';
 import type { GoalTerm } from './terms.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Lines that hold a thing, 1 for each line index. */
+/** For each line index, 1 if the line contains the thing in question. */
 export type LineFlags = Uint8Array;
 
 /**
@@ -26,8 +26,8 @@ export interface BoundWord {
 }
 
 /**
- * Binds words that the goal has only as parts of compounds to the lines that hold one of these, by the id of the word;
- * where a text has none of them, its words count as any other's.
+ * For words that the goal has only as parts of compounds, by word id: the lines that contain one of those compounds. If
+ * the text contains none of the compounds, the words count like any others.
  */
 export function bindWords(
   words: Vocabulary,
@@ -45,21 +45,21 @@ export function bindWords(
   return bound;
 }
 
-/** The lines that hold any of some things. */
+/** The lines flagged in any of the lists. */
 export function unionOf(places: readonly LineFlags[]): LineFlags {
   const all = Uint8Array.from(places[0] ?? []);
   for (const place of places) for (let i = 0; i < all.length; i++) if (place[i] === 1) all[i] = 1;
   return all;
 }
 
-/** How many lines are flagged. */
+/** The number of flagged lines. */
 export function countOf(flags: LineFlags): number {
   let count = 0;
   for (const flag of flags) count += flag;
   return count;
 }
 
-/** The lines that hold a compound as it is spelled, or `null` where there is none. */
+/** The lines that contain a compound exactly as spelled, or `null` if there are none. */
 function linesWith({ text, lines: { starts }, n }: View, compound: string): Uint8Array | null {
   let found: Uint8Array | null = null;
   let line = 0;

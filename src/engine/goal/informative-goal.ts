@@ -1,16 +1,21 @@
 import type { Hints } from '../types.ts';
 
-/** A goal without what says where to look instead of what for: words of the command, the path of the file, addresses. */
+/**
+ * A goal without the parts that name a place instead of a topic: words of the command, the path of the file, addresses.
+ */
 export function informativeGoal(goal: string, hints: Pick<Hints, 'command' | 'path'> | undefined): string {
   const withoutCommand = hints?.command === undefined ? goal : without(goal, hints.command, informativeWords);
   const withoutPath = hints?.path === undefined ? withoutCommand : without(withoutCommand, hints.path, () => '');
   return withoutAddresses(withoutPath).trimStart();
 }
 
-/** So much of a command shows that a goal begins with it, or has it further down: goals hold the beginning of a long one. Chosen. */
+/**
+ * Characters of a command by which it is recognised in a goal. Goals contain only the beginning of a long command.
+ * Chosen.
+ */
 const RECOGNISED_CHARS = 100;
 
-/** The goal with a phrase of it in other words: as much of the phrase as occurs there, on a line of its own. */
+/** The goal with a phrase replaced by other words: as much of the phrase as the goal contains, on a line of its own. */
 function without(goal: string, phrase: string, inOtherWords: (found: string) => string): string {
   const start = phrase === '' ? -1 : goal.indexOf(phrase.slice(0, RECOGNISED_CHARS));
   if (start < 0 || (start > 0 && goal[start - 1] !== '\n')) return goal;
@@ -21,20 +26,20 @@ function without(goal: string, phrase: string, inOtherWords: (found: string) => 
   return `${goal.slice(0, start)}${inOtherWords(goal.slice(start, end))}${goal.slice(end)}`;
 }
 
-/** An option with its quoted value, quoted text, what ends a program's part of the line, or a word. */
+/** An option with its quoted value, a quoted text, an operator that ends a command, or a word. */
 const ARGUMENT = /[\w-]{1,60}=["'][^"']{0,1000}["']|"([^"]{0,1000})"|'([^']{0,1000})'|\|\||[|;\n]|([^\s"'|;]{1,1000})/g;
 const ENDS = /^(?:&&|\|\||[|;\n])$/;
-/** Lines and columns as `sed`, `head` and `cut` take them. */
+/** Line and column numbers in the form of `sed`, `head` and `cut`. */
 const COUNT = /^[\d,$~.+]+[a-z]?$/;
-/** Names a file or a folder, or bears on how the program works: an option, a redirection, a variable. */
+/** A word that names a file or a folder or controls the program: an option, a redirection, a variable. */
 const WHERE = /^[-<>&+]|^\d[<>]|[/\\]|^\.|^~|^\w+=|^[\w-]{1,60}\.[A-Za-z]\w{0,7}$/;
 /** Programs that run another one. */
 const WRAPPERS = new Set(['sudo', 'env', 'time', 'timeout', 'nice', 'command', 'exec', 'bash', 'sh', 'zsh', 'xargs']);
-/** Programs whose plain words name files. */
+/** Programs whose plain arguments are files. */
 const OF_FILES = new Set(
   'cat head tail less more nl bat wc ls dir tree du stat file cd cp mv rm mkdir touch diff'.split(' '),
 );
-/** Programs that take one pattern and then files. */
+/** Programs whose first plain argument is a pattern, followed by files. */
 const OF_PATTERN = new Set('grep egrep fgrep rg ag ack sed awk'.split(' '));
 
 /** What a command asks for: its patterns and plain words, without programs, options, files and counts. */
@@ -64,7 +69,7 @@ function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** A scheme and a host; what follows may name a page. */
+/** The scheme and host of an address. What follows may name a page. */
 const ADDRESS = /\b(?:https?|ftp|wss?|git|ssh):\/\/[^\s/?#)\]"'`<>]{1,255}|\bwww\.[^\s/?#)\]"'`<>]{1,255}/g;
 
 function withoutAddresses(goal: string): string {

@@ -4,10 +4,16 @@ import { type BoundWord, bindWords, countOf, findCompounds, type LineFlags } fro
 import type { GoalTerm } from './terms.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** BM25's saturation, as usual, and its normalisation by length: weaker than the usual .75, for lines differ less than documents. */
+/**
+ * BM25's saturation, as usual, and its normalisation by length, weaker than the usual .75 because lines differ less in
+ * length than documents.
+ */
 const K1 = 1.2;
 const B = 0.4;
-/** Words after which a line counts as no longer: one that never ends would weigh nothing. Chosen. */
+/**
+ * Longest line, in words, for the normalisation by length: matches in an endless line would otherwise have no weight.
+ * Chosen.
+ */
 const MOST_WORDS = 60;
 
 /** BM25's inverse document frequency, of lines (Robertson and Spärck Jones, 1976, never negative by the 1). */
@@ -15,7 +21,7 @@ function rarity(n: number, lines: number): number {
   return Math.log(1 + (n - lines + 0.5) / (lines + 0.5));
 }
 
-/** What each word of a text is worth to the goal, by word id; 0 for words that it does not ask for. */
+/** The weight of each word of a text for the goal, by word id; 0 for words that the goal does not contain. */
 export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
   const weight = new Float64Array(words.size);
   const idf = (id: number): number => rarity(view.n, words.lineCount[id] ?? 0);
@@ -46,7 +52,7 @@ export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTe
   return weight;
 }
 
-/** Words that may begin like the goal's: those with a slot of `starts` set by their `startKey`. */
+/** Words that may begin like one of the goal's: those whose `startKey` has its slot set in `starts`. */
 function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, starts: Uint8Array): number[] {
   const found: number[] = [];
   for (let id = 0; id < size; id++) {
@@ -57,14 +63,16 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
   return found;
 }
 
-/** Slots of a table that rejects most words that begin like none of the goal's. Chosen: twenty times the most terms. */
+/**
+ * Slots of a table that rejects most words with other beginnings than the goal's. Chosen: twenty times the most terms.
+ */
 const STARTS = 4096;
-/** Letters that related words have in common at least, and their share of the longer word. Chosen. */
+/** Least number of first letters that related words share, and least share of the longer word. Chosen. */
 const STEM_CHARS = 4;
 const STEM_SHARE = 0.6;
-/** What a related word counts beside the word itself. Chosen. */
+/** Weight of a related word, relative to the word itself. Chosen. */
 const KINSHIP = 0.4;
-/** A prime near the size of `STARTS`, so that each letter moves the key all over the table. */
+/** A prime near the size of `STARTS`, so that keys are spread over the table. */
 const SPREAD = 8191;
 
 /** The first letters of a word as one number, case aside. */
@@ -81,7 +89,9 @@ function startKeyOf(word: string): number {
   return key;
 }
 
-/** How far two words that begin alike may mean the same (`tree` and `treeify`, `paginate` and `pagination`). */
+/**
+ * How likely two words with the same beginning mean the same (`tree` and `treeify`, `paginate` and `pagination`), 0..1.
+ */
 function related(text: string, start: number, length: number, word: string): number {
   const most = Math.min(length, word.length);
   let common = 0;
@@ -91,13 +101,13 @@ function related(text: string, start: number, length: number, word: string): num
   return common > STEM_CHARS && common >= STEM_SHARE * Math.max(length, word.length) ? KINSHIP : 0;
 }
 
-/** Where the goal's words occur in a text, and what they are worth there. */
+/** The occurrences of the goal's words in a text, with their weights. */
 export interface GoalMatch {
-  /** What each word is worth to the goal, by word id. */
+  /** The weight of each word for the goal, by word id. */
   readonly weight: Float64Array;
-  /** Where the goal's compounds stand, by their spelling. */
+  /** The lines with each of the goal's compounds, by spelling. */
   readonly compounds: ReadonlyMap<string, LineFlags>;
-  /** Indexes into the vocabulary's `ids` at which a word of some worth stands, ascending. */
+  /** Indices into the vocabulary's `ids` of words with a weight, ascending. */
   readonly hits: readonly number[];
   /** `hits[first[i]] … hits[first[i + 1] - 1]` belong to line index `i`. */
   readonly first: Uint32Array;
@@ -164,7 +174,7 @@ export function scoreLines(
   return raw;
 }
 
-/** A word counts once among so many that follow each other. Chosen: some three lines. */
+/** A word is counted once within this many consecutive words. Chosen: about three lines. */
 const REPEAT_WORDS = 40;
 
 function repeated({ ids, ordinal }: Vocabulary, hits: readonly number[], start: number, h: number): boolean {

@@ -1,11 +1,11 @@
 import { isCapital, UNDERSCORE } from '../text/chars.ts';
 import { scanWords, wordHash } from './words.ts';
 
-/** A name of words that hyphens or dots join: of a package, a module, an option, a version. */
+/** A name made of words joined by hyphens or dots: a package, a module, an option, a version. */
 const COMPOUND = /[A-Za-z0-9_]{1,60}(?:[-.][A-Za-z0-9_]{1,60}){1,8}/g;
 /** `e.g.`, `i.e.` are none. */
 const HAS_WORD = /[A-Za-z]{3}|\d/;
-/** Further ones no longer distinguish lines. Chosen. */
+/** Most compounds of a goal. Further ones no longer distinguish lines. Chosen. */
 const MOST_COMPOUNDS = 40;
 
 /** A compound of a goal, `[start, end)` in it. */
@@ -31,7 +31,7 @@ export interface GoalTerm {
   readonly hash: number;
   /** As the goal spells it. */
   readonly word: string;
-  /** How much the goal insists on it, about 0.5..3. */
+  /** Its weight in the goal, about 0.5..3. */
   readonly weight: number;
   /** Whether it occurs there on its own and not only as part of an identifier. */
   readonly whole: boolean;
@@ -43,17 +43,20 @@ export interface GoalTerm {
   readonly isPart: boolean;
 }
 
-/** Words further down in a goal, or beyond its 200th, no longer distinguish lines. Chosen. */
+/**
+ * Longest part of a goal that is read, in characters, and most terms. Further words no longer distinguish lines.
+ * Chosen.
+ */
 const MAX_GOAL_CHARS = 6000;
 const MAX_TERMS = 200;
-/** Words that are looked at, of which the heaviest are taken. Chosen. */
+/** Most words that are considered; the heaviest of them become terms. Chosen. */
 const MAX_FOUND = 4 * MAX_TERMS;
 
-/** How much what is quoted or called, what is spelled like an identifier, and the goal's first line count. Chosen. */
+/** Weights of quoted or called names, of words spelled like identifiers, and of the goal's first line. Chosen. */
 const QUOTED = 2.2;
 const SPELLED = 2;
 const IN_TITLE = 2;
-/** A word that is said more often is not asked for more. Chosen. */
+/** Most occurrences of a word that add to its weight. Chosen. */
 const MOST_COUNTED = 3;
 
 const STOP_WORDS = `a an any and are as at be been but by can cannot could did do does doing done for from get got had has
@@ -67,7 +70,7 @@ find show want did please here before after because previously currently`;
 
 const STOP = new Set(STOP_WORDS.split(/\s+/).map(wordHash));
 
-/** What a sentence that asks begins with: it says what is to be done, not what about. */
+/** First words of requests: they name an action, not a topic. */
 const LEADING = new Set(
   `look search check read open run list view tell explain give locate inspect review understand implement update refactor
   investigate help try print write create improve handle examine verify determine figure analyze analyse debug resolve
@@ -83,7 +86,7 @@ function leads(text: string, start: number): boolean {
   return at < 0 || text[at] === '\n';
 }
 
-/** The words of a goal that can distinguish lines, the heaviest first; empty when the goal says nothing. */
+/** The words of a goal that can distinguish lines, by descending weight; empty for a goal without such words. */
 export function goalTerms(goal: string): GoalTerm[] {
   const text = goal.slice(0, MAX_GOAL_CHARS);
   const title = text.indexOf('\n') < 0 ? text.length : text.indexOf('\n');
@@ -109,7 +112,7 @@ export function goalTerms(goal: string): GoalTerm[] {
   return terms.sort((a, b) => b.weight - a.weight).slice(0, MAX_TERMS);
 }
 
-/** A term while the goal is read. */
+/** A term while the goal is being read. */
 interface Found extends GoalTerm {
   count: number;
   emphasis: number;
@@ -124,10 +127,10 @@ function newTerm(hash: number, word: string): Found {
   return { hash, word, weight: 0, whole: false, literal: false, compounds: [], isPart: true, count: 0, emphasis: 0 };
 }
 
-/** The code of `a`: from here on a letter is a small one, accents included. */
+/** The code of `a`. Letters from here on are lower case, accented ones included. */
 const SMALL_A = 97;
 
-/** Identifiers, quoted words and paths are what a goal means literally. */
+/** How a word of the goal is spelled. Identifiers, quoted words and paths are meant literally. */
 function spelling(text: string, start: number, end: number): number {
   const before = start > 0 ? text.charAt(start - 1) : ' ';
   const after = end < text.length ? text.charAt(end) : ' ';

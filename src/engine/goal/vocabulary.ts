@@ -1,23 +1,23 @@
 import type { View } from '../text/view.ts';
 import { ALL_WORDS, listWords, type Wanted, WordList } from './words.ts';
 
-/** Which words occur on which line, as numbers; those that were wanted. */
+/** The wanted words of each line, as numbers. */
 export interface Vocabulary {
   /** Word ids of all lines one after another, repeats included. */
   readonly ids: Int32Array;
   /** `ids[first[i]] … ids[first[i + 1] - 1]` belong to line index `i`. */
   readonly first: Uint32Array;
-  /** How many words occur before each of `ids`, those included that nobody wanted. */
+  /** For each of `ids`, the number of words before it, unwanted ones included. */
   readonly ordinal: Uint32Array;
   /** Number of words on each line, wanted or not. */
   readonly spoken: Uint32Array;
   /** Number of words in all, wanted or not. */
   readonly total: number;
-  /** Number of lines that hold a word, by word id. */
+  /** Number of lines that contain a word, by word id. */
   readonly lineCount: Int32Array;
   /** Number of different words. */
   readonly size: number;
-  /** Where each word occurs first in the text, by word id. */
+  /** Offset of the first occurrence of each word, by word id. */
   readonly start: Uint32Array;
   readonly end: Uint32Array;
   /** The id of a word by its hash, or -1. */
@@ -41,10 +41,10 @@ export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabula
   return { ids, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
 }
 
-/** A list of more words (1.1 MB) is not held on to. Chosen. */
+/** A larger list (1.1 MB) is not kept for the next text, in words. Chosen. */
 const FEW_WORDS = 1 << 16;
 
-/** A list that is used again, text by text: it is the largest thing that reading a text needs. */
+/** A list that is reused for the next text, because it is the largest allocation of reading one. */
 let spare: WordList | null = null;
 
 function takeList(): WordList {
@@ -55,7 +55,7 @@ function takeList(): WordList {
   return list;
 }
 
-/** Leaves a list for the next text unless it has become too large to be held on to. */
+/** Keeps a list for the next text unless it is too large. */
 function keepList(list: WordList): void {
   if (list.hash.length <= FEW_WORDS) spare = list;
 }
@@ -75,7 +75,7 @@ function listLines(
   }
 }
 
-/** Gives each word its id, and records where each occurs first and on how many lines. */
+/** Gives each word its id, and records its first occurrence and its number of lines. */
 function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: Int32Array): void {
   const { hash, start, end } = list;
   for (let line = 1; line < first.length; line++) {
@@ -92,10 +92,10 @@ function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: In
 
 // past this many tries a slot is shared: crafted hashes may blur a score, never make the scan quadratic; chosen
 const MAX_PROBES = 24;
-/** Room for the words of a small text; a power of two. Half of the slots of a table stay free, or it grows. */
+/** Initial room for words; a power of two. A table grows once half of its slots are used. */
 const FEW_IDS = 512;
 
-/** Numbers different hashes from 0 in the order of their coming, and holds what is known of each by its number. */
+/** Numbers distinct hashes from 0 by first occurrence, and stores facts about each by its number. */
 class IdTable {
   size = 0;
   start = new Uint32Array(FEW_IDS);
@@ -106,7 +106,7 @@ class IdTable {
   #hashes = new Int32Array(2 * FEW_IDS);
   #ids = new Int32Array(2 * FEW_IDS);
 
-  /** The id of a hash; its new one, `size` until now, when it comes first. */
+  /** The id of a hash. A new hash gets the next id, which is the previous `size`. */
   idOf(hash: number): number {
     if (this.size * 2 > this.#mask) this.#grow();
     const hashes = this.#hashes;
@@ -132,7 +132,7 @@ class IdTable {
     this.end[id] = end;
   }
 
-  /** Counts a line that holds a word, once; lines come in order from 1. */
+  /** Counts a line with a word, once per line. Lines must come in order, from 1. */
   count(id: number, line: number): void {
     if (this.#lastLine[id] === line) return;
     this.#lastLine[id] = line;

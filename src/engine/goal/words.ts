@@ -25,10 +25,12 @@ const CLASSES = new Uint8Array(65536)
   .fill(LOWER, 0xd7b0, 0xd800)
   .fill(LOWER, 0xf900);
 
-/** Longer ones are hashes and encoded data, no words. Chosen. */
+/** Longest word, in characters. Longer ones are hashes and encoded data. Chosen. */
 const LONGEST = 80;
 
-/** Whether a part of an identifier begins, by eight times the class before and the class here. */
+/**
+ * Whether a part of an identifier begins here; the index is eight times the previous character's class plus this one's.
+ */
 const OPENS = new Uint8Array(64);
 const NEVER = 0;
 const ALWAYS = 1;
@@ -39,17 +41,17 @@ OPENS[LOWER * 8 + UPPER] = ALWAYS;
 OPENS[DIGIT * 8 + UPPER] = ALWAYS;
 OPENS[UPPER * 8 + UPPER] = BEFORE_LOWER;
 
-/** Words that were found, in order: the hash of each, where it stands, and which of all words it is. */
+/** Found words in order: hash, offsets, and position among all words of the text. */
 export class WordList {
   hash: Int32Array;
   start: Uint32Array;
   end: Uint32Array;
-  /** How many words occur before it, those included that nobody wanted. */
+  /** Number of words before it, unwanted ones included. */
   ordinal: Uint32Array;
-  /** Whether it is part of the one before that is none. */
+  /** Whether it is a part of the last word before it that is not a part itself. */
   part: Uint8Array;
   size = 0;
-  /** How many words there were, wanted or not. */
+  /** Number of words so far, wanted or not. */
   seen = 0;
 
   constructor(room: number) {
@@ -86,21 +88,23 @@ export class WordList {
   }
 }
 
-/** Which words are wanted, by how they begin: 1 for each `beginning` that is. Others are counted, and no more. */
+/**
+ * Which words are wanted, by their first two characters: 1 for each wanted `beginning`. Other words are only counted.
+ */
 export type Wanted = Uint8Array;
 
-/** The lowest five bits identify an ASCII letter, case aside. */
+/** The lowest five bits identify an ASCII letter regardless of case. */
 const LETTER_BITS = 5;
 const LETTER = (1 << LETTER_BITS) - 1;
 const BEGINNINGS = 1 << (2 * LETTER_BITS);
 export const ALL_WORDS: Wanted = new Uint8Array(BEGINNINGS).fill(1);
 
-/** What the first two units of a word have in common with their other case (and with some other units). */
+/** A key of a word's first two UTF-16 units, the same for upper and lower case (and for some other units). */
 function beginning(first: number, second: number): number {
   return ((first & LETTER) << LETTER_BITS) | (second & LETTER);
 }
 
-/** Wants words that may be one of these, or begin like one of them. */
+/** Makes wanted all words that equal one of these or begin like one. */
 export function wantedLike(words: Iterable<string>): Wanted {
   const wanted = new Uint8Array(BEGINNINGS);
   for (const word of words) wanted[beginning(word.charCodeAt(0), word.charCodeAt(1))] = 1;
@@ -167,7 +171,7 @@ function addWord(codes: Uint16Array, start: number, end: number, part: number, l
   list.seen++;
 }
 
-/** Takes one word: its hash, where it stands, and whether it is a part of an identifier already given. */
+/** Receives one word: its hash, its offsets, and whether it is a part of an identifier that was reported before. */
 export type WordSink = (hash: number, start: number, end: number, isPart: boolean) => void;
 
 /** Reports every word in `[start, end)` of a text, in order. */
@@ -177,7 +181,7 @@ export function scanWords(text: string, start: number, end: number, sink: WordSi
   for (let k = 0; k < list.size; k++) sink(list.hash[k] ?? 0, list.start[k] ?? 0, list.end[k] ?? 0, list.part[k] === 1);
 }
 
-/** By its last letter, the suffixes that a word may lose, the longest first. */
+/** Suffixes that are removed from words, by their last letter, the longest first. */
 const SUFFIXES = new Map(
   Object.entries({
     s: ['ations', 'ings', 'ers', 'ies', 'es', 's'],
@@ -188,10 +192,10 @@ const SUFFIXES = new Map(
     r: ['er'],
   }).map(([last, suffixes]): [number, readonly Uint16Array[]] => [last.charCodeAt(0), suffixes.map(codesOf)]),
 );
-/** The last letters of suffixes. */
+/** 1 for each last letter of a suffix. */
 const ENDS_SUFFIX = new Uint8Array(65536);
 for (const last of SUFFIXES.keys()) ENDS_SUFFIX[last] = 1;
-/** Shorter ones are words of their own. Chosen. */
+/** Shortest stem, in characters. Chosen. */
 const LEAST_STEM = 4;
 /** The code of `e`. */
 const E = 101;
@@ -221,7 +225,7 @@ function suffixLength(codes: Uint16Array, start: number, end: number, last: numb
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a of a word's units, case of ASCII aside. */
+/** FNV-1a of a word's UTF-16 units, regardless of ASCII case. */
 function hashOf(codes: Uint16Array, start: number, end: number): number {
   let hash = FNV_OFFSET;
   for (let i = start; i < end; i++) {

@@ -9,7 +9,7 @@ import { log } from './log/log.ts';
 import { search } from './search.ts';
 import { table } from './table.ts';
 
-/** Every kind of text that is known. A new one is a file and a row here. */
+/** All kinds of text. A new kind is a file and a row here. */
 export const KINDS: readonly Kind[] = [code, docs, log, search, greppedLog, diff, listing, json, table];
 
 const byName = new Map(KINDS.flatMap((kind) => Object.keys(kind.names).map((name) => [name, kind] as const)));
@@ -22,14 +22,14 @@ const byExtension = new Map(
 );
 byExtension.delete('');
 
-/** The kind that has a finer name. */
+/** The kind to which a finer name belongs. */
 export function kindNamed(name: string): Kind {
   return byName.get(name) ?? code;
 }
 
 const SCRIPT_FILES = ['dockerfile', 'makefile', 'cmakelists.txt'];
 
-/** The name of the kind of a file by its path, `undefined` where its extension says nothing. */
+/** The kind's name for a file, by its extension; `undefined` for unknown extensions. */
 export function nameByPath(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   const file = path.slice(path.lastIndexOf('/') + 1).toLowerCase();

@@ -2,17 +2,17 @@ import { LinePattern } from '../rules/matcher.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 import type { Inner, Protect } from './protection.ts';
 
-/** A command that lists the files of a change, often in front of the change itself. */
+/** A command that lists the changed files, often before the change itself. */
 const LISTS_CHANGES = /\bgit\b.*\s--(?:name-only|name-status|stat)\b/s;
-/** A path alone on its line, behind the letters of its status, or in front of how many of its lines changed. */
+/** A path alone on its line, after the letters of its status, or before the number of its changed lines. */
 const CHANGED_FILE = new LinePattern(
   /^(?:[\w.@]\S*[./]\S*|(?:[MADRCTU]\d{0,3}|\?\?)\s+\S+(?:\s+\S+)?|\s?\S.*\s\|\s+(?:\d+\b.*|Bin\b.*))$/,
 );
 const READ_CHARS = 300;
-/** So many stay. Chosen: about a screen. */
+/** Most file names that stay. Chosen: about a screen. */
 const MOST_FILES = 60;
 
-/** Keeps the names of the files that a change concerns: they are where the next calls go, and a summary is all that lists them. */
+/** Keeps the names of changed files: the next calls go there, and only this summary lists them. */
 export function protectChangedFiles(view: View, { first, end }: Inner, command: string, protect: Protect): void {
   if (!LISTS_CHANGES.test(command)) return;
   let left = MOST_FILES;

@@ -11,7 +11,7 @@ const BY_SOURCE_TYPE: Readonly<Record<SourceType, (text: Protectable, protect: P
   logs: protectLog,
 };
 
-/** What the contract wants kept of a text of a source type, of whatever kind it turns out to be. */
+/** Protects what the contract requires for a source type, whatever kind the text is recognised as. */
 export function protectByContract(text: Protectable, protect: Protect): void {
   BY_SOURCE_TYPE[text.sourceType](text, protect);
 }

@@ -47,12 +47,12 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Fences, headings and rulers are shorter. Chosen. */
+/** Longest line that is examined as a fence, heading or ruler. Chosen. */
 const READ_CHARS = 200;
-/** A paragraph that follows so many lines of its section is a block of its own. Chosen. */
+/** After this many lines of a section, each paragraph is a block of its own. Chosen. */
 const LONG_SECTION = 10;
 
-/** Sections by heading, paragraphs inside them; fences hold together. */
+/** Divides a document into sections by heading, and long sections into paragraphs. Fenced blocks stay together. */
 function sections(view: View): Units {
   const b = new UnitBuilder(view.n);
   let current = b.open(-1);

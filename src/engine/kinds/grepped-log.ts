@@ -5,7 +5,7 @@ import { stamps } from './log/formats/stamps.ts';
 import { log } from './log/log.ts';
 import type { Protect } from './protection.ts';
 
-/** Hits of a search in logs: each is a log's line behind its place, repeats like one and goes like one. */
+/** Hits of a search in logs. Each is a log line after its place, and is treated like a log line. */
 export const greppedLog: Kind = {
   ...log,
   names: { 'grepped-log': '' },
@@ -19,7 +19,7 @@ export const greppedLog: Kind = {
   },
 };
 
-/** A place is no longer, nor what shows that a log's line follows it. Chosen. */
+/** Characters in which the place and the beginning of the log line are looked for. Chosen. */
 const READ_CHARS = 300;
 /** `app.log:12:`, `12:`, `app.log-12-`, `12-` of a line around a hit, or `app.log:`. */
 const PLACE = /^(?:[^\s:]{1,200}:)?\d{1,9}:|^(?:[^\s:]{1,200}?-)?\d{1,9}-|^[^\s:]{1,200}:/;
@@ -34,7 +34,7 @@ function behindPlace(text: string, start: number, end: number): number {
   return isStamped(line) ? start : start + (PLACE.exec(line)?.[0].length ?? 0);
 }
 
-/** Hits that are looked at, and the share of them that must be a log's lines: as many as make any text a log. Chosen. */
+/** Number of hits that are examined, and the share of them that must be log lines, the same as for any log. Chosen. */
 const SAMPLE = 60;
 const MOST_STAMPED = 0.6;
 
@@ -54,7 +54,7 @@ export function isGreppedLog({ text, lines: { starts }, to, n }: View): boolean 
   return stamped > 0 && stamped >= looked * MOST_STAMPED;
 }
 
-/** Keeps one line of every log that was hit. */
+/** Keeps one hit of each log. */
 function protectFirstOfFile({ view, inner }: Protectable, protect: Protect): void {
   const seen = new Set<string>();
   for (let i = inner.first; i < inner.end && seen.size < MOST_FILES; i++) {
@@ -67,5 +67,5 @@ function protectFirstOfFile({ view, inner }: Protectable, protect: Protect): voi
   }
 }
 
-/** Files that a line is kept of each. Chosen: more are not read one by one. */
+/** Most files of which a line is kept. Chosen: nobody reads more of them one by one. */
 const MOST_FILES = 200;

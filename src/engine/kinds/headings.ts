@@ -12,13 +12,16 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Fences, headings and rulers are shorter. Chosen. */
+/** Longest line that is examined as a fence, heading or ruler. Chosen. */
 const READ_CHARS = 120;
 
-/** A shorter line underlines nothing, as in reStructuredText. */
+/** Shortest line that underlines a heading, as in reStructuredText. */
 const LEAST_UNDERLINE = 4;
 
-/** Whether a line is nothing but tildes right below a title no longer than it: that underlines a heading and fences nothing. */
+/**
+ * Whether a line consists of tildes and is at least as long as the title above it. It then underlines a heading and
+ * opens no fence.
+ */
 export function isTildeUnderline({ codes, firstNonBlank, to }: View, i: number): boolean {
   const start = firstNonBlank[i] ?? 0;
   const end = to[i] ?? 0;
@@ -28,7 +31,7 @@ export function isTildeUnderline({ codes, firstNonBlank, to }: View, i: number):
   return title > 0 && title <= end - start;
 }
 
-/** Keeps the headings outside fences; `underlined` ones too where lines of signs are no rulers of a table. */
+/** Keeps the headings outside fences, underlined ones as well unless the underline is a ruler of a table. */
 export function protectHeadings({ view, inner }: Protectable, protect: Protect, underlined = false): void {
   let fenced = false;
   for (let i = inner.first; i < inner.end; i++) {

@@ -2,25 +2,30 @@ import { SPACE } from '../text/chars.ts';
 import type { View } from '../text/view.ts';
 import type { Inner, Protect } from './protection.ts';
 
-/** A text in which more of the lines bring an id has them as data, such as a log with a request on each line. Chosen. */
+/**
+ * If a larger share of the lines contains a new id, the ids are data, as in a log with one request per line. Chosen.
+ */
 const MOST_SHARE = 0.1;
-/** So many lines may bring one in any text. */
+/** Lines with new ids that are kept in any text. */
 const FEW_LINES = 3;
-/** A list with a record on each line, of which a next call names one: so many lines, and so large a share of the text. Chosen: about a screen. */
+/**
+ * A list of records, one of which the next call will name: at most this many lines, and at least this share of the
+ * text. Chosen: about a screen.
+ */
 const MOST_RECORDS = 60;
 const RECORDS_SHARE = 0.5;
-/** More of a line is not read. */
+/** Characters of a line that are read. */
 const READ_CHARS = 2_000;
-/** So many commits of a longer list stay. Chosen alike. */
+/** Commits of a longer list that stay. Chosen: about a screen. */
 const MOST_COMMITS = 60;
-/** Lengths of hashes, of numbers that are ids, and of what follows the word of an id (`ses_32a7c692bffe`). */
+/** Lengths of hashes and of numbers that are ids, and the form of ids with a prefix (`ses_32a7c692bffe`). */
 const HASH = { least: 7, most: 40 };
 const NUMBER = { least: 8, most: 20 };
 const BEHIND_WORD = /^[a-z]{2,12}_(?=.*\d)[A-Za-z0-9]{8,64}$/;
 
 /**
- * Keeps the lines that bring an id for the first time, where they are few, and the first commits of a list with one line for
- * each: a next call names such an id to the letter, and nothing else in the text says it.
+ * Keeps lines with an id that did not occur before, if they are few, and the first commits of a list with one commit
+ * per line. The next call may use such an id literally, and it occurs nowhere else in the text.
  */
 export function protectIds(view: View, inner: Inner, protect: Protect): void {
   for (const line of linesWithNewIds(view, inner)) protect(line, 'id');
@@ -58,7 +63,7 @@ function protectCommits({ codes, firstNonBlank, to }: View, { first, end }: Inne
   }
 }
 
-/** What a character is to a word: classes of its letters and figures are bits, so that those of a word add up. */
+/** Classes of characters as bits: the classes in a word are combined by `|`. */
 const FIGURE = 1;
 const HEX_LETTER = 2;
 const LETTER = 4;
@@ -67,7 +72,7 @@ const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(LETTER, 65, 91).
 CLASSES.fill(HEX_LETTER, 97, 103);
 CLASSES[95] = UNDERSCORE;
 
-/** Calls back with each word of `[at, end)` that is a hash, a long number or an id behind a word. */
+/** Calls `found` with each word in `[at, end)` that is a hash, a long number or an id with a prefix. */
 function eachId(text: string, codes: Uint16Array, at: number, end: number, found: (id: string) => void): void {
   let start = at;
   let seen = 0;
@@ -91,10 +96,10 @@ function isId(text: string, seen: number, start: number, end: number): boolean {
   return (seen & UNDERSCORE) !== 0 && BEHIND_WORD.test(text.slice(start, end));
 }
 
-/** Signs of the graph that `git log --graph` draws in front. */
+/** Characters of the graph that `git log --graph` prints before a commit. */
 const GRAPH = new Set([...'*|\\/_ '].map((sign) => sign.charCodeAt(0)));
 
-/** Whether a line begins with a hash, as lists of commits do; a graph may occur in front. */
+/** Whether a line begins with a commit hash, optionally after a graph. */
 function beginsWithHash(codes: Uint16Array, from: number, end: number): boolean {
   let at = from;
   while (at < end && GRAPH.has(codes[at] ?? 0)) at++;

@@ -1,16 +1,16 @@
 import { CLOSING_BRACE, CLOSING_SQUARE, OPENING_BRACE, OPENING_SQUARE } from '../text/chars.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 
-/** How pretty-printed JSON falls into elements. */
+/** The division of pretty-printed JSON into elements. */
 export interface Elements {
   /** Number of the element that a line belongs to, ascending. */
   readonly element: Int32Array;
   readonly count: number;
-  /** 1 for lines that open or close what is divided further: they carry the structure. */
+  /** 1 for lines that open or close an element that is divided further. They carry the structure. */
   readonly frame: Uint8Array;
 }
 
-/** Elements with at most so many lines are not divided. Chosen: a record is read whole. */
+/** Longest element that is not divided further, in lines. Chosen: a record is read whole. */
 const MOST_LINES = 24;
 
 /**
@@ -25,7 +25,7 @@ export function findElements(view: View): Elements {
   return elements;
 }
 
-/** What was found in texts that are being read: their blocks and what of them is protected both follow from it. */
+/** The elements of texts that are being read: needed both for their blocks and for protection. */
 const found = new WeakMap<View, Elements>();
 
 function divide(view: View): Elements {

@@ -1,11 +1,11 @@
 import { BAR, BEYOND_ASCII, COMMA, SPACE, TAB } from '../text/chars.ts';
 
-/** Fewer words are a name or a field. Chosen, as the next. */
+/** Least words of a line of prose; fewer are a name or a field. Chosen, as the next. */
 const LEAST_PROSE_WORDS = 5;
-/** Prose has so many letters for each sign. */
+/** Least letters per punctuation sign in prose. */
 const LETTERS_PER_SIGN = 6;
 
-/** What a character is to columns and prose. */
+/** Classes of characters for columns and prose. */
 const BLANK = 0;
 const LETTER = 1;
 const TABULATOR = 2;
@@ -20,16 +20,16 @@ CLASSES[TAB] = TABULATOR;
 CLASSES[COMMA] = COMMA_SIGN;
 CLASSES[BAR] = BAR_SIGN;
 
-/** Counts how many lines agree in their number of separators, or in where their columns stand. */
+/** Counts the lines with the same number of separators or the same column positions. */
 export class ColumnCounts {
   readonly #tabs = new Map<number, number>();
   readonly #commas = new Map<number, number>();
   readonly #bars = new Map<number, number>();
-  /** Columns, counted from the line's start, that begin two blanks or more behind what is before. */
+  /** Number of lines by the position of a column, which begins after two or more blanks. */
   readonly #places = new Map<number, number>();
 
   /**
-   * Counts a line by its characters in `[from, to)`, in one look at them.
+   * Counts a line by its characters in `[from, to)`, in one pass.
    *
    * @returns whether it is prose: several words in lower case, few signs
    */
@@ -69,12 +69,15 @@ export class ColumnCounts {
     return words >= LEAST_PROSE_WORDS && letters > others * LETTERS_PER_SIGN;
   }
 
-  /** The most lines that have the same number of tabs, commas or bars, and more than one. */
+  /** The largest number of lines with the same number of tabs, commas or bars, at least two. */
   equal(): number {
     return Math.max(0, ...this.#tabs.values(), ...this.#commas.values(), ...this.#bars.values());
   }
 
-  /** Lines that agree on the second best place of a column: one place alone is a list with explanations. */
+  /**
+   * Number of lines that share the second most common column position. A single shared position is a list with
+   * explanations.
+   */
   aligned(): number {
     return [...this.#places.values()].sort((a, b) => b - a)[1] ?? 0;
   }

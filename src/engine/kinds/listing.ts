@@ -8,13 +8,15 @@ import { protectByContract } from './contract.ts';
 import { always, type Kind, type Reading } from './kind.ts';
 import { RULES } from './protection.ts';
 
-/** What `tree` says at its end. */
+/** The last line of `tree`. */
 const TOTAL = new LinePattern(/^\d+ director/);
-/** One entry or one folder: whatever words its name has, it reports no failure. */
+/** One entry or folder. Its name is never read as a failure. */
 const ENTRY = new LinePattern(/^\S+$|^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^\s*[│├└|`+]/);
-/** Names are shorter. Chosen. */
+/** Characters of a line that are read. Chosen: names are shorter. */
 const READ_CHARS = 300;
-/** A folder stays that matches the goal, by itself or by an entry, so well beside the best match. Chosen. */
+/**
+ * A folder stays if it, or one of its entries, matches the goal at least this well, relative to the best match. Chosen.
+ */
 const TOUCHED = 0.5;
 
 /** Names of files: `ls`, `find`, `tree`, `npm ls`. */
@@ -47,7 +49,10 @@ export const listing: Kind = {
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
 };
 
-/** Keeps the line of a folder that the goal names, or that holds what it names: without it an entry is nowhere. */
+/**
+ * Keeps the line of a folder that the goal names, or that contains an entry it names: without the folder, an entry has
+ * no place.
+ */
 function keepTouchedFolders({ view, match: { raw } }: Reading, keep: Uint8Array): void {
   const best = largestOf(raw);
   if (best === 0) return;
@@ -58,7 +63,7 @@ function keepTouchedFolders({ view, match: { raw } }: Reading, keep: Uint8Array)
   }
 }
 
-/** Entries match as well as the folder that they are under, as the paths of `find` do. */
+/** Adds the match of a folder to its entries, as the paths of `find` contain both. */
 function withFolders(reading: Reading): Reading {
   const { view, match } = reading;
   const raw = match.raw.slice();
@@ -70,7 +75,7 @@ function withFolders(reading: Reading): Reading {
   return { ...reading, match: { ...match, raw } };
 }
 
-/** Whether a line is a folder of `ls -R`, whose entries stand below it: not indented, a colon at its end. */
+/** Whether a line is a folder of `ls -R`: not indented, ending with a colon, its entries below it. */
 function isFolder({ codes, from, firstNonBlank, to }: View, i: number): boolean {
   const start = from[i] ?? 0;
   const end = to[i] ?? 0;

@@ -2,13 +2,13 @@ import { countOf, unionOf } from '../goal/compound-lines.ts';
 import type { Reading } from './kind.ts';
 import { RULES } from './protection.ts';
 
-/** An identifier is rare that occurs on no larger share of the lines, or on one. Chosen. */
+/** Largest share of lines on which a rare identifier occurs; one line is always allowed. Chosen. */
 const RARE_SHARE = 0.01;
-/** So many lines may stay for their names at most, or this share of a long text. Chosen. */
+/** Most lines that stay for their names, or this share of a long text. Chosen. */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.02;
 
-/** Keeps the few lines that hold an identifier which the goal spells out and the text hardly has: one asked for it by name. */
+/** Keeps the few lines with an identifier that the goal spells out and that is rare in the text. */
 export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Array): void {
   const rare = new Set<number>();
   const few = Math.max(1, view.n * RARE_SHARE);
@@ -31,12 +31,12 @@ export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Arr
   }
 }
 
-/** A line that matches the goal so well, measured by the best match of the text, is what was looked for. Chosen. */
+/** Least match of a line with the goal, relative to the best match of the text, for which it is kept. Chosen. */
 const STRONG = 0.8;
-/** So many lines may stay for that at most. Chosen: an answer is a line or two. */
+/** Most lines that stay for their match. Chosen: an answer is a line or two. */
 const MOST_ANSWERS = 3;
 
-/** Keeps the few lines that match the goal best; a hunk or an element that holds together stays with its line. */
+/** Keeps the few lines that match the goal best, together with the rest of their hunk or element. */
 export function keepBestMatches({ view, match: { raw } }: Reading, keep: Uint8Array): void {
   let best = 0;
   for (let i = 0; i < view.n; i++) best = Math.max(best, raw[i] ?? 0);

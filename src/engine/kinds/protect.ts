@@ -8,7 +8,7 @@ import { type Protect, RULES } from './protection.ts';
 const BEGIN = '⟦NO_PRUNE_BEGIN⟧';
 const END = '⟦NO_PRUNE_END⟧';
 
-/** Marks the lines that nothing may cut: an index into `RULES` for each line. */
+/** Marks the lines that must stay: for each line, an index into `RULES`. */
 export function protectLines(kind: Kind, text: Omit<Protectable, 'inner'>, hints: Hints | undefined): Uint8Array {
   const { view } = text;
   const rules = new Uint8Array(view.n);
@@ -28,7 +28,7 @@ export function protectLines(kind: Kind, text: Omit<Protectable, 'inner'>, hints
   return rules;
 }
 
-/** What a tool says right above and below the lines that it numbers: which file, how many lines more. */
+/** Keeps what a tool prints above and below numbered lines: the file, the number of further lines. */
 function protectCoordinates(view: View, protect: Protect): void {
   for (let i = 0; i < view.n; ) {
     let end = i;

@@ -33,7 +33,7 @@ export interface Inner {
   readonly end: number;
 }
 
-/** Protects the first or the last line that is not blank. */
+/** Protects the first or the last non-blank line. */
 export function protectEdge(view: View, { first, end }: Inner, last: boolean, protect: Protect): void {
   let i = last ? end - 1 : first;
   while (i >= first && i < end && isBlankLine(view, i)) i += last ? -1 : 1;

@@ -8,16 +8,16 @@ import { isLog, logName } from './log/log.ts';
 import { SampledLines } from './shapes.ts';
 import { isTable } from './table.ts';
 
-/** What a text was recognised as. */
+/** The recognised kind of a text. */
 export interface Recognised {
   readonly kind: Kind;
   /** The kind's finer name, such as `python`, `test-run`, `grep`. */
   readonly name: string;
-  /** What it is to the contract: as the caller says, or as the kind is. */
+  /** The source type of the contract: the caller's if given, else the kind's. */
   readonly sourceType: SourceType;
 }
 
-/** Recognises what a text is, from what the caller knows and from the text itself. */
+/** Recognises the kind of a text from the caller's hints and from the text. */
 export function recogniseKind(view: View, sourceType: SourceType | undefined, hints: Hints | undefined): Recognised {
   const name = nameOf(view, sourceType, hints);
   const kind = kindNamed(name);
@@ -42,13 +42,16 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
   return name === SOME_LANGUAGE ? languageName(view) : name;
 }
 
-/** Stands for code until its language is looked for. */
+/** The name of code whose language is not determined yet. */
 const SOME_LANGUAGE = '';
 /** Confidence of a kind that a few lines identify: the most that `looksLike` returns. */
 const CERTAIN = 1;
 const FEW_LINES = 3; // chosen: two lines of anything look like a table
 
-/** The name of the kind that is surest of a text; `undefined` where a path or the caller's word says more. */
+/**
+ * The name of the kind with the highest confidence; `undefined` if the path or the caller's source type is more
+ * reliable.
+ */
 function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined {
   let best: Kind | undefined;
   let surest = seen.lines < FEW_LINES ? CERTAIN - Number.EPSILON : 0;
@@ -62,7 +65,7 @@ function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined
   return others.length === 0 ? name : undefined;
 }
 
-/** Shares of the lines from which on they are what a text is, when nothing else says it. Chosen. */
+/** Least shares of lines by which a text is recognised without other evidence. Chosen. */
 const MOST_PROSE = 0.3;
 const MOST_CODE = 0.25;
 const MOST_CODE_OF_A_PROGRAM = 0.6;
@@ -83,12 +86,12 @@ function docsName(seen: Shapes): string {
   return isTable(seen) ? 'table' : 'text';
 }
 
-/** Looks at other lines each time, of which two must agree to be believed: a fifth of the work where they do. Chosen. */
+/** Number of samples into which the lines are divided. If the first two agree, the others are not examined. Chosen. */
 const LOOKS = 5;
-/** A shorter text is looked at as a whole: a fifth of it would be too few lines. Chosen. */
+/** A shorter text is examined as a whole, because a fifth of it would be too few lines. Chosen. */
 const MIN_LINES_FOR_LOOKS = 160;
 
-/** What a fifth of the lines looked at and another fifth agree on, or all of them say. */
+/** The name on which two samples agree, else the name by all lines. */
 function nameByLooks(view: View, nameOf: (seen: Shapes) => string): string {
   const sampled = new SampledLines(view);
   if (view.n >= MIN_LINES_FOR_LOOKS) {
@@ -98,7 +101,7 @@ function nameByLooks(view: View, nameOf: (seen: Shapes) => string): string {
   return nameOf(sampled.shapes());
 }
 
-/** How far down a tool may still name the file that it lists. Chosen. */
+/** Lines at the beginning in which a tool may name the file that it lists. Chosen. */
 const FRAME_LINES = 40;
 
 /**

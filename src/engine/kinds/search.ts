@@ -6,13 +6,13 @@ import { always, type Kind, type Protectable } from './kind.ts';
 import { keepBestMatches } from './named.ts';
 import type { Protect } from './protection.ts';
 
-/** What of the worth is spread evenly over hits. Chosen. */
+/** The share of the value that is spread evenly over the hits. Chosen. */
 const MOSTLY_EVEN = 0.8;
 const READ_CHARS = 300;
 
 const SEARCH_COMMAND = /\b(?:grep|rg|ag|ack)\b/;
 
-/** Hits of a search: lines of many files, each behind its path. */
+/** Hits of a search: lines of many files, each after its path. */
 export const search: Kind = {
   family: 'search',
   sourceType: 'code',
@@ -39,12 +39,12 @@ export const search: Kind = {
 /** The part before `:12:`, else of `-12-`, else of a colon. */
 const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+):\d+:|^((?:[A-Za-z]:)?[^:\n]+?)-\d+-|^((?:[A-Za-z]:)?[^:\n]+):/;
 /**
- * How a hit begins that names no file, because one was searched or its name is above: `12:`, `12-`, `  Line 12:`,
- * `L12:`.
+ * The beginning of a hit without a path, because one file was searched or its name is above: `12:`, `12-`, `  Line
+ * 12:`, `L12:`.
  */
 const NUMBER_ALONE = /^\s*(?:L|Line )?\d+(?::|-(?!\d))/;
 
-/** Keeps one line of every file that a search hit. */
+/** Keeps one hit of each file. */
 function protectFirstHits({ view, inner }: Protectable, protect: Protect): void {
   let previous = '';
   for (let i = inner.first; i < inner.end; i++) {

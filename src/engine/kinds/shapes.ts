@@ -5,9 +5,12 @@ import { KINDS } from './all.ts';
 import type { Shape, Shapes } from './kind.ts';
 import { ColumnCounts } from './line-columns.ts';
 
-/** Lines that are looked at of a long text, a third of them its first ones. Chosen: shares are known to a few percent. */
+/**
+ * Most lines of a text that are examined; a third of them are its first ones. Chosen: shares are accurate to a few
+ * percent.
+ */
 const SAMPLED_LINES = 240;
-/** What a line is shows at its beginning. Chosen. */
+/** Characters of a line that are examined. Chosen. */
 const READ_CHARS = 240;
 
 /** A single line of one of these identifies the text. */
@@ -21,12 +24,12 @@ const NONE = Object.fromEntries(
   [...SHAPE_RULES.map(({ name }) => name), 'lines', 'prose', 'table', 'aligned'].map((name) => [name, 0]),
 ) as Shapes;
 
-/** Lines all over a text, its first ones more closely, and how many of them have which shape. */
+/** A sample of lines from the whole text, denser at its beginning, and the number of lines by shape. */
 export class SampledLines {
   readonly #view: View;
-  /** Indices of the lines that are looked at, -1 for those that say nothing. */
+  /** Indices of the examined lines, -1 for uninformative ones. */
   readonly #lines: number[] = [];
-  /** How many of all of them have identifying shapes. */
+  /** The number of sampled lines with identifying shapes. */
   readonly #distinctive: Shapes = { ...NONE };
 
   constructor(view: View) {
@@ -39,7 +42,10 @@ export class SampledLines {
     }
   }
 
-  /** The shapes of one line `of` so many, from the `which`-th on; rare but identifying shapes are counted in all of them. */
+  /**
+   * The shapes of every `of`-th sampled line, from line `which` on. Rare but identifying shapes are counted in all
+   * sampled lines.
+   */
   shapes(which = 0, of = 1): Shapes {
     const view = this.#view;
     const seen: Shapes = { ...this.#distinctive };

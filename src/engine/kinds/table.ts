@@ -4,13 +4,13 @@ import { contentOf } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind, type Shapes } from './kind.ts';
 
-/** Lines at the beginning among which the one that parts head and rows is looked for. Chosen. */
+/** Lines at the beginning in which the separator between head and rows is looked for. Chosen. */
 const HEAD_LINES = 4;
 const READ_CHARS = 200;
 
 const RULER = /^\s*\|?[\s:|+-]+$/;
 
-/** Rows of columns, parted by signs or aligned by blanks. */
+/** Rows of columns, separated by characters or aligned by blanks. */
 export const table: Kind = {
   family: 'table',
   sourceType: 'docs',

@@ -7,7 +7,7 @@ import { contentOf, type View } from '../text/view.ts';
 import { unitScale } from './columns.ts';
 import { type Measure, measure } from './measures.ts';
 
-/** Measures what the block around a line says of it: its own matches, its head's, its parent's, its company's. */
+/** Measures features of the block around a line: its matches, and those of its head, its parent and its neighbours. */
 export function measureBlocks(
   view: View,
   units: Units,
@@ -39,12 +39,15 @@ export function measureBlocks(
   ];
 }
 
-/** Lines added to a block's, so that a short one does not win. Chosen; the weights were fitted with it, as with the next. */
+/**
+ * Lines added to a block's length, so that short blocks have no advantage. Chosen; the weights were fitted with it, as
+ * with the next.
+ */
 const SMOOTH = 8;
-/** Brings the logarithm of a block's lines to about 0..1. */
+/** Scales the logarithm of a block's number of lines to about 0..1. */
 const LARGE = 6;
 
-/** Fills in the size, the best line and the score of each block. */
+/** Computes the size, the best line and the score of each block. */
 function gather(
   unit: Int32Array,
   raw: Float64Array,
@@ -74,12 +77,12 @@ function relate(parents: Int32Array, size: Float64Array, block: Float64Array, ou
   }
 }
 
-/** A number of a list, 0 beyond its ends (asked there, an array answers many times slower). */
+/** An element of a list, 0 outside it (reading outside an array is many times slower). */
 function at(values: Float64Array, k: number): number {
   return k >= 0 && k < values.length ? (values[k] ?? 0) : 0;
 }
 
-/** How much of all that the goal asks for occurs in each block. */
+/** The share of the goal's words that occurs in each block, by weight. */
 function coverage({ n }: View, { unit, count }: Units, { ids, size }: Vocabulary, match: GoalMatch): Float64Array {
   const { weight, hits, first } = match;
   const out = new Float64Array(count);
@@ -100,7 +103,7 @@ function coverage({ n }: View, { unit, count }: Units, { ids, size }: Vocabulary
   return out;
 }
 
-/** How much of the goal occurs in the line that opens each block (a function's name, a section's heading). */
+/** The share of the goal that occurs in the first line of each block (a function's name, a section's heading). */
 function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, match: GoalMatch): Float64Array {
   const { weight, hits, first } = match;
   const out = new Float64Array(count);
@@ -115,10 +118,10 @@ function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, m
   return unitScale(out);
 }
 
-/** A name occurs at the beginning of what declares it. Chosen. */
+/** Characters of a block's first line in which its name is looked for. Chosen. */
 const HEAD_CHARS = 200;
 
-/** Blocks that declare a name that the goal spells out: 1, or less where several do. */
+/** For each block, 1 if it declares a name that the goal spells out, less if several do. */
 export function namesakes(
   view: View,
   units: Units,

@@ -16,7 +16,7 @@ export function spread(values: Float64Array, reach: number): Float64Array {
   return out;
 }
 
-/** The largest of numbers of which none is below 0. */
+/** The largest of non-negative numbers. */
 export function largestOf(values: Float64Array): number {
   let most = 0;
   for (let i = 0; i < values.length; i++) most = Math.max(most, values[i] ?? 0);
@@ -29,14 +29,14 @@ export function sumOf(values: Float64Array): number {
   return sum;
 }
 
-/** Scales so that the largest is 1. */
+/** Scales the values so that the largest is 1. */
 export function unitScale(values: Float64Array): Float64Array {
   const most = largestOf(values);
   if (most > 0) for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0) / most;
   return values;
 }
 
-/** One number for each of `n` lines (a loop: `Float64Array.from` with a mapper is many times slower). */
+/** A column of `n` numbers. A loop, because `Float64Array.from` with a mapper is many times slower. */
 export function columnOf(n: number, of: (i: number) => number): Float64Array {
   const out = new Float64Array(n);
   for (let i = 0; i < n; i++) out[i] = of(i);

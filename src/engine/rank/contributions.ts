@@ -1,6 +1,6 @@
 import { type Measure, valueAt, type WeightedMeasures } from './measures.ts';
 
-/** How a measure moved a region's score against the average of the text. */
+/** The difference that a measure makes to a region's score, compared with the text's average. */
 export interface Contribution {
   readonly name: string;
   readonly effect: number;
@@ -11,11 +11,11 @@ interface Span {
   readonly to: number;
 }
 
-/** Measures that are named for a region, and how much one must weigh for that. Chosen: enough to see why. */
+/** Most measures that are named for a region, and their least effect. Chosen: enough to see the reason. */
 const STRONGEST = 3;
 const LEAST = 0.05;
 
-/** The strongest measures of each span of line indices among those that a ranking of `n` lines weighs. */
+/** The measures with the strongest effect in each span of line indices. */
 export function contributionsOf(
   groups: readonly WeightedMeasures[],
   spans: readonly Span[],
@@ -31,7 +31,7 @@ export function contributionsOf(
   );
 }
 
-/** What each measure says of each span against the average of all lines. */
+/** The effect of each measure in each span, compared with the average of all lines. */
 function effectsOf(
   measures: readonly Measure[],
   weights: WeightedMeasures['weights'],

@@ -9,7 +9,7 @@ import { measureMatches } from './match-features.ts';
 import type { Measure } from './measures.ts';
 import { measureShapes } from './shape-features.ts';
 
-/** What the measures are taken from. */
+/** The input of the measures. */
 export interface Measured {
   readonly view: View;
   readonly units: Units;
@@ -19,25 +19,28 @@ export interface Measured {
   readonly match: GoalMatch;
 }
 
-/** Facts of a text as a whole and its goal, by name, each about 0..1: how far its measures can be relied on. */
+/** Facts about a whole text and its goal, each about 0..1. They decide how far the measures can be relied on. */
 export type Circumstances = Readonly<Record<'found' | 'together' | 'length' | 'blocks' | 'asked', number>>;
 
-/** All measures of a text, and what their weights depend on. */
+/** All measures of a text, and the facts on which their weights depend. */
 export interface LineMeasures {
   readonly measures: readonly Measure[];
   readonly circumstances: Circumstances;
 }
 
-/** Far more lines than are written, far shorter than any that says something. Chosen. */
+/** A text with more and shorter lines than these is nearly empty. Chosen: far from anything that is written. */
 const MANY_LINES = 20_000;
 const SHORT_LINE_CHARS = 10;
 
-/** Whether a text is so many lines of next to nothing as nobody writes or prints; its cost must be bounded. */
+/** Whether a text consists of very many nearly empty lines. Such a text is not measured, to bound its cost. */
 function isNearlyEmpty({ n, text }: View): boolean {
   return n > MANY_LINES && text.length < n * SHORT_LINE_CHARS;
 }
 
-/** The logarithms of what counts as many lines (3,000), blocks (3,000) and terms (150). Chosen; the weights were fitted with them. */
+/**
+ * Logarithms of many lines (3,000), many blocks (3,000) and many terms (150). Chosen; the weights were fitted with
+ * them.
+ */
 const MANY = { lines: 8, blocks: 8, terms: 5 };
 
 /** Measures features that may separate needed lines of code or prose from others. The names are those of `CODE_WEIGHTS`. */

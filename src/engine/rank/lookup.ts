@@ -5,7 +5,7 @@ import type { Units } from '../text/units.ts';
 import type { View } from '../text/view.ts';
 import { columnOf, spread, unitScale } from './columns.ts';
 
-/** What entries are ranked by. */
+/** The facts by which entries are ranked. */
 interface Ranked {
   readonly view: View;
   readonly units: Units;
@@ -13,28 +13,35 @@ interface Ranked {
   readonly match: GoalMatch;
 }
 
-/** How entries of a kind are ranked. */
+/** Options for ranking the entries of a kind. */
 export interface EntryRanking {
-  /** What of the whole is spread evenly, because a look-up may be after something that the goal does not spell. */
+  /**
+   * The share of the value that is spread evenly, because a look-up may search for something that the goal does not
+   * spell.
+   */
   readonly evenShare: number;
-  /** Whether entries are under others that are worth keeping with them. */
+  /** Whether entries have parent entries that are worth keeping with them. */
   readonly inTree: boolean;
 }
 
-/** What of the worth of rows, elements and names is spread evenly. Chosen. */
+/** The share of the value of rows, elements and names that is spread evenly. Chosen. */
 export const EVEN_SHARE = 0.3;
-/** The power by which the best entries stand out, and what of its worth an entry gives to what it is under. Chosen. */
+/**
+ * The exponent that favours the best entries, and the share of its value that an entry passes to its parents. Chosen.
+ */
 const SHARPNESS = 3;
 const LIFT = 0.8;
-/** What the first entry is worth beyond others of its shape, and entries in which that fades to 1/e. Chosen. */
+/** The extra value of the first entry of a shape, and the number of entries over which it fades to 1/e. Chosen. */
 const FIRST_WORTH = 2;
 const FADES_IN = 20;
-/** Entries after which it adds nothing to 1 that a double can hold: `2 * exp(-40)` is less than its last bit. */
+/** Entries after which the extra value is too small to change 1 as a double: `2 * exp(-40)`. */
 const FADED = 40 * FADES_IN;
-/** Lines around a hunk's line that a match reaches; lines added to a hunk's, so that a short one does not win; and how much
- * more the best are worth than others, as an exponent. Chosen. */
+/**
+ * For hunks: lines over which a match fades, lines added to a hunk's length so that short ones have no advantage, and
+ * the exponent that favours the best. Chosen.
+ */
 const HUNK = { reach: 8, smooth: 8, sharpness: 2.5 };
-/** What is indented further counts as being no deeper. Chosen. */
+/** Largest depth; deeper indentation counts as this. Chosen. */
 const MAX_DEPTH = 64;
 
 /** Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone. */

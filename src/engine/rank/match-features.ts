@@ -5,7 +5,7 @@ import { largestOf, sumOf, unitScale } from './columns.ts';
 import { type Measure, measure } from './measures.ts';
 
 /**
- * Measures how much of the goal occurs at each line and near it.
+ * Measures the share of the goal that occurs at each line and near it.
  *
  * @returns besides, the most of what the text has of the goal that occurs together at one place, 0..1
  */
@@ -33,19 +33,19 @@ function sharesOf(values: Float64Array, all: number): Float64Array {
   return out;
 }
 
-/** Lines over which a word of the goal fades, near and far. Chosen; the weights were fitted with them. */
+/** Distances, in lines, over which a word of the goal fades. Chosen; the weights were fitted with them. */
 const REACHES = [3, 10, 40] as const;
 const FARTHEST = 240;
-/** Beyond so many times its reach nothing (.0025) of a word is left. Chosen. */
+/** Multiple of the distance beyond which a word (.0025 of it) is ignored. Chosen. */
 const NEGLIGIBLE = 6;
-/** Only the heaviest of the goal's words: the rest says little and costs as much. Chosen. */
+/** Most words of the goal that are measured, the heaviest first: the others add little and cost as much. Chosen. */
 const MOST_WORDS = 30;
 const NO_FADE = new Float64Array(0);
 const FADES = REACHES.map((reach) => Float64Array.from({ length: FARTHEST }, (_, d) => Math.exp(-d / reach)));
 
 /**
- * How much of the goal is around each line: every word counts once, by the nearest line that holds it, fading with the
- * distance. So ten mentions of one word do not outweigh one of each of three.
+ * The share of the goal around each line. Every word counts once, by its nearest line, fading with the distance, so
+ * that ten mentions of one word do not outweigh one mention each of three.
  */
 function covers({ n }: View, { ids }: Vocabulary, match: GoalMatch): [Float64Array, Float64Array, Float64Array] {
   const { weight } = match;
@@ -70,7 +70,7 @@ function covers({ n }: View, { ids }: Vocabulary, match: GoalMatch): [Float64Arr
   return out;
 }
 
-/** The words of most weight, the heaviest first. */
+/** The words with the highest weights, in descending order. */
 function heaviest(weight: Float64Array): number[] {
   const wanted: number[] = [];
   for (let id = 0; id < weight.length; id++) if (weight[id] !== 0) wanted.push(id);
@@ -78,7 +78,7 @@ function heaviest(weight: Float64Array): number[] {
   return wanted.slice(0, MOST_WORDS);
 }
 
-/** The lines that hold each of these words, ascending. */
+/** The lines with each of these words, ascending. */
 function placesOf(
   n: number,
   ids: Int32Array,
@@ -102,7 +102,11 @@ function placesOf(
   return places;
 }
 
-/** Adds one word's share to all lines that have it near; `at` are the lines that hold it, ascending. */
+/**
+ * Adds one word's share to all lines near it.
+ *
+ * @param at - the lines with the word, ascending
+ */
 function addFading(
   column: Float64Array,
   at: readonly number[],

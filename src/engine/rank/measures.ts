@@ -1,15 +1,15 @@
-/** A measure of all lines by its name: a number for each, mostly 0..1, or a flag for each. */
+/** A named measure of all lines: a number for each, mostly 0..1, or a flag. */
 export interface Measure {
   readonly name: string;
   /** Numbers, or bytes that each hold the flags of several measures. */
   readonly values: Float64Array | Uint8Array;
-  /** The block of each line where `values` are given by block, which then count for each of its lines. */
+  /** The block of each line if `values` are by block; a block's value applies to all its lines. */
   readonly unit: Int32Array | null;
   /** The bit of a flag in its byte. */
   readonly bit: number;
 }
 
-/** A measure by line, or by block where `unit` says which block a line is of. */
+/** A measure by line, or by block if `unit` gives the block of each line. */
 export function measure(name: string, values: Float64Array, unit: Int32Array | null = null): Measure {
   return { name, values, unit, bit: 0 };
 }
@@ -19,13 +19,13 @@ export function flag(name: string, values: Uint8Array, bit: number): Measure {
   return { name, values, unit: null, bit };
 }
 
-/** What a measure says of line index `i`. */
+/** The value of a measure for line index `i`. */
 export function valueAt({ values, unit, bit }: Measure, i: number): number {
   if (bit !== 0) return ((values[i] ?? 0) & bit) === 0 ? 0 : 1;
   return values[unit === null ? i : (unit[i] ?? 0)] ?? 0;
 }
 
-/** Adds measures to sums in their order, each line by the weight of the measure's name. */
+/** Adds weighted measures to the sums of all lines. */
 export function addMeasures(
   sums: Float64Array,
   measures: readonly Measure[],
@@ -60,7 +60,7 @@ export function logOf(whole: number): number {
   return whole < LOGS.length ? (LOGS[whole] ?? 0) : Math.log1p(whole);
 }
 
-/** Measures with their weights, and how much all of them count. */
+/** Measures with their weights, and a factor for all of them. */
 export interface WeightedMeasures {
   readonly measures: readonly Measure[];
   readonly weights: Readonly<Record<string, number>>;

@@ -3,8 +3,8 @@ import { addMeasures, type WeightedMeasures } from './measures.ts';
 import type { ProseWeights } from './weights.ts';
 
 /**
- * Measures lines of code or prose by what of the goal's words occurs at a line, and by what the line is in itself, each
- * trusted as much as the circumstances of the text allow.
+ * Measures lines of code or prose in two groups: matches with the goal, and properties of the line itself. The
+ * circumstances of the text decide how much each group counts.
  */
 export function measureProse(measured: Measured, weights: ProseWeights): WeightedMeasures[] {
   const { measures, circumstances } = measureLines(measured);
@@ -14,14 +14,14 @@ export function measureProse(measured: Measured, weights: ProseWeights): Weighte
   ];
 }
 
-/** By how much a group of measures counts more or less than on average. */
+/** The factor by which a group of measures counts more or less than on average. */
 function trustIn(weights: ProseWeights['trustInMatches'], circumstances: Circumstances): number {
   let sum = weights.always;
   for (const [name, value] of Object.entries(circumstances)) sum += (weights[name as keyof Circumstances] ?? 0) * value;
   return Math.exp(sum);
 }
 
-/** What each of `n` lines is worth by weighted measures: shares up to a common factor, of which the largest is 1. */
+/** The value of each of `n` lines by weighted measures, scaled so that the largest is 1. */
 export function rankByMeasures(groups: readonly WeightedMeasures[], n: number): Float64Array {
   const total = new Float64Array(n);
   for (const { measures, weights, factor } of groups) {

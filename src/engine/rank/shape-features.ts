@@ -21,7 +21,7 @@ import { DECLARED, type Units } from '../text/units.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 import { flag, logOf, type Measure, measure } from './measures.ts';
 
-/** What a line is by how it begins. */
+/** Properties of a line by its beginning. */
 const RULES = new Matcher([
   { name: 'comment', pattern: /^\s*(?:#(?!\s*(?:include|define|if|endif|else|ifdef))|\/\/|\/\*|\*|"""|'''|--|<!--)/ },
   { name: 'closer', pattern: /^\s*(?:[)\]};,][\s)\]};,]*|end)$/ },
@@ -32,21 +32,21 @@ const IS_COMMENT = RULES.bitsOf('comment');
 const IS_CLOSER = RULES.bitsOf('closer');
 const IS_HEADING = RULES.bitsOf('heading');
 const IS_LIST = RULES.bitsOf('list');
-/** Bits beside those of the rules. */
+/** Further bits, after those of the rules. */
 const BLANK = 16;
 const DECLARES = 32;
 const IMPORTS = 64;
-/** Brings the rarity of a word to about 0..1. Chosen; the weights were fitted with it, as with the next. */
+/** Scales the rarity of a word to about 0..1. Chosen; the weights were fitted with it, as with the next. */
 const RARE = 8;
-/** Brings logarithms of lines, characters and words to about 0..1. */
+/** Scales logarithms of lines, characters and words to about 0..1. */
 const SCALE = { lines: 6, chars: 6, words: 4 };
 /** Lines over which an edge of the text fades. Chosen; the weights were fitted with it. */
 const EDGE = 20;
 const READ_CHARS = 200;
-/** How much a line belongs to an edge of the text, by its distance. */
+/** The weight of a line at an edge of the text, by its distance from the edge. */
 const FADING = Float64Array.from({ length: 400 }, (_, k) => Math.exp(-k / EDGE));
 
-/** Measures what a line is in itself, whatever the goal. */
+/** Measures properties of lines that do not depend on the goal. */
 export function measureShapes(view: View, units: Units, templates: Templates, words: Vocabulary): Measure[] {
   const signs = new Uint8Array(view.n);
   readSigns(view, signs);
@@ -64,7 +64,7 @@ export function measureShapes(view: View, units: Units, templates: Templates, wo
   ];
 }
 
-/** What each line begins with. */
+/** Measures how each line begins. */
 function measureOpenings(view: View, units: Units): Measure[] {
   const natures = new Uint8Array(view.n);
   for (let i = 0; i < natures.length; i++) natures[i] = isBlankLine(view, i) ? BLANK : natureOf(view, units, i);
@@ -87,7 +87,7 @@ function natureOf(view: View, { declared }: Units, i: number): number {
   return nature | ((begins & IS_COMMENT) === 0 ? begins : begins & ~IS_CLOSER);
 }
 
-/** Where each line stands, how long it is and how much like others. */
+/** Measures the position, the length and the repetition of each line. */
 function measurePlaces(
   { n, firstNonBlank, to }: View,
   { unit }: Units,
@@ -138,7 +138,7 @@ function rarity({ n }: View, { ids, first, lineCount, size }: Vocabulary): Float
   return out;
 }
 
-/** What occurs in a line, as bits. */
+/** Signs that occur in a line, as bits. */
 const CALLS = 1;
 const ASSIGNS = 2;
 const QUOTES = 4;
@@ -151,7 +151,7 @@ function readSigns(view: View, signs: Uint8Array): void {
   for (let i = 0; i < signs.length; i++) if (!isBlankLine(view, i)) signs[i] = signsOf(view, i);
 }
 
-/** The characters that `signsOf` looks at. */
+/** The characters that `signsOf` examines. */
 const SIGNS = new Uint8Array(65536).fill(1, 48, 58);
 for (const sign of '(=/"\'`') SIGNS[sign.charCodeAt(0)] = 1;
 

@@ -1,17 +1,17 @@
 import type { Circumstances } from './features.ts';
 
-/** A linear model of how likely a line is needed: weights of what is measured of each line, by the measure's name. */
+/** A linear model of how likely a line is needed: weights by the names of measures. */
 export interface ProseWeights {
-  /** Of the goal's words in and around a line. */
+  /** Weights of matches with the goal in and around a line. */
   readonly matches: Readonly<Record<string, number>>;
-  /** Of what a line is in itself. */
+  /** Weights of properties of the line itself. */
   readonly nature: Readonly<Record<string, number>>;
-  /** The logarithm of how much the whole group counts, by the circumstances of the text. */
+  /** The logarithm of a group's factor, as a function of the text's circumstances. */
   readonly trustInMatches: Trust;
   readonly trustInNature: Trust;
 }
 
-/** Weights of the circumstances, and what is added whatever they are. */
+/** Weights of the circumstances, and a constant term. */
 export type Trust = Readonly<Record<keyof Circumstances | 'always', number>>;
 
 /**
@@ -134,8 +134,8 @@ export const DOCS_WEIGHTS: ProseWeights = {
 };
 
 /**
- * Weights of what is measured of a log's lines; fitted to labelled failures, then set by hand where those say nothing.
- * `bench -- fit --kind log <cases.jsonl>` fits them to others.
+ * Weights of the measures of log lines. They were fitted to labelled failures, and set by hand where the labels contain
+ * no evidence. `bench -- fit --kind log <cases.jsonl>` fits them to others.
  */
 export const LOG_WEIGHTS: Readonly<Record<string, number>> = {
   hot: 0.86,

@@ -1,13 +1,15 @@
-/** A fact about lines, written once. What may be looked at before the pattern is tried follows from the pattern. */
+/** A pattern of lines. The conditions that are checked before it is tried are derived from it. */
 export interface LineRule<Name extends string = string> {
   readonly name: Name;
   /** Without the flags `g` and `y`. */
   readonly pattern: RegExp;
-  /** Its beginning is rare and costly to look for: it is tried by itself, only on lines that have what it needs. */
+  /**
+   * Its beginning is rare and costly to find, so that it is tried separately, only on lines that contain what it needs.
+   */
   readonly apart?: boolean;
 }
 
-/** What several patterns say under the same name, as one pattern for each set of flags, and one for those apart. */
+/** Merges patterns with the same name into one per set of flags, except for those with `apart`. */
 export function mergeRules<Name extends string>(rules: readonly LineRule<Name>[]): LineRule<Name>[] {
   const merged = new Map<string, { name: Name; flags: string; sources: string[] }>();
   for (const { name, pattern, apart = false } of rules) {

@@ -5,12 +5,12 @@ import { Prefilter } from './prefilter.ts';
 /** Each rule is one bit of a number. */
 const MOST_RULES = 31;
 
-/** Finds which of some rules match a line; a pattern is tried only on lines that may match it. */
+/** Finds the rules that match a line. A pattern is tried only on lines that may match it. */
 export class Matcher<Name extends string> {
-  /** Each name once, with the bits of its rules. */
+  /** Each distinct name with the bits of its rules. */
   readonly named: readonly { readonly name: Name; readonly bits: number }[];
   readonly #rules: readonly LineRule<Name>[];
-  /** Made with the first line: most processes never see a text of each kind, and making it costs milliseconds. */
+  /** Created for the first line: creation takes milliseconds, and most processes never see all kinds of text. */
   #prefilter: Prefilter | null = null;
 
   /** @param rules - several may have one name */
@@ -25,19 +25,19 @@ export class Matcher<Name extends string> {
     return this.#rules.reduce((bits, { name }, k) => (names.includes(name) ? bits | (1 << k) : bits), 0);
   }
 
-  /** Bits of the rules that line index `i`, which is not blank, may fit: all that it fits, and few others. */
+  /** Bits of the rules that the non-blank line with index `i` may match: all that it does match, and few others. */
   candidates(view: View, i: number): number {
     this.#prefilter ??= new Prefilter(this.#rules.map(({ pattern }) => pattern));
     return this.#prefilter.candidates(view, i);
   }
 
-  /** Bits of the rules among `which` that fit what is read of line index `i`. */
+  /** Bits of the rules among `which` that match the first `cap` characters of line index `i`. */
   matches(view: View, i: number, cap: number, which = -1): number {
     const may = this.candidates(view, i) & which;
     return may === 0 ? 0 : this.fitting(contentOf(view, i, cap), may);
   }
 
-  /** Bits of the rules among `which` whose pattern fits a line. */
+  /** Bits of the rules among `which` whose pattern matches a line. */
   fitting(line: string, which: number): number {
     let fit = 0;
     for (let may = which; may !== 0; may &= may - 1) {
@@ -48,7 +48,7 @@ export class Matcher<Name extends string> {
   }
 }
 
-/** One pattern, tried only on lines that may fit it. */
+/** One pattern that is tried only on lines that may match it. */
 export class LinePattern {
   readonly pattern: RegExp;
   readonly #matcher: Matcher<''>;
@@ -58,7 +58,7 @@ export class LinePattern {
     this.#matcher = new Matcher([{ name: '', pattern }]);
   }
 
-  /** Whether at most `cap` characters of line index `i`, which is not blank, fit. */
+  /** Whether the first `cap` characters of the non-blank line with index `i` match. */
   fits(view: View, i: number, cap?: number): boolean {
     return this.#matcher.candidates(view, i) !== 0 && this.pattern.test(contentOf(view, i, cap));
   }

@@ -1,28 +1,28 @@
 import { BEYOND_ASCII, CARRIAGE_RETURN, isBlankSign, isDigit, SPACE, TAB } from '../text/chars.ts';
 import { ANY_DIGIT, type CharSet, type Node, parsePattern } from './pattern-parser.ts';
 
-/** What every line must have that one branch of a pattern matches. */
+/** Conditions that every line matched by one branch of a pattern fulfils. */
 export interface Need {
   /**
-   * The characters that the line may begin with, place by place; behind its indentation where `indented` says so.
-   * `null`: a match may begin anywhere.
+   * The characters that the line may begin with, by position, after its indentation if `indented`. `null`: a match may
+   * begin anywhere.
    */
   readonly begins: readonly CharSet[] | null;
   readonly indented: boolean;
-  /** Words (lower case, `0` for any digit) one of which occurs in the line; empty where none is sure. */
+  /** Words, one of which the line must contain (lower case, `0` for any digit); empty if no word is certain. */
   readonly words: readonly string[];
 }
 
-/** Places that are looked at of how a line begins. Chosen, as all below: more spare hardly any pattern. */
+/** First characters of a line that are compared. Chosen, as all below: more exclude hardly any further pattern. */
 const MOST_PLACES = 3;
-/** Spellings of a part of a pattern that are kept apart. */
+/** Most spellings of a part of a pattern that are listed. */
 const MOST_SPELLINGS = 24;
-/** Repetitions that are spelled out. */
+/** Most repetitions that are expanded. */
 const MOST_REPEATS = 8;
-/** A shorter word occurs in too many lines to distinguish any where the beginning already does. */
+/** Shortest word that is used if the beginning is known; shorter ones occur in too many lines. */
 const LEAST_WORD = 3;
 
-/** What the lines have that a pattern matches, branch by branch: a line with none of it need not be tried. */
+/** The needs of a pattern, one per branch. A line that fulfils none of them cannot match. */
 export function needsOf(pattern: RegExp): Need[] {
   return branchesOf(parsePattern(pattern)).map((items): Need => {
     const words = bestWords(items);
@@ -36,7 +36,7 @@ export function needsOf(pattern: RegExp): Need[] {
   });
 }
 
-/** The sequences that a pattern is a choice of; a choice behind an anchor and indentation is one of sequences too. */
+/** The alternative sequences of a pattern. A choice after an anchor and indentation is split as well. */
 function branchesOf(node: Node): Node[][] {
   if (node.type === 'choice') return node.branches.flatMap(branchesOf);
   if (node.type !== 'sequence') return [[node]];
@@ -60,7 +60,7 @@ function mayBeBlank(set: CharSet | undefined): boolean {
   return set !== undefined && (set[SPACE] === 1 || set.subarray(TAB, CARRIAGE_RETURN + 1).includes(1));
 }
 
-/** The sets of characters at the first places of a sequence, as many as are sure. */
+/** The sets of characters at the first positions of a sequence, as far as they are certain. */
 function placesOf(items: readonly Node[]): CharSet[] {
   const places: CharSet[] = [];
   for (const [k, item] of items.entries()) {
@@ -78,7 +78,7 @@ function placesOf(items: readonly Node[]): CharSet[] {
   return places.slice(0, MOST_PLACES);
 }
 
-/** The sets at the first places of a node; `open` where it may be shorter or longer than they say. */
+/** The sets at the first positions of a node. `open`: its length may differ from their number. */
 function firstPlaces(node: Node): { readonly sets: CharSet[]; readonly open: boolean } {
   if (node.type === 'set') return { sets: [node.set], open: false };
   if (node.type === 'sequence') return { sets: placesOf(node.items), open: !node.items.every(isPlain) };
@@ -104,7 +104,7 @@ function unite(sets: readonly CharSet[]): CharSet {
   return new Uint8Array(BEYOND_ASCII + 1).map((_, code) => Number(sets.some((set) => set[code] === 1)));
 }
 
-/** The words of a sequence one of which every match holds: those of the part whose shortest word is longest. */
+/** Words, one of which every match of a sequence contains: those of the part whose shortest word is longest. */
 function bestWords(items: readonly Node[]): string[] {
   let best: string[] = [];
   const offer = (words: readonly string[]): void => {
@@ -126,7 +126,7 @@ function bestWords(items: readonly Node[]): string[] {
   return best;
 }
 
-/** Words of a node that is not spelled in a few ways. */
+/** The words of a node with too many spellings. */
 function wordsIn(node: Node): string[] {
   if (node.type === 'sequence') return bestWords(node.items);
   if (node.type === 'repeat') return node.least > 0 ? bestWords([node.item]) : [];
@@ -135,7 +135,7 @@ function wordsIn(node: Node): string[] {
   return branches.some((words) => words.length === 0) ? [] : branches.flat();
 }
 
-/** All ways to spell a node, or `null` where they are too many. */
+/** All spellings of a node, or `null` if there are too many. */
 function spellingsOf(node: Node): string[] | null {
   if (node.type === 'empty' || node.type === 'start') return [''];
   if (node.type === 'set') return node.char !== '' ? [node.char] : membersOf(node.set);
@@ -162,7 +162,7 @@ function spellingsOf(node: Node): string[] | null {
   return all;
 }
 
-/** The members of a small set of ASCII characters, case and digits aside. */
+/** The members of a small set of ASCII characters, regardless of case, with all digits as one. */
 function membersOf(set: CharSet): string[] | null {
   if (set[BEYOND_ASCII] === 1) return null;
   const members = new Set<string>();
@@ -181,7 +181,7 @@ function shortest(words: readonly string[]): number {
   return words.length === 0 ? 0 : Math.min(...words.map((word) => word.length));
 }
 
-/** Words that hold another one say nothing that the other does not. */
+/** Removes words that contain another one: they add no information. */
 function withoutLonger(words: readonly string[]): string[] {
   const different = [...new Set(words)];
   return different.filter((word) => !different.some((other) => other !== word && word.includes(other)));

@@ -8,7 +8,7 @@ import {
   LINE_FEED,
   LOWER_CASE,
 } from '../text/chars.ts';
-/** Characters a pattern may take at a place: by code for ASCII, the last entry for all others together. */
+/** Characters that a pattern accepts at a position: by code for ASCII, the last entry for all others. */
 export type CharSet = Uint8Array;
 const SIZE = BEYOND_ASCII + 1;
 
@@ -20,13 +20,13 @@ export type Node =
       readonly char: string;
     }
   | { readonly type: 'start' }
-  /** What takes no character: an end, a boundary, a look-around. */
+  /** Matches no character: an anchor, a boundary, a look-around. */
   | { readonly type: 'empty' }
   | { readonly type: 'sequence'; readonly items: readonly Node[] }
   | { readonly type: 'choice'; readonly branches: readonly Node[] }
   | { readonly type: 'repeat'; readonly item: Node; readonly least: number; readonly most: number };
 
-/** Stands for any digit in a literal. */
+/** Represents any digit in a literal. */
 export const ANY_DIGIT = '0';
 const EMPTY: Node = { type: 'empty' };
 
@@ -45,7 +45,10 @@ const CLASSES: Readonly<Record<string, CharSet>> = {
 const ANY = setOf((code) => code !== LINE_FEED && code !== CARRIAGE_RETURN, true);
 const ESCAPED: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', v: '\v', f: '\f', '0': '\0' };
 
-/** Reads the source of a regular expression. Throws on what no pattern of the engine uses (back references, names). */
+/**
+ * Parses the source of a regular expression. Throws on features that no pattern of the engine uses (back references,
+ * names).
+ */
 export function parsePattern({ source, ignoreCase }: RegExp): Node {
   const parser = new PatternParser(source, ignoreCase);
   const node = parser.choice();

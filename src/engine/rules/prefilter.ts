@@ -5,17 +5,20 @@ import type { CharSet } from './pattern-parser.ts';
 import { WordAutomaton } from './word-automaton.ts';
 
 const SIZE = BEYOND_ASCII + 1;
-/** Characters that are spelled out at one place; a larger set ends what is looked at of a beginning. Chosen: it would distinguish few lines at the cost of many states. */
+/**
+ * Most characters at one position that get their own state. A beginning ends before a larger set, which would
+ * distinguish few lines at the cost of many states. Chosen.
+ */
 const MOST_SPELLED = 16;
 
-/** Returns which rules a line may match, by its first few characters. */
+/** Finds the rules that a line may match, by its first characters. */
 class Beginnings {
   /** The next state (a multiple of `SIZE`) by state and character; 0 for none. */
   #next = new Int32Array(SIZE * 16);
-  /** By state: marks of the rules whose beginning ends there. */
+  /** Marks of the rules whose beginning ends in a state, by state. */
   readonly #marks: number[] = [0];
 
-  /** Adds the beginning of a rule: sets of characters, place by place; with none the rule fits any line. */
+  /** Adds the beginning of a rule: sets of characters by position. A rule without any matches every line. */
   add(places: readonly CharSet[], marks: number): void {
     const end = places.findIndex((set) => countOf(set) > MOST_SPELLED);
     let states = new Set([0]);
@@ -41,7 +44,7 @@ class Beginnings {
     return made;
   }
 
-  /** The marks of all rules that a line which begins at `start` may fit. */
+  /** The marks of all rules that a line starting at `start` may match. */
   marksAt(codes: Uint16Array, start: number, end: number): number {
     const next = this.#next;
     let marks = this.#marks[0] ?? 0;
@@ -61,23 +64,22 @@ function countOf(set: CharSet): number {
 }
 
 /**
- * Finds which of some patterns a line may match, all of them at once: before one is tried the line must have what the pattern
- * cannot do without, a beginning or a word. Both are read from the patterns. What a line may fit are bits, of the first
- * pattern the lowest.
+ * Finds all patterns that a line may match in one pass. A pattern is tried only if the line has its required beginning
+ * or word, both of which are derived from the pattern. Results are bits; the first pattern has the lowest.
  */
 export class Prefilter {
-  /** How rules begin at the start of a line and behind its indentation; `null` where none does. */
+  /** Beginnings of rules at the start of a line and after its indentation; `null` if there are none. */
   readonly #atStart: Beginnings | null;
   readonly #indented: Beginnings | null;
-  /** The same of rules that need a word besides their beginning. */
+  /** Beginnings of rules that also need a word. */
   readonly #atStartWithWord: Beginnings | null;
   readonly #indentedWithWord: Beginnings | null;
   readonly #words: WordAutomaton | null;
-  /** Rules that ask for nothing that could be looked up. */
+  /** Rules without conditions: they are always tried. */
   readonly #always: number;
-  /** Rules that begin somewhere behind the indentation, whatever blank ends it. */
+  /** Rules that begin somewhere after the indentation, whichever blank ends it. */
   readonly #anyIndented: number;
-  /** Rules of which a word is enough to be tried. */
+  /** Rules that are tried if one of their words occurs. */
   readonly #anywhere: number;
 
   constructor(patterns: readonly RegExp[]) {
@@ -100,7 +102,7 @@ export class Prefilter {
     this.#indentedWithWord = beginningsOf(byBoth, true);
   }
 
-  /** Bits of the rules that line index `i`, which is not blank, may fit: all that it fits, and few others. */
+  /** Bits of the rules that the non-blank line with index `i` may match: all that it does match, and few others. */
   candidates({ codes, from, firstNonBlank, to }: View, i: number): number {
     const start = from[i] ?? 0;
     const contentStart = firstNonBlank[i] ?? 0;
@@ -127,7 +129,7 @@ function marksOf(needs: readonly MarkedNeed[]): number {
   return needs.reduce((marks, { mark }) => marks | mark, 0);
 }
 
-/** How these rules begin, of those at the start of a line or behind its indentation; `null` where none does. */
+/** The beginnings of these rules, either at the start of a line or after its indentation; `null` if there are none. */
 function beginningsOf(needs: readonly MarkedNeed[], indented: boolean): Beginnings | null {
   const beginnings = new Beginnings();
   let count = 0;

@@ -2,14 +2,14 @@ import { ANY_DIGIT } from './pattern-parser.ts';
 
 /** Finds which of many words occur in a stretch of text, in one pass, whatever their number (Aho and Corasick). */
 export class WordAutomaton {
-  /** By UTF-16 unit: its column in the table, 0 for units that no word has. */
+  /** The column of each UTF-16 unit in the table; 0 for units that occur in no word. */
   readonly #columns = new Uint8Array(65536);
   #width = 1;
-  /** The next state by state (a multiple of the width) and column. */
+  /** The next state, by state (a multiple of the width) and column. */
   readonly #next: Uint16Array;
-  /** The states in which words end come last, from here on: most steps of a scan end in none of them. */
+  /** First state in which a word ends. Such states are last, so that one comparison excludes most steps of a scan. */
   readonly #firstEnd: number;
-  /** By the state's place in the table: the marks of the words that end there. */
+  /** The marks of the words that end in a state, by its position in the table. */
   readonly #found: Int32Array;
 
   /** @param words - lower case, `0` for any digit; each with the bits to report where it occurs in any case */
@@ -56,8 +56,8 @@ export class WordAutomaton {
 }
 
 /**
- * Fills in where each state goes on from a letter that none of its words has, by state times `width` and column; spreads
- * the marks in `found` to longer words.
+ * Completes the transitions for letters with which no word of a state continues, by state times `width` and column, and
+ * copies the marks in `found` to longer words.
  */
 function complete(rows: readonly ReadonlyMap<number, number>[], found: number[], width: number): Uint16Array {
   if (rows.length * width > 65_535) throw new RangeError('too many words for one automaton');
@@ -79,7 +79,7 @@ function complete(rows: readonly ReadonlyMap<number, number>[], found: number[],
   return next;
 }
 
-/** The states that words lead through: where each letter leads from a state, and what ends there. */
+/** The trie of the words: the transitions of each state, and the marks of words that end there. */
 function trieOf(
   words: readonly (readonly [word: string, marks: number])[],
   columnOf: (char: string) => number,

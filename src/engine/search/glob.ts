@@ -1,4 +1,4 @@
-/** Patterns beyond these are cut: nobody writes them by hand. */
+/** Longest pattern, in characters; the rest is ignored. Nobody writes longer ones by hand. */
 const MAX_PATTERN = 500;
 const MAX_ALTERNATIVES = 32;
 
@@ -14,7 +14,7 @@ export function nameMatcher(pattern: string): (name: string) => boolean {
   return (name) => name.endsWith(pattern) || globs.some((tokens) => folders(name).some((tail) => fits(tokens, tail)));
 }
 
-/** A name, and what follows each of its separators. */
+/** A name, and each of its ends that follows a separator. */
 function folders(name: string): string[] {
   const tails = [name];
   for (let at = name.indexOf('/'); at >= 0; at = name.indexOf('/', at + 1)) tails.push(name.slice(at + 1));
@@ -41,7 +41,7 @@ function tokensOf(pattern: string): string {
   return pattern.replaceAll('**/', FOLDERS).replaceAll('**', ANY).replaceAll('*', IN_FOLDER);
 }
 
-/** Follows token by token which beginnings of the name the pattern so far matches. */
+/** Tracks, token by token, which beginnings of the name the pattern matches so far. */
 function fits(tokens: string, name: string): boolean {
   let reach = new Uint8Array(name.length + 1);
   reach[0] = 1;

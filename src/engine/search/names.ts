@@ -5,11 +5,11 @@ const JOINED = /[a-z][A-Z]|[A-Z]{2}[a-z]|[\w$][_./:\\-][\w$]/;
 const MIN_NAME = 5;
 const MAX_NAME = 80;
 const MAX_NAMES = 4_000;
-/** The smallest piece of a name that can be looked up. */
+/** The shortest part of a name that can be searched for. */
 export const FRAGMENT = 3;
 
 /**
- * Names in a text that are found by any part of them: identifiers of several words and paths, in lower case, without
+ * The names in a text that can be found by any part: identifiers of several words and paths, in lower case, without
  * underscores, each once, separated by spaces.
  */
 export function namesIn(text: string): string {
@@ -27,7 +27,7 @@ export function isJoined(word: string): boolean {
   return JOINED.test(word);
 }
 
-/** A name as it is looked up. */
+/** A name in the form in which it is indexed. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll('_', '');
 }

@@ -1,7 +1,7 @@
 import { isJoined } from './names.ts';
 import { eachTerm } from './terms.ts';
 
-/** Terms of a query that count: the rest of a longer one is left out. */
+/** Most terms of a query; further ones are ignored. */
 const MOST_TERMS = 64;
 
 /** Words of sentences. They are rare in code, so that their frequency alone would make them weigh most. */

@@ -3,11 +3,11 @@ import type { LineRange } from '../types.ts';
 import { plainName } from './names.ts';
 import { eachTerm } from './terms.ts';
 
-/** A term of a query with its weight: the rarer, the more. */
+/** A term of a query with its weight, which is higher for rarer terms. */
 export interface QueryTerm {
   readonly term: string;
   readonly weight: number;
-  /** No text has it as a word: names that hold it anywhere match. */
+  /** It occurs in no text as a word, so that names which contain it match. */
   readonly isFragment: boolean;
 }
 
@@ -25,28 +25,28 @@ export interface LineMatch {
   readonly terms: readonly number[];
 }
 
-/** BM25: how soon a repeated term stops to count, and how much a long text is marked down. */
+/** Parameters of BM25: the saturation of repeated terms, and the penalty for long texts. */
 const K1 = 1.2;
 const B = 0.6;
-/** Lines that terms must stand within to count as close. */
+/** Terms within this many lines count as close. */
 const CLOSE_LINES = 12;
 const CLOSE_GAIN = 0.6;
 const ABOUT_GAIN = 0.8;
-/** A file or a call that the query names in full counts like so many rare terms, beside as much of all its terms. */
+/** Gain of a file or call that the query names in full, in rare terms, in addition to its share of the query. */
 const CALL_GAIN = 1.5;
-/** What is shown around the lines that match. */
+/** Lines shown before the lines that match. */
 const LINES_BEFORE = 2;
 const LINES_AFTER = 3;
 const MAX_MATCHES = 2_000;
 
-/** What is known of a text beside its words. */
+/** Facts about a text apart from its words. */
 export interface AboutText {
   readonly path: string;
-  /** What the call that brought it asked for. */
+  /** The request of the call that it answered. */
   readonly about: string;
   /** Mean length of all texts, in UTF-16 units. */
   readonly meanChars: number;
-  /** Weight of a term that only one text has. */
+  /** Weight of a term that occurs in only one text. */
   readonly rarest: number;
   /** Paths and file names in the query, as `pathsIn` reads them. */
   readonly asked: readonly string[];
@@ -71,8 +71,8 @@ export function rankText(text: string, query: readonly QueryTerm[], of: AboutTex
 }
 
 /**
- * The lines of a text that answer a query best, at most `size`: those with most of its terms, and what is around them.
- * A text without any gives its first lines.
+ * The lines of a text that answer a query best, at most `size`: those with most of its terms, and their surroundings.
+ * If no line matches, the first lines.
  */
 export function bestLines({ lines, matches }: RankedText, query: readonly QueryTerm[], size: number): LineRange {
   const { from, to } = closest(matches, query, size);
@@ -101,12 +101,12 @@ function matchLines(lines: Lines, query: readonly QueryTerm[]): { counts: number
   return { counts, matches };
 }
 
-/** Terms that weigh less than this share of the heaviest do not decide which lines are read. */
+/** Terms with less than this share of the highest weight do not decide which lines are read. */
 const LEAST_SHARE = 0.2;
 
 /**
- * Lines in which a heavy term of the query stands, letter for letter; all lines where none does, since a name may be spelt with
- * separators or accents. Reading every line as terms would take ten times as long.
+ * Lines that contain a heavy term of the query literally; all lines if there are none, because a name may be spelt with
+ * separators or accents. Splitting every line into terms would take ten times as long.
  */
 function likelyLines(lines: Lines, query: readonly QueryTerm[]): readonly number[] {
   const lower = lines.text.toLowerCase();
@@ -124,7 +124,7 @@ function likelyLines(lines: Lines, query: readonly QueryTerm[]): readonly number
   return [...found].sort((a, b) => a - b);
 }
 
-/** The line of an offset, searched from a line on that does not lie behind it. */
+/** The line of an offset, searched from a line at or before it. */
 function lineOf({ starts, count }: Lines, offset: number, from: number): number {
   let low = from;
   let high = count;
@@ -136,7 +136,7 @@ function lineOf({ starts, count }: Lines, offset: number, from: number): number 
   return low;
 }
 
-/** The stretch of at most `size` lines whose distinct terms weigh most; `from` is 0 where no line matches. */
+/** The range of at most `size` lines whose distinct terms have the highest weight; `from` is 0 if no line matches. */
 function closest(matches: readonly LineMatch[], query: readonly QueryTerm[], size: number) {
   let best = { from: 0, to: 0, weight: 0 };
   const held = query.map(() => 0);
@@ -195,12 +195,12 @@ const MAX_PATH = 500;
 /** A name with an ending at the end of a word. */
 const FILE_NAME = /[\w-]\.[A-Za-z][A-Za-z0-9]{0,9}$/;
 
-/** How much of a call a query says, 0 to 1. */
+/** The share of a call that a query contains, 0 to 1. */
 export function shareOfCall(about: string, query: readonly QueryTerm[]): number {
   return sharedWith(about, query).share;
 }
 
-/** What of a call the query says: the weight of the terms that both have, and how much of the call that is, 0 to 1. */
+/** The weight of the terms that a call and a query share, and their share of the call, 0 to 1. */
 function sharedWith(about: string, query: readonly QueryTerm[]): { readonly weight: number; readonly share: number } {
   if (about === '') return { weight: 0, share: 0 };
   const terms = new Set<string>();

@@ -1,8 +1,11 @@
 /** Longest run of letters and digits that is read as a word; longer ones are encoded data. */
 const MAX_RUN = 64;
-/** Terms are cut to this length: later characters seldom distinguish two words. */
+/** Longest term; longer ones are cut, because later characters seldom distinguish two words. */
 const MAX_TERM = 24;
-/** Ids, hashes and times are cut to this length: their beginning finds them, and whole they would fill the index. */
+/**
+ * Longest id, hash or time; longer ones are cut. Their beginning is enough to find them, and whole they would fill the
+ * index.
+ */
 const MAX_DIGITS = 10;
 
 /** Letters and digits, with the underscores of identifiers between them. */

@@ -1,4 +1,4 @@
-/** Signs of ASCII by their code. */
+/** ASCII codes. */
 export const TAB = 9;
 export const LINE_FEED = 10;
 export const CARRIAGE_RETURN = 13;
@@ -23,34 +23,34 @@ export const OPENING_BRACE = 123;
 export const BAR = 124;
 export const CLOSING_BRACE = 125;
 export const TILDE = 126;
-/** From this code on a unit is none of ASCII. */
+/** The first code after ASCII. */
 export const BEYOND_ASCII = 128;
 
-/** The bit in which the cases of a letter differ: set in lower case. */
+/** The bit that distinguishes the cases of a letter: set in lower case. */
 export const LOWER_CASE = 32;
 
-/** A digit of ASCII. */
+/** Whether a code is an ASCII digit. */
 export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** A letter of ASCII. */
+/** Whether a code is an ASCII letter. */
 export function isLetter(code: number): boolean {
   const lower = code | LOWER_CASE;
   return lower >= 97 && lower <= 122;
 }
 
-/** A capital letter of ASCII. */
+/** Whether a code is an ASCII capital. */
 export function isCapital(code: number): boolean {
   return code >= 65 && code <= 90;
 }
 
-/** What a name is made of: `\w` without a pattern. */
+/** Whether a code is a word character (`\w`). */
 export function isWordSign(code: number): boolean {
   return isLetter(code) || isDigit(code) || code === UNDERSCORE;
 }
 
-/** What ASCII has of blanks: tab to carriage return, and the space. */
+/** Whether a code is ASCII white space: tab to carriage return, or the space. */
 export function isBlankSign(code: number): boolean {
   return code === SPACE || (code >= TAB && code <= CARRIAGE_RETURN);
 }

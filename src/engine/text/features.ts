@@ -31,7 +31,7 @@ const DIGIT = 3;
 const SIGN = 4;
 const LINE_END = 5;
 const OTHER = 6;
-/** A later byte of a character that has several: it belongs to the first. */
+/** A continuation byte of UTF-8. */
 const CONTINUED = 7;
 
 const CLASSES = new Uint8Array(256)
@@ -44,9 +44,9 @@ const CLASSES = new Uint8Array(256)
   .fill(SMALL, 97, 123);
 CLASSES[0x0a] = LINE_END;
 
-/** Position of a text in a run of blanks that has begun. */
+/** The state within a run of blanks. */
 const BLANKS = 8;
-/** What follows a class or state (times 8) and a class: the state that it leads to. */
+/** The next state, by state (times 8) and class. */
 const NEXT = new Uint8Array(72);
 for (let state = 0; state < 9; state++) {
   for (let kind = 0; kind < 8; kind++) {
@@ -56,11 +56,11 @@ for (let state = 0; state < 9; state++) {
 }
 
 const BACKSLASH = 0x5c;
-/** How `⟦` and `⟧` begin and end in UTF-8. */
+/** The first bytes of `⟦` and `⟧` in UTF-8. */
 const BRACKET = [0xe2, 0x9f] as const;
 const [OPEN, CLOSE] = [0xa6, 0xa7];
 
-/** Features of nothing. */
+/** The features of the empty text. */
 export function noFeatures(): number[] {
   return new Array<number>(FEATURES.length).fill(0);
 }
@@ -100,7 +100,7 @@ export function addFeatures(
   for (const [i, count] of counts.entries()) into[i] = (into[i] ?? 0) + times * count;
 }
 
-/** Counts which class follows which. Nothing else: it runs over every byte. */
+/** Counts pairs of consecutive classes, and nothing else, because it runs over every byte. */
 function scan(json: Uint8Array, start: number, end: number, steps: Int32Array): void {
   let state = LINE_END;
   for (let i = start; i < end; i++) {
@@ -131,14 +131,14 @@ function markersIn(json: Uint8Array, start: number, end: number): readonly [mark
 
 const UNICODE = 0x75;
 
-/** The class of what an escape means, by the byte behind its backslash. */
+/** The class of the character that an escape stands for, by the byte after its backslash. */
 function escaped(byte: number | undefined): number {
   if (byte === 0x6e || byte === 0x72) return LINE_END;
   if (byte === 0x74) return BLANK;
   return byte === UNICODE ? OTHER : SIGN;
 }
 
-/** Where a marker ends that begins at `at`; where its line ends, at the latest. */
+/** The end of the marker that begins at `at`, at most the end of its line. */
 function markerEnd(json: Uint8Array, at: number, end: number): number {
   for (let i = at + 3; i < end; i++) {
     if (json[i] === BACKSLASH) return i;

@@ -10,14 +10,14 @@ export interface Lines {
   readonly starts: Uint32Array;
 }
 
-/** How many lines a text has, without a note of where they are: it may be one of tens of millions of line ends. */
+/** The number of lines of a text. Their offsets are not stored, because there may be tens of millions. */
 export function countLines(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === LINE_FEED) count++;
   return text.length > 0 && text.charCodeAt(text.length - 1) !== LINE_FEED ? count + 1 : count;
 }
 
-/** Finds where the lines of a text begin. */
+/** Finds the offsets of all lines. */
 export function splitLines(text: string): Lines {
   let starts = new Uint32Array(Math.max(16, text.length >> 5));
   let count = 0;
@@ -35,10 +35,12 @@ export function splitLines(text: string): Lines {
   return { text, count, starts: starts.slice(0, count + 1) };
 }
 
-/** Units that are looked at one by one: for the shortest lines a call of `indexOf` each would take most of the time. */
+/**
+ * Characters that are examined one by one before `indexOf` is called, whose overhead dominates for very short lines.
+ */
 const NEAR_UNITS = 4;
 
-/** Where the next line begins, or the text ends. */
+/** The offset of the next line, or the end of the text. */
 function endOfLine(text: string, from: number): number {
   const near = Math.min(from + NEAR_UNITS, text.length);
   for (let at = from; at < near; at++) if (text.charCodeAt(at) === LINE_FEED) return at + 1;

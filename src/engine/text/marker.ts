@@ -8,20 +8,20 @@ export interface MarkerFields {
   readonly reason: string;
 }
 
-/** What every marker begins with; a cheap needle before the exact match. */
+/** The beginning of every full marker: a cheap test before the exact match. */
 const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
 
-/** What every short marker begins with. */
+/** The beginning of every short marker. */
 const SHORT_PREFIX = '⟦PRUNÉ: lignes ';
 const SHORT_MARKER = /^⟦PRUNÉ: lignes (\d+)-(\d+) \((\d+)\)⟧$/u;
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
 /** Most characters of a reason: a longer one costs more than it helps. Chosen. */
 export const REASON_CHARS = 120;
-/** What needs nothing done; most reasons. */
+/** Matches reasons that need no change, which are most. */
 const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;
 
-/** Makes any string fit to stand as a reason inside a marker: one line, no brackets of the marker's own, not long. */
+/** Makes any string usable as the reason in a marker: one line, without the marker's brackets, not too long. */
 export function cleanReason(reason: string): string {
   if (CLEAN.test(reason) && !reason.endsWith(' ')) return reason;
   let out = '';
@@ -52,7 +52,7 @@ export function formatShortMarker({ startLine, endLine }: Pick<MarkerFields, 'st
   return `${SHORT_PREFIX}${startLine}-${endLine} (${endLine - startLine + 1})⟧`;
 }
 
-/** Whether a text has what may be a short marker. */
+/** Whether a text may contain a short marker. */
 export function mayHoldShortMarker(text: string): boolean {
   return text.includes(SHORT_PREFIX);
 }

@@ -1,7 +1,9 @@
-/** An odd number with bits all over, from the finishing steps of hashes that are in common use. */
+/** An odd constant with evenly spread bits, from the final step of common hash functions. */
 const SCATTER = 0x2c1b3c6d;
 
-/** The last step of a hash: every bit comes to depend on those above it, and 0 is left to mark empty slots in tables. */
+/**
+ * The final step of a hash: mixes higher bits into lower ones, and never returns 0, which marks empty slots in tables.
+ */
 export function mixed(sum: number): number {
   let hash = sum ^ (sum >>> 15);
   hash = Math.imul(hash, SCATTER);

@@ -1,28 +1,30 @@
 import { isDigit, SPACE, TAB } from './chars.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
 
-/** How a text's lines are numbered by the tool that listed it (`cat -n`, an agent's `12|`, `12: `, `12→`, `12. `). */
+/**
+ * The line numbers that a tool printed before the lines of a text (`cat -n`, an agent's `12|`, `12: `, `12→`, `12. `).
+ */
 export interface Numbering {
   /**
-   * Offset behind the prefix of the line in `[start, end)`, or `start` when the line has none. `end` is behind the last sign
-   * that is no blank, so the offset lies beyond it where the line holds nothing else.
+   * Offset after the prefix of the line in `[start, end)`, or `start` if it has none. `end` is after the last non-blank
+   * character, so that the offset is beyond it if the line contains nothing else.
    */
   contentStart(text: string, start: number, end: number): number;
 }
 
-/** Lines that show whether a text is numbered. Chosen, as all below. */
+/** Lines that are examined. Chosen, as all below. */
 const SAMPLE = 60;
-/** Fewer lines may begin with numbers by chance. Chosen, as the shares. */
+/** Least number of numbered lines; fewer may begin with numbers by chance. */
 const LEAST_LINES = 3;
-/** Of the lines, those with a number; of these, those that follow the one before. */
+/** Least share of lines with a number, and of those, of lines whose number follows the one before. */
 const NUMBERED_SHARE = 0.8;
 const CONSECUTIVE_SHARE = 0.9;
-/** Blanks before a number, and what shows a number with its separator. */
+/** Most blanks before a number, and the pattern of a number with its separator. */
 const MOST_BLANKS = 8;
 const READ_CHARS = 24;
 const PREFIX = /^ {0,8}(\d{1,7})(\t|→|: ?|\. ?|│ ?| ?\| ?| {2}|$)/;
 
-/** Finds out whether most lines begin with consecutive numbers and one same separator, or returns `null`. */
+/** Recognises consecutive numbers with the same separator at the beginning of most lines; else returns `null`. */
 export function findNumbering(lines: Lines, skip: number): Numbering | null {
   const first = Math.min(skip, lines.count);
   const last = Math.min(lines.count, first + SAMPLE);
@@ -62,7 +64,7 @@ function mayBeNumbered(text: string, start: number): boolean {
   return isDigit(text.charCodeAt(at));
 }
 
-/** Separators with a blank behind them. */
+/** Separators that are followed by a blank. */
 const PADDED: ReadonlySet<string> = new Set([':', '.', '|', '│']);
 
 function behindPrefix(text: string, start: number, end: number, separator: string): number {

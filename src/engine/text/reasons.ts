@@ -2,7 +2,7 @@
 export const REASON_LANGUAGES = ['fr', 'en'] as const;
 export type ReasonLanguage = (typeof REASON_LANGUAGES)[number];
 
-/** What the reason of a cut says, by language; each short, one line, free of the marker's brackets. */
+/** The reasons of cuts by language. Each is short, on one line, and without the marker's brackets. */
 export const REASONS: Readonly<
   Record<
     ReasonLanguage,

@@ -3,7 +3,7 @@ import { LINE_FEED } from './chars.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
 import { cleanReason, formatMarker, formatShortMarker } from './marker.ts';
 
-/** Stands between a line's number and its content. */
+/** Separates a line's number from its content. */
 const NUMBER_SEPARATOR = '│ ';
 
 /** One cut as the contract reports it. */
@@ -25,7 +25,7 @@ export interface Edit {
 export interface RenderOptions {
   readonly annotateLines: boolean;
   readonly includeMarkers: boolean;
-  /** The first marker of a text in full, the others by their lines alone. */
+  /** The first marker of a text is full; the others only name their lines. */
   readonly shortMarkers?: boolean;
 }
 
@@ -81,8 +81,8 @@ export function renderText(lines: Lines, annotations: readonly Annotation[], opt
 }
 
 /**
- * Lines as `recover_text` hands them out: the ranges in the order asked, overlaps and repeats included, joined by LF.
- * The last line has no ending, so that the text takes a marker's place exactly.
+ * Lines in the form of `recover_text`: the ranges in the order asked, overlaps and repeats included, joined by LF. The
+ * last line has no ending, so that the text takes a marker's place exactly.
  */
 export function renderRanges(lines: Lines, ranges: readonly LineRange[], withNumbers: boolean): string {
   const out: string[] = [];

@@ -1,4 +1,4 @@
-/** A reason is a few words: more would cost tokens in every marker. Chosen. */
+/** Most words of a reason. More would cost tokens in every marker. Chosen. */
 const MOST_WORDS = 6;
 const MOST_CHARS = 20;
 

@@ -1,7 +1,7 @@
 import { mixed } from './mix.ts';
 import type { View } from './view.ts';
 
-/** Line shapes: what a line is when its numbers and ids are taken out. */
+/** Shapes of lines: a line without its numbers and ids. */
 export interface Templates {
   /** Shape of each line, ascending in order of first appearance. */
   readonly shape: Int32Array;
@@ -11,11 +11,11 @@ export interface Templates {
   seenBefore(line: number): number;
 }
 
-/** What lines have in common shows in their beginning. Chosen, as the next two. */
+/** Characters of a line that make its shape. Chosen, as the next two. */
 const SHAPE_CHARS = 120;
-/** Longer runs count as several; so no line is read more than a few times. */
+/** Longest run that is one unit. Longer ones count as several, so that no line is read more than a few times. */
 const MOST_VOLATILE = 64;
-/** Past so many tries a slot is shared: crafted lines may blur a count, never make it quadratic. */
+/** Most probes for a slot. After that a slot is shared: crafted lines may make a count inexact, but not quadratic. */
 const MAX_PROBES = 24;
 
 /** Counts how often each line's shape occurs. Digits and hexadecimal runs are one class; case stays. */
@@ -28,7 +28,9 @@ export function readTemplates({ codes, firstNonBlank, to, n }: View): Templates 
   return { shape, count, seenBefore: (line) => ordinal[line] ?? 0 };
 }
 
-/** Turns hashes of shapes into ids and counts them; `ordinal` gets how many lines of the same shape are above. */
+/**
+ * Turns hashes of shapes into ids and counts them. `ordinal` receives the number of earlier lines with the same shape.
+ */
 function numberShapes(shape: Int32Array, count: Int32Array, ordinal: Int32Array): void {
   let capacity = 1024;
   while (capacity < shape.length * 2) capacity *= 2;
@@ -60,12 +62,12 @@ function numberShapes(shape: Int32Array, count: Int32Array, ordinal: Int32Array)
   }
 }
 
-/** Nothing volatile begins with a unit of this class. */
+/** Class of characters with which no number or id begins. */
 const PLAIN = 0;
 const FIGURE = 1;
 const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
-/** The code of `0` means any run of figures. */
+/** In a shape, `0` represents any run of digits. */
 const FIGURES = 48;
 /** Shorter runs of hexadecimal digits are words (`face`, `dead`). Chosen. */
 const LEAST_HEX = 6;
@@ -73,7 +75,7 @@ const LEAST_HEX = 6;
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** The hash of the part of the line at hand that comes before each unit taken. */
+/** The hash of the current line before each unit. */
 const before = new Int32Array(SHAPE_CHARS);
 
 /**
@@ -84,7 +86,7 @@ export function shapeHash(codes: Uint16Array, start: number, end: number): numbe
   let hash = OFFSET;
   let at = start;
   let taken = 0;
-  /** Behind the last run that was one unit. */
+  /** Offset after the last run that was one unit. */
   let floor = start;
   while (at < end && taken < SHAPE_CHARS) {
     let code = codes[at] ?? 0;
@@ -110,7 +112,7 @@ export function shapeHash(codes: Uint16Array, start: number, end: number): numbe
   return mixed(hash);
 }
 
-/** How many hexadecimal letters are right before a place, in `[floor, at)`; no more than a run may have. */
+/** The number of hexadecimal letters directly before `at`, in `[floor, at)`, at most the length of a run. */
 function lettersBefore(codes: Uint16Array, floor: number, at: number): number {
   let from = at;
   while (from > floor && CLASSES[codes[from - 1] ?? 0] === HEX_LETTER && at - from < MOST_VOLATILE) from--;
@@ -129,11 +131,11 @@ function figuresEnd(codes: Uint16Array, at: number, end: number): number {
   return run;
 }
 
-/** The same hash, run by run: what `shapeHash` says where it need not look back far. */
+/** The same hash as `shapeHash`, computed run by run, without looking back. */
 export function slowShapeHash(codes: Uint16Array, start: number, end: number): number {
   let hash = OFFSET;
   let at = start;
-  /** Up to where it is known that nothing volatile begins. */
+  /** Offset up to which no number or id begins. */
   let plain = start;
   for (let taken = 0; at < end && taken < SHAPE_CHARS; taken++) {
     let code = codes[at] ?? 0;

@@ -7,9 +7,9 @@ const DIGIT = 2;
 const PUNCT = 3;
 const LINE_END = 4;
 const OTHER = 5;
-/** Costs what a blank costs, but a line may begin and end with it. */
+/** Costs as much as a blank, but is not trimmed from lines. */
 const CONTROL = 6;
-/** Stands for what is before a text. */
+/** The class before the first character. */
 const NOTHING = 7;
 
 const CLASSES = new Uint8Array(65536).fill(OTHER).fill(PUNCT, 0, 128).fill(CONTROL, 0, 33).fill(DIGIT, 48, 58);
@@ -89,7 +89,7 @@ class LineTable {
   firstNonBlank: Uint32Array;
   to: Uint32Array;
   costs: Float64Array;
-  /** Lines that there is room for. */
+  /** Capacity in lines. */
   room: number;
 
   constructor(room: number) {
@@ -114,7 +114,10 @@ class LineTable {
   }
 }
 
-/** Fills a table with the lines of a text and returns how many they are. Nothing else: it is compiled in the midst of its first run. */
+/**
+ * Fills a table with the lines of a text and returns their number. It does nothing else, so that it can be compiled
+ * during its first run.
+ */
 function scanLines(codes: Uint16Array, table: LineTable): number {
   const end = codes.length;
   let count = 0;
@@ -153,14 +156,14 @@ function tokensOfLines(text: string, starts: Uint32Array, costs: Float64Array): 
 /** Costs are in thousandths of a token, so that sums of them are exact. */
 const COST_OF_TOKEN = 1000;
 
-/** Tokens of the part of a text that costs so much. */
+/** Tokens of a part of a text with this cost. */
 export function tokensOf(cost: number, text: string, start: number, end: number): number {
   const half = cost > 0 && cost % COST_OF_TOKEN === COST_OF_TOKEN / 2;
   const tokens = half ? Math.round(sumByClass(text, start, end)) : Math.round(cost / COST_OF_TOKEN);
   return Math.max(start < end ? 1 : 0, tokens);
 }
 
-/** Which way a half is rounded has always been left to this sum, and stored decisions hang on it. */
+/** Sums in a fixed order: the rounding of halves depends on it, and stored decisions depend on the result. */
 function sumByClass(text: string, start: number, end: number): number {
   const units = [0, 0, 0, 0, 0, 0, 0];
   let words = 0;

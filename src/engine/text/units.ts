@@ -1,13 +1,13 @@
-/** How a text falls into blocks. */
+/** The division of a text into blocks. */
 export interface Units {
   /** Number of the block that a line belongs to; blocks are contiguous and ascend from 0. */
   readonly unit: Int32Array;
   readonly count: number;
   /** Enclosing block (a method's class), or -1, by block. */
   readonly parent: Int32Array;
-  /** 1 where a line may not be parted from the one before (inside a fence, a trace, an element). */
+  /** 1 where a line may not be separated from the line before (inside a fence, a trace, an element). */
   readonly glued: Uint8Array;
-  /** What each line declares, one of `DECLARED`; all 0 for texts that are no code. */
+  /** What each line declares, one of `DECLARED`; all 0 for texts other than code. */
   readonly declared: Uint8Array;
   /** 1 where a line opens a block: a declaration, a heading. */
   readonly head: Uint8Array;
@@ -16,7 +16,7 @@ export interface Units {
 /** Codes of what a line declares. */
 export const DECLARED = { none: 0, import: 1, type: 2, function: 3 } as const;
 
-/** Gathers the blocks of a text while its lines are gone through. */
+/** Collects the blocks of a text, line by line. */
 export class UnitBuilder {
   readonly unit: Int32Array;
   readonly glued: Uint8Array;
@@ -46,7 +46,7 @@ export class UnitBuilder {
   }
 }
 
-/** Blocks of so many lines each. */
+/** Divides a text into blocks of equal length. */
 export function evenUnits(n: number, lines: number): Units {
   const count = Math.max(1, Math.ceil(n / lines));
   const unit = new Int32Array(n);

@@ -4,25 +4,25 @@ import type { Lines } from './lines.ts';
 import { findNumbering, type Numbering } from './numbering.ts';
 import { estimateLines, estimateTokens } from './tokens.ts';
 
-/** A text as the engine looks at it: where each line's judged content lies, without number prefix and line ending. */
+/** A text as the engine reads it: for each line the offsets of its content, without number prefix and line ending. */
 export interface View {
   readonly lines: Lines;
   readonly text: string;
   /** The text's UTF-16 units. */
   readonly codes: Uint16Array;
-  /** Estimated tokens of each line's judged content with its ending: a number in front is what a tool added, and counts for nothing. */
+  /** Estimated tokens of each line's content and line ending, without a line number that a tool added. */
   readonly tokens: Float64Array;
-  /** The same of whole lines, unrounded, in thousandths. */
+  /** Unrounded cost of whole lines, in thousandths of a token. */
   readonly costs: Float64Array;
-  /** Where the judged content of each line begins, beyond its last sign where it has none; and at last where the text ends. */
+  /** Offset of each line's content (after its last character if it has none), followed by the end of the text. */
   readonly judged: Uint32Array;
   /** Number of lines; arrays below are indexed from 0 for line 1. */
   readonly n: number;
-  /** Offset behind a number prefix (`12→`), where the content with its indentation begins. */
+  /** Offset after a number prefix (`12→`), where the content with its indentation begins. */
   readonly from: Uint32Array;
-  /** Offset of the first character that is no blank; equals `to` on a blank line. */
+  /** Offset of the first non-blank character; equals `to` on a blank line. */
   readonly firstNonBlank: Uint32Array;
-  /** Offset behind the last character that is no blank. */
+  /** Offset after the last non-blank character. */
   readonly to: Uint32Array;
   /** Columns of indentation, tabs to the next multiple of four, at most 255; blank lines take the next line's. */
   readonly indent: Uint8Array;
@@ -30,12 +30,12 @@ export interface View {
   readonly numbered: boolean;
 }
 
-/** Columns of a tab. Chosen: what most code is indented by. */
+/** Columns of a tab. Chosen: the usual indentation of code. */
 const TAB_WIDTH = 4;
 /** The deepest indentation that fits a byte. */
 const DEEPEST = 255;
 
-/** Lays out a text; `skip` lines at the head are a client's frame and carry no number. */
+/** Creates the view of a text. The first `skip` lines are a client's frame, without numbers. */
 export function viewText(text: string, skip: number): View {
   const codes = codesOf(text);
   const { count: n, starts, firstNonBlank, to, tokens, costs } = estimateLines(text, codes);
@@ -53,7 +53,7 @@ export function viewText(text: string, skip: number): View {
   return { lines, text, codes, tokens, costs, judged, n, from, firstNonBlank, to, indent, numbered };
 }
 
-/** Counts each numbered line without its number, as if it had none. */
+/** Recomputes the tokens of numbered lines without their numbers. */
 function judgeContent(
   text: string,
   starts: Uint32Array,
@@ -71,7 +71,7 @@ function judgeContent(
   }
 }
 
-/** The same text with every line judged from another offset on: behind what a tool put in front of it. */
+/** The same text, with the content of every line beginning after a tool's prefix. */
 export function viewBehind(view: View, contentStart: Numbering['contentStart']): View {
   const { text, codes, lines, n, to } = view;
   const from = new Uint32Array(n);
@@ -82,7 +82,7 @@ export function viewBehind(view: View, contentStart: Numbering['contentStart']):
   return { ...view, from, firstNonBlank, indent, numbered: false };
 }
 
-/** Fills `from` with where the content behind each number begins, and moves `firstNonBlank` behind it. */
+/** Sets `from` to the offset after each number, and moves `firstNonBlank` there. */
 function skipNumbers(
   text: string,
   codes: Uint16Array,
@@ -122,26 +122,26 @@ function measureIndents(
   }
 }
 
-/** What a line is shows within so many characters, where nothing else is said. Chosen. */
+/** Characters of a line that are read by default. Chosen. */
 const CONTENT_CHARS = 400;
 
-/** The judged content of line index `i`, at most `cap` characters of it. */
+/** The content of line index `i`, at most `cap` characters. */
 export function contentOf(view: View, i: number, cap = CONTENT_CHARS): string {
   const start = view.from[i] ?? 0;
   return view.text.slice(start, Math.min(view.to[i] ?? 0, start + cap));
 }
 
-/** Whether line index `i` holds nothing but blanks (behind its number, if it has one). */
+/** Whether line index `i` is blank (after its number, if it has one). */
 export function isBlankLine(view: View, i: number): boolean {
   return view.firstNonBlank[i] === view.to[i];
 }
 
-/** Whether line index `i` bears a number; false outside the text. */
+/** Whether line index `i` has a number; false outside the text. */
 export function bearsNumber(view: View, i: number): boolean {
   return (view.from[i] ?? 0) > (view.lines.starts[i] ?? 0);
 }
 
-/** Whether line index `i` of a numbered text bears no number: the tool that numbered the others put it there itself. */
+/** Whether line index `i` of a numbered text has no number, so that the tool added the line itself. */
 export function isUnnumbered(view: View, i: number): boolean {
   return view.numbered && !bearsNumber(view, i) && !isBlankLine(view, i);
 }

@@ -6,7 +6,7 @@ import { definitionsOf } from './definitions.ts';
 import { protectSource } from './protect.ts';
 import { codeUnits } from './units.ts';
 
-/** Source code in any language, and configuration that is written like it. */
+/** Source code in any language, and configuration in a similar form. */
 export const code: Kind = {
   family: 'code',
   sourceType: 'code',

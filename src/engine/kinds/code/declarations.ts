@@ -2,7 +2,7 @@ import { Matcher } from '../../rules/matcher.ts';
 import { DECLARED } from '../../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 
-/** Words that may occur before what a line declares. */
+/** Modifiers: words that may precede a declaration. */
 const MODIFIERS =
   /^\s*(?:(?:export|default|abstract|public|private|protected|internal|static|final|sealed|async|unsafe|inline|const|extern|partial|override|virtual|open|data|declare|pub(?:\([^)]*\))?|"C")\s+)+/;
 
@@ -44,7 +44,7 @@ export function readDeclarations(view: View): Uint8Array {
   return out;
 }
 
-/** What a line declares that may fit some of the rules. */
+/** What a line declares, by the rules that it may match. */
 function declaredBy(line: string, may: number): number {
   if (RULES.fitting(line, may & IMPORT) !== 0) return DECLARED.import;
   // behind modifiers a type or a function may follow whatever the line begins with
@@ -63,7 +63,7 @@ const METHOD_LIKE = /^\s*(?:[\w$<>[\],.?&*:~@]+\s+){0,6}[\w$#~]+(?:<[^>]*>)?\([^
 const BOUND_FUNCTION =
   /^\s*(?:export\s+)?(?:const|let|var|static|readonly|public|private)?\s*[\w$.]+\s*(?::[^=]+)?[:=]\s*(?:async\s*)?(?:function\b|\([^)]*\)\s*(?::[^=]+)?=>|\w+\s*=>|\($)/;
 
-/** Whether a line may open a function that no keyword declares: methods, bound functions, callbacks. */
+/** Whether a line may open a function without a keyword: a method, a bound function, a callback. */
 export function opensFunction(line: string): boolean {
   const opens = '{),('.includes(line.trimEnd().at(-1) ?? ' ');
   const binds = opens || line.includes('=>') || line.includes('function');

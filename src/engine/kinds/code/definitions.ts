@@ -5,19 +5,19 @@ import type { Units } from '../../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Analysis } from '../kind.ts';
 
-/** Blocks that are asked for by name are kept as long as they are no more than this share of the text. Chosen, as the two below. */
+/** Blocks that the goal names are kept if they are at most this share of the text. Chosen, as the two below. */
 const MOST_OF_TEXT = 0.25;
-/** The same for constants, in lines. */
+/** Most constants that are kept, in lines. */
 const MOST_CONSTANTS = 12;
-/** A member of more lines is more than a constant. */
+/** Longest constant, in lines. */
 const MEMBER_LINES = 25;
 const READ_CHARS = 200;
 const CONSTANT =
   /^\s{0,40}(?:#\s{0,8}define\s{1,8}|(?:[A-Za-z][\w<>[\]]{0,60}\s{1,8}){0,6})([A-Z][A-Z\d]*_[A-Z\d_]*)(?:\s|=|:|$)/;
 
 /**
- * Where code defines what the goal names: the blocks whose own name the goal spells out, and constants (`MAX_RETRIES`) with
- * one of its words in their name. Who asks for a thing wants its definition before all mentions.
+ * Where code defines what the goal names: the blocks whose own name the goal spells out, and constants (`MAX_RETRIES`)
+ * with one of its words in their name. A definition is more useful than mentions.
  *
  * @returns 1 for each such line
  */
@@ -47,7 +47,7 @@ export function definitionsOf({
   return out;
 }
 
-/** Marks the lines of blocks that bear a name that is asked for, unless those are too much of the text. */
+/** Marks the lines of blocks that the goal names, unless they are too large a part of the text. */
 function markNamed(view: View, { unit }: Units, named: Float64Array, out: Uint8Array): void {
   if (largestOf(named) === 0) return;
   let lines = 0;
@@ -56,7 +56,7 @@ function markNamed(view: View, { unit }: Units, named: Float64Array, out: Uint8A
   for (let i = 0; i < out.length; i++) if (named[unit[i] ?? 0] !== 0 && !isBlankLine(view, i)) out[i] = 1;
 }
 
-/** Lines with an underscore in what is read of them: no others hold the name of a constant. */
+/** Lines with an underscore in their first characters: only these can contain the name of a constant. */
 function linesWithUnderscore({ text, n, from, to }: View): number[] {
   const found: number[] = [];
   let at = text.indexOf('_');
@@ -68,7 +68,7 @@ function linesWithUnderscore({ text, n, from, to }: View): number[] {
   return found;
 }
 
-/** Marks a constant with the comment that belongs to it, which in a file that is read goes or stays with it. */
+/** Marks a constant together with its comment. */
 function markMember({ unit }: Units, line: number, out: Uint8Array): void {
   let from = line;
   while (from > 0 && unit[from - 1] === unit[line] && line - from < MEMBER_LINES) from--;

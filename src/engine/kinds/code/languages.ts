@@ -1,10 +1,10 @@
 import { contentOf, type View } from '../../text/view.ts';
 
-/** Lines looked at. Chosen: the share of a language's lines is known to a few percent, at a cost that does not grow. */
+/** Most lines that are examined. Chosen: shares are accurate to a few percent, at a constant cost. */
 const SAMPLED_LINES = 240;
 const READ_CHARS = 200;
 
-/** Lines that a language has and few others. */
+/** Lines that are typical of a language. */
 const LANGUAGES: readonly (readonly [string, RegExp])[] = [
   [
     'python',
@@ -26,7 +26,7 @@ const LANGUAGES: readonly (readonly [string, RegExp])[] = [
   ['toml', /^\[[\w.-]+\]$|^\w+ = /],
 ];
 
-/** The language that most lines sampled all over a text look like, `code` where none does. */
+/** The language that most of the sampled lines look like, or `code`. */
 export function languageName(view: View): string {
   const counts = LANGUAGES.map(() => 0);
   const step = Math.max(1, Math.floor(view.n / SAMPLED_LINES));

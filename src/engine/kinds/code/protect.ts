@@ -4,14 +4,14 @@ import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
 import type { Inner, Protect } from '../protection.ts';
 
-/** Comment lines that belong to a file's header. Chosen: licence texts are longer, and nobody needs them. */
+/** Most comment lines of a file's header that are kept. Chosen: licence texts are longer, and nobody needs them. */
 const HEADER_LINES = 6;
-/** An import list that is not closed within so many lines was none. Chosen. */
+/** Longest import list, in lines. A longer one is taken for something else. Chosen. */
 const MAX_IMPORT_LINES = 60;
 const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
 const DECORATOR = new LinePattern(/^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/);
 
-/** Keeps what lines of any text declare as lines of code do. */
+/** Keeps declarations in texts of any kind. */
 export function protectDeclarations({ units, inner }: Protectable, protect: Protect): void {
   for (let i = inner.first; i < inner.end; i++) {
     const declared = units.declared[i] ?? 0;
@@ -45,7 +45,7 @@ function protectHeader(view: View, inner: Inner, protect: Protect): void {
   }
 }
 
-/** An import that opens a bracket goes on to its closing one. */
+/** Keeps the lines of an import up to its closing bracket. */
 function protectOpenImport(view: View, start: number, end: number, protect: Protect): void {
   const line = contentOf(view, start);
   const closing = line.endsWith('(') ? ')' : line.endsWith('{') ? '}' : '';

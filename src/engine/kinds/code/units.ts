@@ -13,9 +13,9 @@ const RULES = new Matcher([
 const CLOSES = RULES.bitsOf('closes');
 const LEADS = RULES.bitsOf('leads');
 const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
-/** A line declares what it does at its beginning. Chosen. */
+/** Characters of a line in which a declaration is looked for. Chosen. */
 const READ_CHARS = 300;
-/** A paragraph of top-level code of more lines ends at the next blank one. Chosen: about a screen. */
+/** A longer paragraph of top-level code ends at its next blank line. In lines. Chosen: about a screen. */
 const LONG_UNIT = 40;
 const OPENING_BRACE = 123;
 const CLOSING_BRACE = 125;
@@ -42,7 +42,7 @@ export function codeUnits(view: View): Units {
   return blocks.done();
 }
 
-/** Takes the lines of a text of code one by one. */
+/** Divides code into blocks, line by line. */
 class CodeBlocks {
   readonly #view: View;
   readonly #out: UnitBuilder;
@@ -50,7 +50,7 @@ class CodeBlocks {
   /** The block that the line above belongs to, and how many lines it has. */
   #current: number;
   #size = 0;
-  /** Where comments and the like begin that lead to what follows them, or -1. */
+  /** First line of the comments or decorators that belong to the next block, or -1. */
   #leading = -1;
 
   constructor(view: View, declared: Uint8Array) {
@@ -88,8 +88,9 @@ class CodeBlocks {
   }
 
   /**
-   * Closes the blocks that end before a line: what is indented no further is no part of them, unless it closes them. A
-   * block in braces ends with its brace only: labels, directives and texts may occur in the first column.
+   * Closes the blocks that end before a line. A line that is not indented further is outside a block, unless it closes
+   * the block. A block in braces ends only with its brace, because labels, directives and texts may be in the first
+   * column.
    *
    * @returns whether any block was closed
    */
@@ -134,13 +135,13 @@ class CodeBlocks {
     }
   }
 
-  /** Whether a line opens a function that it does not declare, or something else that is a block of its own. */
+  /** Whether a line opens a function without declaring it, or another block. */
   #opens(i: number, indent: number): boolean {
     const line = contentOf(this.#view, i, READ_CHARS);
     return opensFunction(line) || (indent === 0 && OPENER.test(line));
   }
 
-  /** Opens a block that begins with line `from` and goes on behind line `to`. */
+  /** Opens a block that begins with line `from` and continues after line `to`. */
   #open(from: number, to: number): void {
     this.#move(from, to, this.#out.open(this.#stack.at(-1)?.unit ?? -1));
   }

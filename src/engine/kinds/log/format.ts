@@ -1,29 +1,29 @@
 import type { LineRule } from '../../rules/line-rule.ts';
 import type { Shape } from '../kind.ts';
 
-/** What a line of a program's output may say; who reads which is said in `lines.ts`. */
+/** What a line of a program's output can report. `lines.ts` lists who reads which. */
 export type Said =
-  /** A failure, as the contract binds it; it stays wherever it stands. */
+  /** A failure in the sense of the contract: it stays wherever it occurs. */
   | 'failure'
-  /** As informative, but a shape that keeps coming back is a habit of the program, not news. */
+  /** As informative as a failure, except that a frequent shape is a habit of the program. */
   | 'trouble'
-  /** What test runners print of a failure besides its name. */
+  /** Details that test runners print about a failure. */
   | 'detail'
-  /** A failure whose indented lines below belong to it. */
+  /** A failure with details in the indented lines below it. */
   | 'detailed'
   | 'trace-open'
   | 'trace-frame'
-  /** The exception's own line where it ends a trace. */
+  /** The line of the exception at the end of a trace. */
   | 'trace-end'
   | 'summary'
-  /** Opens a step, in which a failure further down is looked for. */
+  /** The beginning of a step, whose failure follows further down. */
   | 'step'
   /** Reports something that went well. */
   | 'passed'
-  /** Draws attention; `cold`: unless it only names a failure that did not happen. */
+  /** A line that draws attention. `cold`: a line that names a failure which did not happen. */
   | 'hot'
   | 'cold'
   | 'warm';
 
-/** One format of output, or one habit of many, as rows: what its lines look like and what they say. */
+/** One format of output as rows: the patterns of its lines and what they report. */
 export type LogFormat = readonly LineRule<Said | Shape>[];

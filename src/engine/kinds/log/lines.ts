@@ -5,7 +5,7 @@ import type { Shape } from '../kind.ts';
 import type { Said } from './format.ts';
 import { FORMATS } from './formats/all.ts';
 
-/** What is said in so many ways that nearly every line might say it; asked only of the line below a trace. */
+/** The end of a trace has so many forms that nearly every line could be one. It is only looked for below a trace. */
 const TRACE_END = 'trace-end';
 const SHAPES: readonly string[] = ['testing', 'compiler', 'stamped', 'failing', 'frames'] satisfies Shape[];
 const isShape = (rule: LineRule<Said | Shape>): rule is LineRule<Shape> => SHAPES.includes(rule.name);
@@ -19,15 +19,15 @@ export const LOG_SHAPES = rows.filter(isShape);
 const sayings = mergeRules(rows.filter(isSaid));
 const matcher = new Matcher(sayings.filter(({ name }) => name !== TRACE_END));
 const ends = new Matcher(sayings.filter(({ name }) => name === TRACE_END));
-/** More of a line says nothing new. Chosen. */
+/** Characters of a line that are read. Chosen. */
 const READ_CHARS = 600;
 
-/** The bits of what lines may say, by name. */
+/** The bits of these reports, combined. */
 export const saying = (...names: Said[]): number => matcher.bitsOf(...names);
 
 const known = new WeakMap<View, Int32Array>();
 
-/** What each line may say, as bits of `saying`; 0 for blank lines. Looked up once for each text. */
+/** What each line may report, as bits of `saying`; 0 for blank lines. Computed once per text. */
 export function maySayOf(view: View): Int32Array {
   const before = known.get(view);
   if (before !== undefined) return before;
@@ -37,12 +37,12 @@ export function maySayOf(view: View): Int32Array {
   return may;
 }
 
-/** What of `which` a line says. */
+/** The reports among `which` that a line contains. */
 export function says(view: View, i: number, which: number): number {
   return which === 0 ? 0 : matcher.fitting(contentOf(view, i, READ_CHARS), which);
 }
 
-/** Whether a line may be the exception's own that ends a trace. */
+/** Whether a line may be the exception at the end of a trace. */
 export function endsTrace(view: View, i: number): boolean {
   return !isBlankLine(view, i) && ends.matches(view, i, 200) !== 0;
 }

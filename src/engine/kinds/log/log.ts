@@ -10,13 +10,13 @@ import { keepNews, keepOddLines } from './news.ts';
 import { protectLog } from './protect.ts';
 import { measureLog } from './rank.ts';
 
-/** Lines of a log that count as one block. Chosen: a log has none of its own. */
+/** Lines per block of a log. Chosen: logs have no blocks of their own. */
 const LINES_OF_A_BLOCK = 12;
 
-/** The shares of its lines by which a text is a log. Chosen, as those below. */
+/** Shares of lines by which a text is recognised as a log. Chosen, as those below. */
 const PRINTED = 0.3;
 const FAILING = 0.25;
-/** The shares by which it is one of a compiler, of tests, of traces, and one with times. */
+/** Shares by which it is the output of a compiler, of tests, a trace, or a log with times. */
 const COMPILED = 0.05;
 const TESTED = 0.1;
 const TRACED = 0.4;
@@ -48,7 +48,7 @@ export const log: Kind = {
   natureOf: natureOfCut,
 };
 
-/** Whether enough of the lines are those of a program's output. */
+/** Whether enough lines are output of a program. */
 export function isLog(s: Shapes): boolean {
   return (
     s.stamped + s.testing + s.frames > s.lines * PRINTED ||

@@ -4,11 +4,11 @@ import type { CutNature, Reading, Span } from '../kind.ts';
 import { maySayOf, saying, says } from './lines.ts';
 
 const PASSED = saying('passed');
-/** Lines of a cut that are looked at: enough to know what most of them are. Chosen. */
+/** Lines of a cut that are examined. Chosen: enough to know what most of them are. */
 const SAMPLE = 24;
-/** A shorter run repeats nothing worth saying. Chosen. */
+/** Shortest run that is described as repeated, in lines. Chosen. */
 const LEAST_REPEATED = 6;
-/** A cut of which one line in so many is a test that passed is one of tests that passed: others tell of them. Chosen. */
+/** A cut counts as passed tests if one of this many lines is a passed test; the other lines belong to them. Chosen. */
 const ONE_IN = 3;
 const READ_CHARS = 200;
 
@@ -31,7 +31,7 @@ function mostlyPassed({ view }: Reading, run: Span): boolean {
   return passed * ONE_IN >= seen;
 }
 
-/** Words of a line whose shape makes up most of a run, or `''` when none does. */
+/** Words of a line whose shape most lines of the run share, or `''`. */
 function repeatedShape({ view, templates }: Reading, run: Span): string {
   const lines = run.to - run.from + 1;
   if (lines < LEAST_REPEATED) return '';

@@ -3,20 +3,20 @@ import { isBlankLine } from '../../text/view.ts';
 import type { Reading } from '../kind.ts';
 import { RULES } from '../protection.ts';
 
-/** Lines of a shape that comes so seldom are news. Chosen, as all below. */
+/** A shape with at most this many lines is rare. Chosen, as all below. */
 const SELDOM = 2;
-/** A line is kept that matches the goal so well, measured by the best match among the lines that nothing keeps yet. */
+/** Least match with the goal for which a line is kept, relative to the best match among unprotected lines. */
 const STRONG = 0.5;
-/** Words on more lines than this, or than `MOST_SHARE`, are no news. */
+/** Words on more lines, or on a larger share of them than `MOST_SHARE`, are not rare. */
 const SELDOM_WORD = 3;
-/** So many lines may be news, or this share of a long log where that is more. Chosen: an answer is a line or two. */
+/** Most lines kept as rare, or this share of a long log if that is more. Chosen: an answer is a line or two. */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.01;
 
-/** While so small a share of a log's lines are of a seldom shape, each of them is informative. */
+/** If at most this share of a log's lines have rare shapes, each of those lines is informative. */
 const FEW_SHARE = 0.02;
 
-/** Keeps the lines of a log that are like hardly any other, where the log is so regular that these are few. */
+/** Keeps the unusual lines of a log if the log is so regular that they are few. */
 export function keepOddLines({ view, templates: { shape, count } }: Reading, keep: Uint8Array): void {
   const seldom = (i: number): boolean => (count[shape[i] ?? 0] ?? 0) <= SELDOM && !isBlankLine(view, i);
   let odd = 0;
@@ -25,7 +25,7 @@ export function keepOddLines({ view, templates: { shape, count } }: Reading, kee
   for (let i = 0; i < view.n; i++) if (keep[i] === 0 && seldom(i)) keep[i] = RULES.indexOf('news');
 }
 
-/** Keeps the few lines of a log whose shape is seldom and that hold what the goal asks for, at whatever level. */
+/** Keeps the few lines of a log that have a rare shape and match the goal, whatever their level. */
 export function keepNews({ view, templates: { shape, count }, words, match }: Reading, keep: Uint8Array): void {
   const weight = match.weight.slice();
   const most = Math.max(SELDOM_WORD, view.n * MOST_SHARE);

@@ -12,13 +12,13 @@ const TRACE_OPEN = saying('trace-open');
 const TRACE_FRAME = saying('trace-frame');
 const SUMMARY = saying('summary');
 const INFORMATIVE = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
-/** A frame that occurs in so many traces above is not repeated. Chosen, as the bounds below. */
+/** A frame is not kept again after this many traces with it. Chosen, as the bounds below. */
 const TRACE_REPEATS = 2;
-/** A longer trace goes on like any other text. */
+/** Longest trace that is kept whole, in lines. The rest of a longer one is treated like other text. */
 const MAX_TRACE = 200;
-/** Lines that belong to a failed test at most. */
+/** Most lines that belong to a failed test. */
 const MAX_DETAILS = 60;
-/** Trouble of one shape that comes more often is a habit. */
+/** Trouble of one shape that occurs more often is a habit of the program. */
 const HABIT = 6;
 
 /** Keeps failures, stack traces, summaries, the first and the last line. */
@@ -42,7 +42,7 @@ export function protectLog({ view, templates, inner }: Protectable, protect: Pro
   protectEdge(view, inner, true, protect);
 }
 
-/** Keeps the line of every failure that is no habit, and nothing around it. */
+/** Keeps the line of every failure that is not a habit, without its surroundings. */
 export function protectFailures({ view, templates, inner }: Protectable, protect: Protect): void {
   const maySay = maySayOf(view);
   for (let i = inner.first; i < inner.end; i++) {
@@ -51,7 +51,7 @@ export function protectFailures({ view, templates, inner }: Protectable, protect
   }
 }
 
-/** Which lines are frames of a trace; each is looked at once. */
+/** Finds the frames of traces. Each line is examined once. */
 class Frames {
   readonly #view: View;
   readonly #maySay: Int32Array;
@@ -71,7 +71,7 @@ class Frames {
   }
 }
 
-/** The indented lines behind a failed test, such as the YAML of TAP. */
+/** Keeps the indented lines after a failed test, such as the YAML of TAP. */
 function protectDetails(view: View, failed: number, end: number, protect: Protect): void {
   const base = view.indent[failed] ?? 0;
   for (let i = failed + 1; i < Math.min(end, failed + MAX_DETAILS); i++) {
@@ -80,7 +80,7 @@ function protectDetails(view: View, failed: number, end: number, protect: Protec
   }
 }
 
-/** A trace stays whole, but for frames that were seen in two traces before. */
+/** Keeps a trace, except for frames that occurred in two traces before. */
 function protectTrace(
   view: View,
   templates: Templates,

@@ -10,15 +10,15 @@ const HOT = saying('hot');
 const COLD = saying('cold');
 const WARM = saying('warm');
 const INFORMATIVE = STEP | PASSED | HOT | WARM;
-/** How hot a warning is beside a failure. Chosen, as all below; the weights were fitted with them. */
+/** Heat of a warning, relative to a failure. Chosen, as all below; the weights were fitted with them. */
 const WARMTH = 0.1;
-/** Lines that heat reaches: close by, near and far; and that a match of the goal reaches. */
+/** Distances, in lines, over which heat fades (close, near, far), and over which a match with the goal does. */
 const REACH = { close: 1.5, near: 4, far: 12, match: 3 };
 /** Lines below in which heat fades to 1/e. */
 const FADES_IN = 6;
 /** Indentation that counts as no deeper. */
 const DEEP = 8;
-/** Brings the logarithm of a line's length to about 0..1. */
+/** Scales the logarithm of a line's length to about 0..1. */
 const LONG = 6;
 
 /** Measures features that may separate needed lines of a log from others. The names are those of `LOG_WEIGHTS`. */
@@ -67,7 +67,7 @@ export function measureLog({
 
 const AFTERGLOW = Math.exp(-1 / FADES_IN);
 
-/** How hot the hottest line above is still, itself included. */
+/** The remaining heat of the hottest line above, including the line itself. */
 function afterglow(hot: Float64Array): Float64Array {
   const out = new Float64Array(hot.length);
   let fading = 0;

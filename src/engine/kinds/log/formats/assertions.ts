@@ -1,6 +1,6 @@
 import type { LogFormat } from '../format.ts';
 
-/** What assertion libraries print of what they compared. */
+/** Comparisons printed by assertion libraries. */
 export const assertions: LogFormat = [
   {
     name: 'detail',

@@ -7,11 +7,11 @@ import { pythonTests } from './python-tests.ts';
 import { tap } from './tap.ts';
 import { traces } from './traces.ts';
 
-/** What GitHub's runner puts before each line: its time, and in `gh run view --log` the job and the step before that. */
+/** The prefix of GitHub's runner: the time, and in `gh run view --log` also the job and the step. */
 const STAMP = /(?:[^\t]*\t[^\t]*\t)?\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z ?/.source;
 const ANCHOR = /(?<![[\\])\^/g;
 
-/** Rows of what programs print, as they look behind the runner's stamp. */
+/** The rows of another format, for lines after the runner's prefix. */
 function behindStamp(rows: LogFormat): LogFormat {
   return rows
     .filter(({ name, pattern }) => name !== 'trace-end' && pattern.source.startsWith('^'))

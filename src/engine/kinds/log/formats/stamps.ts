@@ -1,6 +1,6 @@
 import type { LogFormat } from '../format.ts';
 
-/** How services stamp their lines: dates, times of day, syslog, access logs, JSON records, levels. */
+/** Prefixes of service logs: dates, times of day, syslog, access logs, JSON records, levels. */
 export const stamps: LogFormat = [
   {
     name: 'stamped',
