@@ -1,8 +1,8 @@
 import type { Span } from '../json/cursor.ts';
 
 /**
- * One wire format. The core knows requests only through this; a new format is a folder beside `openai-chat/` that
- * a provider names, and must pass `test/contract/dialect.suite.ts`.
+ * One wire format, through which the core reads requests. A new format is a folder next to `openai-chat/` that a
+ * provider names; it must pass `test/contract/dialect.suite.ts`.
  */
 export interface Dialect {
   readonly name: 'chat' | 'messages' | 'responses' | 'gemini' | 'converse';
@@ -29,12 +29,12 @@ export interface Dialect {
    */
   scan(body: Buffer, resume?: Resume): ScannedBody;
   /**
-   * Stands for a message as it is meant: the same for every spelling that clients give one and the same message from
-   * turn to turn (`cache_control` that moves, a text as a string or as the only part of a list, the order of keys), and
-   * another for every text that differs. 32 hex digits or any other short string.
+   * Identifies the meaning of a message: equal for all spellings that clients give the same message from turn to turn
+   * (`cache_control` that moves, a text as a string or as the only part of a list, the order of keys), and different
+   * for every other text. 32 hex digits or any other short string.
    */
   meaning(body: Buffer, message: ScannedMessage): string;
-  /** Reads an answer as it goes by. */
+  /** Creates a reader for an answer in transit. */
   answer(): AnswerReader;
   /**
    * Whether an answer rejects a request because the history before a model's message was changed. Always `false` if the
@@ -43,19 +43,19 @@ export interface Dialect {
    * @param answer - the beginning of the answer's body, decoded
    */
   refusesPast(status: number, answer: Buffer): boolean;
-  /** An error of our own as clients of this wire expect it: the bytes of a JSON body. */
+  /** The JSON body of an error by the proxy, in the shape that clients of this wire expect. */
   error(status: number, code: string, message: string): Buffer;
 }
 
 /** `generate`: a model answers. `count`, `compact`: what was sent is sent again, and nothing new is decided. */
 export type Purpose = 'generate' | 'count' | 'compact';
 
-/** Who speaks. `other`: instructions and whatever is not understood; never touched. */
+/** The author of a message. `other`: instructions and messages that are not understood; never changed. */
 export type Role = 'user' | 'assistant' | 'tool' | 'other';
 
 /**
- * What a text is. `result`: of a tool's call. `words`: a user's, with files in them. `document`: a file as a whole.
- * `said`: by the model. `other`: never touched.
+ * The kind of a text. `result`: the answer to a tool call. `words`: a user's text, with files in it. `document`: a
+ * whole file. `said`: the model's text. `other`: never changed.
  */
 export type TextUse = 'result' | 'words' | 'document' | 'said' | 'other';
 
@@ -89,17 +89,19 @@ export interface ScannedMessage {
   readonly role: Role;
   readonly texts: readonly ScannedText[];
   readonly calls: readonly ScannedCall[];
-  /** Something in it is ambiguous: it is read, but never touched. */
+  /** Part of it is ambiguous: it is read, but never changed. */
   readonly opaque: boolean;
 }
 
-/** The fields beside the messages. */
+/** The fields outside the messages. */
 export interface RequestHead {
   readonly model: string;
   readonly stream: boolean;
-  /** Id of the answer that the messages go on from, where the provider keeps the history; otherwise `''`. */
+  /** Id of the stored answer that the messages continue, if the provider keeps the history; otherwise `''`. */
   readonly previous: string;
-  /** Fields beside the messages that determine which tools the model may call: tools and instructions. */
+  /**
+   * Positions of the fields outside the messages that determine which tools the model may call: tools and instructions.
+   */
   readonly beside: readonly Span[];
 }
 
@@ -109,9 +111,12 @@ export interface ScannedBody extends RequestHead {
   readonly before: RequestHead;
 }
 
-/** Where a scan may go on: right behind a message whose bytes, and all before, are known from an earlier body. */
+/**
+ * A point from which a scan may continue: after a message that, like everything before it, is known from an earlier
+ * body.
+ */
 export interface Resume {
-  /** Byte right behind the last of `messages`. */
+  /** Offset of the byte after the last of `messages`. */
   readonly at: number;
   readonly before: RequestHead;
   readonly messages: readonly ScannedMessage[];
@@ -119,16 +124,16 @@ export interface Resume {
 
 /** The provider's own count of tokens, as far as it reports one. */
 export interface ProviderUsage {
-  /** All that was read, from a cache or not. */
+  /** All input tokens, cached ones included. */
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
-  /** Of the completion, hidden reasoning; absent where the provider does not report it. */
+  /** Tokens of hidden reasoning, included in the completion; absent if the provider does not report them. */
   readonly reasoningTokens?: number | null;
-  /** Of the prompt, read from a cache. */
+  /** Input tokens that were read from a cache. */
   readonly cachedTokens: number | null;
-  /** Of the prompt, written to a cache; absent if the provider does not report it. */
+  /** Input tokens that were written to a cache; absent if the provider does not report them. */
   readonly cacheWriteTokens?: number | null;
-  /** Of these, written for an hour; absent where the provider has one lifetime only. */
+  /** Those written with a lifetime of an hour; absent if the provider has only one lifetime. */
   readonly cacheWrite1hTokens?: number | null;
   /**
    * Blocks of the model that the provider dropped because their history was changed; absent if it does not report them.
@@ -136,7 +141,7 @@ export interface ProviderUsage {
   readonly droppedBlocks?: number;
 }
 
-/** Watches an answer, streamed or whole, go by. Holds no more of it than it needs. */
+/** Observes an answer in transit, streamed or whole, and keeps no more of it than it needs. */
 export interface AnswerReader {
   /** A piece of the answer, decoded, in order. */
   data(chunk: Buffer): void;

@@ -7,21 +7,21 @@ const CHECKSUM_BYTES = 4;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 /** Longest message that is assembled; a longer one contains nothing of interest and is skipped. */
 const MAX_KEPT_BYTES = 1024 * 1024;
-/** Types of header values by the bytes that they take; strings and byte arrays say their length themselves. */
+/** Sizes of header values by type, in bytes; strings and byte arrays contain their length. */
 const FIXED_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
 const STRING = 7;
 const EVENT_TYPE = ':event-type';
 
 /**
- * Takes a stream of messages in the binary format of AWS (`application/vnd.amazon.eventstream`) apart as it goes by. It
- * keeps at most one message, and stops at the first broken one. Source:
+ * Parses a stream of messages in the binary format of AWS (`application/vnd.amazon.eventstream`) in transit. It keeps
+ * at most one message, and stops at the first broken one. Source:
  * https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html
  */
 export class EventStream {
   readonly #onEvent: (type: string, payload: Buffer) => void;
   #pieces: Buffer[] = [];
   #size = 0;
-  /** Bytes of a message that are still to be passed over. */
+  /** Bytes of a message that are still to be skipped. */
   #skip = 0;
   #broken = false;
 
@@ -39,7 +39,7 @@ export class EventStream {
     if (this.#size >= this.#wanted()) this.#take();
   }
 
-  /** Bytes until there is something to be read. */
+  /** Bytes that are needed before something can be read. */
   #wanted(): number {
     const [first] = this.#pieces;
     return first && first.length >= 4 ? Math.min(first.readUInt32BE(0), MAX_KEPT_BYTES) : PRELUDE_BYTES;

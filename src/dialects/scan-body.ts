@@ -6,15 +6,15 @@ const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
 
-/** What a wire format puts where in the object that is a request's body. */
+/** The layout of a wire format's request body. */
 export interface BodyShape {
   /** The key of the list of messages. */
   readonly list: string;
-  /** The key of the id of an earlier answer that the provider keeps, where there is one. */
+  /** The key of the id of an earlier answer that the provider keeps, if the wire has one. */
   readonly previous?: string;
-  /** Reads the message at the cursor: an object. What is none is never asked for, and never touched. */
+  /** Reads the message at the cursor, which is an object. Other values are skipped and never changed. */
   readonly message: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage;
-  /** Reads the value in the place of the list if it is no list; without this it is no message. */
+  /** Reads the value in place of the list if it is not a list. Absent: such a value is not a message. */
   readonly only?: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage | null;
 }
 
@@ -34,7 +34,7 @@ class BodyScan {
   readonly #messages: ScannedMessage[];
   readonly #resumed: boolean;
   #head: RequestHead;
-  /** As it was when the messages began; until then `null`. */
+  /** The head as read when the messages began; `null` before. */
   #before: RequestHead | null;
 
   constructor(bytes: Buffer, shape: BodyShape, resume?: Resume) {
@@ -101,7 +101,7 @@ function isTrue({ bytes, at }: JsonCursor): boolean {
   return bytes.toString('latin1', at, at + 4) === 'true';
 }
 
-/** The keys of an object that matter, a bit for each. */
+/** The relevant keys of an object, with a bit for each. */
 export type Keys = ReadonlyMap<string, number>;
 
 export function keysOf(...names: readonly string[]): Keys {

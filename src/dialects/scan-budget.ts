@@ -8,7 +8,7 @@ export const MAX_MESSAGES = 20_000;
 /** Most texts and calls in all of them: parallel calls and parts of a content make several to a message. */
 const MAX_PIECES = 4 * MAX_MESSAGES;
 
-/** Counts what a scan finds and stops it where there is more than any session sends. */
+/** Counts messages and texts during a scan, and stops it at more than any session sends. */
 export class ScanBudget {
   #messages: number;
   #pieces = 0;

@@ -2,7 +2,7 @@ import { parsed } from '../json/value.ts';
 
 /** Longest event that is assembled; a longer one contains nothing of interest and is skipped. */
 const MAX_EVENT_BYTES = 1024 * 1024;
-/** Longest answer without a stream that is kept to be read: answers are some tens of kilobytes. */
+/** Longest unstreamed answer that is kept for reading: answers have some tens of kilobytes. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 const LINE_END = 0x0a;
@@ -64,7 +64,7 @@ export class EventData {
     else this.#pieces = [];
   }
 
-  /** What was put together, nothing where it was too long; the next begins behind it. */
+  /** Returns and clears the assembled line; empty if it was too long. */
   #taken(): Buffer {
     const [only] = this.#pieces;
     const whole = only && this.#pieces.length === 1 ? only : Buffer.concat(this.#pieces);

@@ -2,11 +2,11 @@ import type { ToolCall } from '../transcript/tools.ts';
 import { MAX_NAMING_CHARS, namesFile } from './named-files.ts';
 import { SharedLog } from './shared-log.ts';
 
-/** Longest goal handed to the ranking, in characters. */
+/** Longest goal, in characters. */
 const MAX_GOAL_CHARS = 3_000;
 const MAX_SAID_CHARS = 1_000;
 const MAX_CALLS = 5_000;
-/** Results of one and the same call that are remembered. */
+/** Most results of the same call that are remembered. */
 const MAX_REPEATS = 50;
 /** Words of the user shorter than this ("go on", "yes") need the ones before them. */
 const SHORT_WORDS = 40;
@@ -22,7 +22,7 @@ export interface CallInContext extends ToolCall {
 interface Kept {
   readonly id: string;
   readonly asked: string;
-  /** Absent where it was kept by a version that did not know. */
+  /** Absent if an older version stored it. */
   readonly recovers?: boolean;
   readonly calls: readonly (readonly [id: string, call: CallInContext])[];
   /** Absent where the answer called a tool natively. */
@@ -36,9 +36,9 @@ interface Kept {
 /** Most calls that later results may still answer, and how much of their context is stored. */
 const MAX_KEPT_CALLS = 64;
 const MAX_KEPT_ARGS = 16_000;
-/** Files of which it is kept that they were shown. */
+/** Most shown files that are stored. */
 const MAX_KEPT_SHOWN = 200;
-/** Of an answer without native calls: its end contains the action. */
+/** Most stored characters of an answer without native calls, whose end contains the action. */
 const MAX_SPOKEN_CHARS = 64 * 1024;
 
 /** Bytes of the body, which every later body of the conversation begins with. */
@@ -54,8 +54,8 @@ interface Result {
 }
 
 /**
- * The folded content of messages `0…i`. It depends on nothing else, so that everything derived from it is the same in
- * every later request.
+ * The state of a conversation after messages `0…i`. It depends on nothing else, so that everything derived from it is
+ * the same in every later request.
  */
 export class Conversation {
   #asked = '';
@@ -65,7 +65,7 @@ export class Conversation {
   #id = '';
   #recovers = false;
   #spoken = '';
-  /** The newest words of the answer that is being folded; some wires send them and each call as items of their own. */
+  /** The newest text of the answer that is being read; some wires send the text and each call as separate items. */
   #answerWords = '';
   #calls: SharedLog<CallInContext>;
   #results: SharedLog<Result>;
@@ -101,7 +101,7 @@ export class Conversation {
     return this.#calls.size + this.#results.size + this.#shown.size + (chars >> 5);
   }
 
-  /** As text: its newest calls and words, for a request that goes on from here without repeating them. */
+  /** Serialises the newest calls and words, for a request that continues from here without repeating them. */
   toText(): string {
     const kept = this.kept();
     const calls = kept.#calls.entries();
@@ -117,7 +117,7 @@ export class Conversation {
     } satisfies Kept);
   }
 
-  /** The very same as `fromText(toText())`, which shares what it can with this one. */
+  /** The same as `fromText(toText())`, but shares data with this one. */
   kept(): Conversation {
     const kept = this.fork();
     kept.#results = new SharedLog();
@@ -150,27 +150,27 @@ export class Conversation {
     return conversation;
   }
 
-  /** A hash of how the conversation begins; `''` before the user's first message. */
+  /** A hash of the conversation's beginning; `''` before the user's first message. */
   get id(): string {
     return this.#id;
   }
 
-  /** Notes how the conversation begins; the first call counts. */
+  /** Records the hash of the conversation's beginning. Only the first call counts. */
   begin(id: string): void {
     this.#id ||= id;
   }
 
-  /** Notes that the model can call `recover_text`. */
+  /** Records that the model can call `recover_text`. */
   offerRecovery(): void {
     this.#recovers = true;
   }
 
-  /** Whether the model can call `recover_text`, as far as the conversation up to here says. */
+  /** Whether the conversation so far shows that the model can call `recover_text`. */
   get recovers(): boolean {
     return this.#recovers;
   }
 
-  /** The user's own words (files and injected reminders already out). */
+  /** Adds the user's own words, without files and injected reminders. */
   userSaid(words: string): void {
     const trimmed = words.trim();
     if (trimmed === '') return;
@@ -179,7 +179,7 @@ export class Conversation {
     this.#words = (needsMore ? `${trimmed}\n${this.#words}` : trimmed).slice(0, MAX_NAMING_CHARS);
   }
 
-  /** The model laid down what it is about to do. */
+  /** Records a plan of the model. */
   planned(plan: string): void {
     this.#plan = plan.slice(0, MAX_NAMING_CHARS);
   }
@@ -189,7 +189,7 @@ export class Conversation {
     return paths.some((path) => namesFile(this.#words, path) || namesFile(this.#plan, path));
   }
 
-  /** What the model said right before, where it called no tool natively; otherwise `''`. */
+  /** The model's last text if it called no tool natively; otherwise `''`. */
   get spoken(): string {
     return this.#spoken;
   }
@@ -200,7 +200,7 @@ export class Conversation {
     this.#answerWords = '';
   }
 
-  /** A result of a tool ends the answer that called it. */
+  /** Records that a tool answered, which ends the model's answer. */
   toolAnswered(): void {
     this.#answerWords = '';
   }
@@ -217,7 +217,7 @@ export class Conversation {
     }
   }
 
-  /** A call that the model wrote as text, with what it said and what was asked then. */
+  /** A call that the model wrote as text, with the model's words and the user's words at that time. */
   textCall({ name, args }: ToolCall): CallInContext {
     return { name, args, said: this.#spoken.trim().slice(-MAX_SAID_CHARS), asked: this.#asked };
   }
@@ -267,8 +267,8 @@ export class Conversation {
   }
 
   /**
-   * What the reader of a result is after: an explicit question alone, otherwise the call's arguments, what the
-   * assistant said when it made the call, and the user's newest words before it.
+   * The goal of a result: an explicit question alone, otherwise the call's arguments, the assistant's words with the
+   * call, and the user's newest words before it.
    */
   goalFor(call: CallInContext | undefined, question: string, argsSaid: string): string {
     if (question.trim() !== '') return question.trim().slice(0, MAX_GOAL_CHARS);
@@ -280,7 +280,7 @@ export class Conversation {
       .slice(0, MAX_GOAL_CHARS);
   }
 
-  /** The user's newest words, for files beside them. */
+  /** The user's newest words: the goal of files in the same message. */
   get asked(): string {
     return this.#asked;
   }

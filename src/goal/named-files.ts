@@ -1,8 +1,8 @@
 /** Most characters searched for names of files. */
 export const MAX_NAMING_CHARS = 16_000;
-/** Words of a path that name it although the sign between them is missing; a shorter one is a phrase like any other. */
+/** Shortest phrase, made of the words of a path, that counts as its name, in characters. */
 const LEAST_PHRASE_CHARS = 8;
-/** A name without an extension that is shorter is a word like any other. */
+/** Shortest name without an extension that counts as a name, in characters. */
 const LEAST_NAME_CHARS = 6;
 
 /**

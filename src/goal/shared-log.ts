@@ -86,7 +86,7 @@ export class SharedLog<T> {
   }
 }
 
-/** How many places of an ascending list are below one. */
+/** The number of elements of an ascending list below a value. */
 function rankOf(places: readonly number[], place: number): number {
   let low = 0;
   let high = places.length;

@@ -10,7 +10,7 @@ export interface JsonBounds {
   readonly items?: number;
 }
 
-/** Bytes that are looked at between two turns of the event loop: a millisecond or two. */
+/** Bytes that are examined between two turns of the event loop: a millisecond or two. */
 const PIECE_BYTES = 1024 * 1024;
 
 const QUOTE = 0x22;

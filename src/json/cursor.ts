@@ -9,15 +9,15 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Lists and objects inside one another. Chosen: far beyond any request, and their closings take some 8 MB. */
+/** Most levels of nested lists and objects. Chosen: far beyond any request, and 8 MB of memory. */
 const MAX_LEVELS = 1_000_000;
 
-/** Values that are skipped in one text. Chosen: far beyond any request, and they take half a second. */
+/** Most values that are skipped in one text. Chosen: far beyond any request, and half a second. */
 const MAX_SKIPPED = 1_000_000;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Why bytes were not read: they are not what was expected, or hold more than may be looked at. */
+/** Why bytes were not read: they are not the expected JSON, or contain more than may be examined. */
 export type ShapeFault = 'body_not_understood' | 'too_many_messages';
 
 /** The bytes are not the JSON that was expected. Callers forward them as they are. */
@@ -45,7 +45,7 @@ export interface Span {
 }
 
 /**
- * A cursor over JSON bytes which checks the structure and skips what nobody asked for: strings by `indexOf`, nested
+ * A cursor over JSON bytes. It checks the structure and skips values that are not read: strings by `indexOf`, nested
  * values without recursion. It decodes nothing by itself.
  */
 export class JsonCursor {

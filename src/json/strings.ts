@@ -25,7 +25,7 @@ export function encodedOffsets(raw: string, offsets: readonly number[]): number[
   return out;
 }
 
-/** The characters that stand for a text inside a JSON string. */
+/** Encodes a text as the inside of a JSON string. */
 export function encodeText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

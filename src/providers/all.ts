@@ -6,13 +6,13 @@ import { openai } from './openai.ts';
 import { type CloudSettings, type Provider, type RequestLine, type Taken, withoutQuery } from './provider.ts';
 import { vertex } from './vertex.ts';
 
-/** Every provider, the most general first: of those that take a request the last one gets it. */
+/** All providers, the most general first: if several take a request, the last one of them gets it. */
 export const providers: readonly [Provider, ...Provider[]] = [openai, anthropic, google, vertex, azure, bedrock];
 
 /** Where a request goes. */
 export interface Route extends Taken {
   readonly provider: Provider;
-  /** `null`: the provider's setting is needed and not set. */
+  /** `null`: the provider needs a setting that is not set. */
   readonly baseUrl: string | null;
   /** The part before the provider's own path, which was dropped; absent if there was none. */
   readonly prefix?: string;
@@ -45,7 +45,7 @@ function firstRoute(line: RequestLine, settings: CloudSettings, among: readonly 
 const SECRET = /^\/(?:k|child)\//;
 /** Its other paths. */
 const OWN = /^\/(?:rpc|mcp|prune|page|health|metrics)\//;
-/** Paths that clients ask of a gateway beside those of operations. */
+/** Further paths that clients request from a gateway. */
 const KNOWN = /^\/v1\/(?:models(?:\/[^/]+)?|embeddings|completions)$/;
 
 /** A gateway's path, such as `/api/v1/chat/completions`: its last version begins the path of the provider. */

@@ -2,10 +2,13 @@ import type { Dialect } from '../dialects/dialect.ts';
 
 export type ProviderName = 'openai' | 'anthropic' | 'google' | 'vertex' | 'bedrock' | 'azure';
 
-/** What settings, `/health`, `run`, `doctor` and the ledger know of a provider; its routes are beside this file. */
+/**
+ * The facts about a provider that settings, `/health`, `run`, `doctor` and the ledger use. Its routes are in a file of
+ * their own.
+ */
 export interface ProviderFacts {
   readonly name: ProviderName;
-  /** Its upstream as `doctor` calls it. */
+  /** The name of its upstream in `doctor`. */
   readonly title: string;
   /** The setting that holds its base URL, and the variable of that setting. */
   readonly key: 'upstreamUrl' | 'anthropicUrl' | 'geminiUrl' | 'vertexUrl' | 'bedrockUrl' | 'azureUrl';
@@ -18,7 +21,7 @@ export interface ProviderFacts {
     | 'vertex_upstream'
     | 'bedrock_upstream'
     | 'azure_upstream';
-  /** How the address of an agent ends that talks to this provider through the proxy. */
+  /** The end of the base URL with which an agent reaches this provider through the proxy. */
   readonly path: '/v1' | '/v1beta' | '';
   /** The formats of its requests. */
   readonly wires: readonly Dialect['name'][];

@@ -41,7 +41,7 @@ export interface Taken {
   readonly toOrigin?: boolean;
 }
 
-/** What decides where requests of a cloud go beside the request itself. */
+/** The settings that decide where requests of a cloud go. */
 export interface CloudSettings extends BaseUrls {
   /** Region of Bedrock where the request names none; `null` where it is not set. */
   readonly awsRegion: string | null;
@@ -85,7 +85,7 @@ export function isBelow(path: string, root: string): boolean {
   return path.startsWith(root) && (path.length === root.length || path[root.length] === '/');
 }
 
-/** A name in a path as it is meant: `%3A` is a colon. At most 200 characters. */
+/** Decodes a name in a path: `%3A` is a colon. At most 200 characters. */
 export function plainName(segment: string): string {
   try {
     return decodeURIComponent(segment).slice(0, 200);

@@ -31,7 +31,7 @@ export const vertex: Provider = {
   },
 };
 
-/** Multi-regions have hosts of a form of their own. */
+/** Multi-regions, whose hosts have a different form. */
 const MULTI_REGIONS = new Set(['us', 'eu']);
 
 function hostOf(location: string | undefined): string | null {

@@ -13,7 +13,7 @@ const PATH_KEYS = ['path', 'file_path', 'filePath', 'filepath', 'absolute_path',
 const START_KEYS = ['start_line', 'startLine', 'line_start', 'start', 'offset', 'from_line'];
 const END_KEYS = ['end_line', 'endLine', 'line_end', 'end', 'to_line'];
 const PATCHED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)([^\s"\\]{1,500})/gm;
-/** `sed -i … file`, `… > file`, `tee file`: what a shell command changes. */
+/** Files that a shell command changes: `sed -i … file`, `… > file`, `tee file`. */
 const WRITTEN = /(?:>>?|\btee(?: -a)?) {0,4}([^\s"'`;|&<>()$]{1,500})/g;
 const SED_IN_PLACE = /\bsed\s+(?:-\w\s+)?-i\b([^|;&\n]{0,1000})/g;
 const SED_RANGE = /\bsed\s+-n\s+["']?(\d{1,9}),(\d{1,9})p/;
@@ -71,7 +71,9 @@ export function movesWindow({ name }: ToolCall): boolean {
   return WINDOW_NAME.test(name);
 }
 
-/** A call with the file that its result names, where it moved the window of a viewer (`goto 120`) and named none itself. */
+/**
+ * Completes a call that moved a viewer's window without naming a file (`goto 120`) with the file that its result names.
+ */
 export function withWindowFile<Call extends ToolCall>(call: Call, result: string): Call {
   if (!movesWindow(call)) return call;
   const [, path] = WINDOW_HEADER.exec(result.slice(0, MAX_HEADER_CHARS)) ?? [];
@@ -81,7 +83,7 @@ export function withWindowFile<Call extends ToolCall>(call: Call, result: string
     : { ...call, args: JSON.stringify({ ...args, path }) };
 }
 
-/** Which lines of a file a call asks for. */
+/** The lines of a file that a call asks for. */
 export function askedLines(call: ToolCall | undefined): FileLines {
   const args = call ? parseArgs(call.args) : null;
   const [, from, to] = SED_RANGE.exec(stringOf(args, ['command', 'cmd', 'script']).slice(0, 2_000)) ?? [];

@@ -4,10 +4,10 @@ export interface FileBlock {
   readonly end: number;
   /** Path from the frame, or `''`. */
   readonly path: string;
-  /** The frame with the content: what is not the user's own words. */
+  /** The frame with its content, which is not part of the user's own words. */
   readonly outerStart: number;
   readonly outerEnd: number;
-  /** Pasted text that nothing names as a file: not the user's words, but not to be touched either. */
+  /** Pasted text that is not named as a file: not the user's own words, but never changed either. */
   readonly pasted: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface FileBlock {
 const MAX_BLOCKS = 200;
 /** A fence without a path up to this length is a quotation, and thus the user's own words. */
 const MAX_QUOTED_CHARS = 1_000;
-/** How much of a line is looked at. */
+/** Characters of a line that are examined. */
 const MAX_LINE_CHARS = 1_400;
 const MAX_PATH_CHARS = 500;
 
@@ -35,7 +35,7 @@ const FILE_TAGS = new Set([
 /** Single-line elements that describe the file inside an element. */
 const PATH_TAGS = new Set(['path', 'source', 'name', 'filename', 'file']);
 const ABOUT_TAGS = new Set([...PATH_TAGS, 'type', 'language', 'lines', 'index', 'size', 'total_lines']);
-/** Lines around files that are no words of the user either. */
+/** Lines around files that are not the user's own words either. */
 const WRAPPING = /^(?:<\/?(?:files|documents|attachments)>|--- (?:Content from referenced files|End of content) ---)$/;
 /** Elements that agents inject into user messages. They are neither a goal nor a file. */
 const INJECTED_TAGS = new Set([
@@ -188,7 +188,7 @@ function fenceAt(text: string, at: number, line: string, header: Header, unclose
   return null;
 }
 
-/** `indexOf` that remembers what is not there any more. */
+/** `indexOf` that remembers which needles no longer occur. */
 function find(text: string, needle: string, from: number, unclosed: Set<string>): number {
   if (unclosed.has(needle)) return -1;
   const at = text.indexOf(needle, from);
@@ -249,7 +249,7 @@ function pathOfHeader(line: string): string {
   return !/\s{2,}/.test(bare) && PATH_LIKE.test(bare) ? bare : '';
 }
 
-/** Takes out elements that agents inject, and whole messages that only set the stage. */
+/** Removes elements that agents inject, and whole messages that clients write on their own behalf. */
 function withoutInjected(text: string): string {
   let out = '';
   let at = 0;
@@ -269,7 +269,7 @@ function withoutInjected(text: string): string {
   return STAGE_SETTING.some((start) => beginning.startsWith(start)) ? '' : rest;
 }
 
-/** How messages begin that a client writes on its own behalf before the user's first words. */
+/** Beginnings of messages that a client writes on its own behalf before the user's first message. */
 const STAGE_SETTING = [
   '# AGENTS.md instructions',
   'This is the Qwen Code.',

@@ -1,12 +1,12 @@
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 
-/** How many lines of a text are its client's frame and not part of the result itself. */
+/** The number of lines at both ends of a text that the client added around the result. */
 export interface Frame {
   readonly head: number;
   readonly tail: number;
 }
 
-/** How deep a header or a footer may reach. */
+/** Most lines of a header or a footer. */
 const HEAD_LINES = 14;
 const TAIL_LINES = 24;
 
@@ -37,7 +37,7 @@ export function findFrame(lines: Lines): Frame {
   return { head: headOf(lines), tail: tailOf(lines) };
 }
 
-/** The frame of a text, of which only the first and the last lines are looked at: it may have millions of them. */
+/** The frame of a text. Only the first and the last lines are examined, because it may have millions. */
 export function frameOf(text: string): Frame {
   let end = 0;
   for (let line = 0; line < HEAD_LINES && end < text.length; line++) end = text.indexOf('\n', end) + 1 || text.length;

@@ -1,4 +1,4 @@
-/** Keys of a call whose values are worth reading, as `tools.ts` knows them. */
+/** Keys of a call's arguments that `tools.ts` reads. */
 const KEY = /\b(?:cmd|command|script|path|file_path|filename|pattern|query|regex|glob)\b/g;
 const QUOTES = '"\'`';
 /** Most characters of a script, and most values in it, that are read. */
@@ -38,7 +38,7 @@ interface Value {
   readonly end: number;
 }
 
-/** The string behind a key and its colon, or the strings of a list there joined by spaces. */
+/** The string after a key and its colon, or the strings of a list joined by spaces. */
 function valueAt(script: string, from: number): Value | null {
   const colon = skip(script, from, `${QUOTES} `);
   if (script[colon] !== ':') return null;
@@ -59,7 +59,7 @@ function skip(script: string, from: number, chars: string): number {
   return at;
 }
 
-/** A string in any quotes, its escapes undone; `null` where none begins or ends. */
+/** A string in any quotes, unescaped; `null` if no complete string begins here. */
 function stringAt(script: string, start: number): Value | null {
   const quote = script[start];
   if (quote === undefined || !QUOTES.includes(quote)) return null;

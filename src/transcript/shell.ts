@@ -3,7 +3,7 @@ export type ShellParts = readonly (readonly string[])[];
 
 const MAX_CHARS = 2_000;
 
-/** The command that `bash -lc "…"` runs; any other command as it is. */
+/** The command that `bash -lc "…"` runs; any other command unchanged. */
 export function innerCommand(command: string): string {
   const [, inner] = /^\s*(?:\/bin\/|\/usr\/bin\/)?(?:ba|z)?sh\s+-l?c\s(.*)$/s.exec(command) ?? [];
   return inner?.trimStart().replace(/^(["'])(.*)\1\s*$/s, '$2') ?? command;

@@ -17,7 +17,7 @@ export function textAction(said: string): ToolCall | null {
   return command === null || command === '' ? null : actionOf(command);
 }
 
-/** What a line for SWE-agent's shell does: its viewer's verbs are tools, all else is a program. */
+/** The call that a line for SWE-agent's shell makes: verbs of its viewer are tools, everything else is a program. */
 function actionOf(command: string): ToolCall {
   const [verb = '', ...rest] = command.slice(0, 2_000).split(/\s+/).map(unquoted);
   if (WINDOW_VERBS.has(verb)) return callOf(verb, { path: rest.find((word) => /[./]/.test(word)) ?? '' });
@@ -47,7 +47,7 @@ export function elementCall(said: string, name: string, shown: string): ToolCall
   return callOf(name, Object.keys(found).length > 0 ? found : { [keyOfShown(name)]: shown });
 }
 
-/** A call as agents with native calls would have made it. */
+/** A call in the form of agents with native calls. */
 export function callOf(name: string, args: Readonly<Record<string, string>>): ToolCall {
   const said = Object.entries(args).filter(([, value]) => value !== '');
   return { name, args: JSON.stringify(Object.fromEntries(said)) };

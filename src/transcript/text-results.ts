@@ -10,21 +10,21 @@ export interface Range {
   readonly path?: string;
 }
 
-/** What a tool answered, in a message of the user's. */
+/** A tool's answer inside a user's message. */
 export interface TextResult {
-  /** The insides of the frame: what the tool printed. */
+  /** The ranges inside the frame: the output of the tool. */
   readonly ranges: readonly Range[];
-  /** The call that it answers, as far as frame and model show; `null` if neither does. */
+  /** The call that it answers, as far as the frame or the model's text shows it; `null` if neither does. */
   readonly call: ToolCall | null;
-  /** What the user said beside it in the same text. */
+  /** The user's own words in the same text. */
   readonly words: string;
 }
 
-/** How far a frame's first lines may reach. */
+/** Longest beginning of a frame, in characters. */
 const MAX_HEADER_CHARS = 8_000;
-/** What Cline and Roo put behind a result in the same text: a user's voice, or the state of the editor. */
+/** Elements that Cline and Roo append to a result in the same text: the user's words, or the state of the editor. */
 const VOICES = ['feedback', 'user_message', 'answer', 'task'];
-/** Tools of Cline and Roo that print something; what others answer is the user's own word. */
+/** Tools of Cline and Roo with output; the answers of other tools are the user's own words. */
 const PRINTING = new Set([
   'read_file',
   'execute_command',
@@ -53,7 +53,7 @@ const OBSERVED = /^(?:OBSERVATION:\n|Observation: |The observation from the last
 const RAN = 'I ran this command:\n\n';
 const PRINTED = '\n\nAnd got this output:\n\n';
 
-/** Something that each frame begins with, so that what people write is known at once. */
+/** Beginnings of all frames, for a quick negative check. */
 const MAY_BEGIN = ['<', '[', 'EXECUTION', 'OBSERVATION', 'Observation', 'The observation', RAN];
 
 /**

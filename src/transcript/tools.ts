@@ -3,7 +3,7 @@ import { parsed } from '../json/value.ts';
 import { scriptArgs } from './script-args.ts';
 import { innerCommand, shellParts, withoutLoops } from './shell.ts';
 
-/** A tool call as far as the pruner reads it. */
+/** The part of a tool call that the pruner reads. */
 export interface ToolCall {
   readonly name: string;
   /** The decoded arguments: usually a JSON object in a string. */
@@ -15,7 +15,7 @@ export interface CallFacts {
   readonly hints: Hints;
   /** An explicit question (`context_focus_question`), or `''`. */
   readonly question: string;
-  /** Patterns, queries, paths and commands, one a line, in the order of weight; `''` when nothing was said. */
+  /** Patterns, queries, paths and commands, one per line, by descending weight; `''` if there are none. */
   readonly said: string;
 }
 
@@ -90,8 +90,8 @@ const CHANGING = new Set([
 ]);
 
 /**
- * What an editor's tool is to do with a file: its `command` beside a path is a verb (`{"command":"view","path":…}`) and no
- * program of a shell. `null` for every other call.
+ * The verb of an editor's tool: a `command` together with a path (`{"command":"view","path":…}`) is not a shell
+ * command. `null` for every other call.
  */
 export function fileVerb(args: Readonly<Record<string, unknown>> | null): 'look' | 'change' | null {
   const command = args?.command;
@@ -146,7 +146,7 @@ function originOfName(name: string, hasPath: boolean): Origin {
 
 const SEARCH_PROGRAMS = new Set(['grep', 'rg', 'ag', 'ack', 'egrep', 'fgrep', 'ripgrep']);
 const LIST_PROGRAMS = new Set(['ls', 'find', 'tree', 'fd', 'dir', 'du', 'git ls-files', 'git ls-tree']);
-/** A search that prints names of files alone. */
+/** A search that prints only file names. */
 const NAMES_ONLY = /\s(?:--files(?:-with-matches)?|-[a-zA-Z]{0,8}l[a-zA-Z]{0,8})(?=\s|$)/;
 const READ_PROGRAMS = new Set(['cat', 'head', 'tail', 'sed', 'nl', 'bat', 'less', 'more', 'awk', 'type']);
 const WRAPPERS = new Set([
@@ -166,7 +166,7 @@ const WRAPPERS = new Set([
   '-i',
 ]);
 
-/** What a shell command prints, as the last program of its last pipeline that decides the output shows. */
+/** The origin of a shell command's output, by the program that determines it in the last pipeline. */
 function originOfCommand(command: string): Origin {
   const stages = decidingStages(command);
   const [first = ''] = stages;
@@ -198,7 +198,7 @@ function shownByGit(stage: string): string {
 
 const SCRIPT = /^\s*(?:python3?|node)\s+-[ce]\s/;
 const OPENED = /(?:\bopen|\bPath|\breadFileSync)\(\s{0,4}\\?["']([^"'\\]{1,500})\\?["']/;
-/** What a script does that prints something else than the file. */
+/** Signs that a script prints something other than the file. */
 const WORKS = /\b(?:json|re|csv|yaml|ast|subprocess|len|count|JSON|match)\b|['"][wa]b?['"]/;
 
 /** The file that a script on the command line prints, or `''`. */
@@ -273,7 +273,7 @@ function isFile(word: string): boolean {
 
 const PLAN = /^(?:update_plan|todo_?write|write_?todos|(?:update|manage)_todo_list|exit_?plan_?mode|plan)$/i;
 
-/** Whether a call lays down what the model is about to do. */
+/** Whether a call records a plan of the model. */
 export function isPlan({ name }: ToolCall): boolean {
   return PLAN.test(name);
 }
@@ -281,14 +281,16 @@ export function isPlan({ name }: ToolCall): boolean {
 const REPORT =
   /^(?:task|agent|sub_?agent|use_subagents|new_task|spawn_agent|wait_agent|delegate(?:_task)?|(?:task|agent)_?output(?:_?tool)?)$/i;
 
-/** Whether a call's result is what another agent reports. */
+/** Whether a call's result is the report of another agent. */
 export function isReport(call: ToolCall | undefined): boolean {
   return call !== undefined && REPORT.test(call.name);
 }
 
 const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$|(?:^|__)recall$/i;
 
-/** Whether a call asked for originals back or searched them: by its own name (`mcp__server__recover_text`) or through a bridge. */
+/**
+ * Whether a call recovered or searched originals: by its own name (`mcp__server__recover_text`) or through a bridge.
+ */
 export function isRecovery(call: ToolCall | undefined): boolean {
   if (!call) return false;
   if (RECOVER.test(call.name)) return true;

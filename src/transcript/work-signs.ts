@@ -14,10 +14,10 @@ export function isEdit(call: ToolCall): boolean {
   return EDIT_NAME.test(name) && fileVerb(parseArgs(call.args)) !== 'look';
 }
 
-/** What editing tools answer where they do not find the text to replace, or find it more than once. */
+/** Answers of editing tools that did not find the text to replace, or found it more than once. */
 const NOT_FOUND =
   /not found in|no match|(?:failed|unable) to (?:find|match|locate)|could(?: not|n't) (?:find|locate|apply)|(?:did|does)(?: not|n't) (?:match|appear)|no replacement was|0 occurrences|multiple (?:matches|occurrences)|\d matches of the string|verification failed|patch failed|has not been read yet|modified since (?:it was )?(?:last )?read/i;
-/** The answer to an edit that was applied begins like this; lines of the file may follow. */
+/** The beginning of the answer to an applied edit; lines of the file may follow. */
 const APPLIED = /^\W*(?:the file \S+ has been (?:updated|edited)|success|done\b|edit applied|edited\b|updated\b)/i;
 const ANSWER_CHARS = 600;
 
@@ -27,7 +27,7 @@ export function editFailed(answer: string): boolean {
   return NOT_FOUND.test(text) && !APPLIED.test(text);
 }
 
-/** Programs that run the one behind them, with what they take before it. */
+/** Programs that run another program, with the options before it. */
 const WRAPPERS = new Set(
   'sudo time timeout npx bunx pnpx exec run dlx python python3 -m bundle poetry uv pipenv rye coverage'.split(' '),
 );
@@ -77,13 +77,13 @@ const FAILED =
 const PASSED =
   /\b[1-9]\d{0,6} (?:tests? )?(?:passed|passing|passes)\b|^(?:ok|PASS)\b|test result: ok|\bOK \(|^OK$|BUILD SUCCESS|[1-9]\d{0,6} (?:examples?|tests?|specs?|assertions?)[^\n]{0,80}\b0 failures|\ball tests pass|^# pass [1-9]/im;
 
-/** The outcome that the output of a test run shows, `null` where it shows none. */
+/** The outcome of a test run by its output; `null` if the output does not show it. */
 export function testOutcome(output: string): TestOutcome | null {
   if (FAILED.test(output)) return 'red';
   return PASSED.test(output) ? 'green' : null;
 }
 
-/** A longer message is a task of its own. */
+/** Longest message that can be a correction; a longer one is a new task. */
 const CORRECTION_CHARS = 2_000;
 /** Short and English only: what it misses, it misses for pruned and unpruned conversations alike. */
 const CORRECTION =

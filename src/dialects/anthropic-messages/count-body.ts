@@ -1,13 +1,13 @@
 import { JsonCursor } from '../../json/cursor.ts';
 
 /**
- * What `POST /v1/messages/count_tokens` takes of a request; it refuses anything else.
- * Source: https://platform.claude.com/docs/en/api/messages/count_tokens
+ * The fields of a request that `POST /v1/messages/count_tokens` accepts; it refuses all others. Source:
+ * https://platform.claude.com/docs/en/api/messages/count_tokens
  */
 const COUNTED = new Set(['messages', 'model', 'output_config', 'system', 'thinking', 'tool_choice', 'tools']);
 
 /**
- * The question how many tokens a request has, in the very bytes of the request.
+ * The body of a `count_tokens` request for a request, made of the same bytes.
  *
  * @throws JsonShapeError when the body is no JSON object
  */

@@ -33,14 +33,14 @@ export const anthropicMessages: Dialect = {
 };
 
 /**
- * The words, in any order, with which a provider refuses a thinking block that belongs to another conversation than the one
- * that was sent. Anthropic, Bedrock and gateways word and wrap the error differently, so no longer phrase is relied on.
+ * The words, in any order, with which a provider refuses a thinking block of a different conversation. Anthropic,
+ * Bedrock and gateways word and wrap the error differently, so no longer phrase is relied on.
  */
 const REFUSAL = ['invalid', 'signature', 'thinking'];
 /** The words are at the beginning of an error, which is short. */
 const REFUSAL_BYTES = 4_096;
 
-/** The types of errors that the wire's clients know, by HTTP status. */
+/** The wire's error type for an HTTP status. */
 function errorType(status: number): string {
   return ERROR_TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }

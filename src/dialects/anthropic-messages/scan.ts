@@ -14,7 +14,7 @@ export function scanMessagesBody(bytes: Buffer, resume?: Resume): ScannedBody {
 
 const MESSAGE_KEYS = keysOf('role', 'content');
 
-/** What was found of a message so far. */
+/** A message while it is being read. */
 interface Found {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
@@ -53,7 +53,11 @@ function speakerOf(role: string, span: Span, { texts, calls, opaque }: Found): S
   return { span, role: who, texts, calls: [], opaque };
 }
 
-/** A content: one string, or a list of blocks. `inside` a result all of it belongs to the result. */
+/**
+ * Reads a content: one string, or a list of blocks.
+ *
+ * @param inside - the result that contains it, if any
+ */
 function readContent(cursor: JsonCursor, inside: Inside | null, found: Found, budget: ScanBudget): void {
   if (cursor.atString()) found.texts.push(textOf(cursor.string(), inside, 'words', ''));
   else if (cursor.atArray()) cursor.array(() => readBlock(cursor, inside, found, budget));
@@ -74,7 +78,7 @@ interface Block {
   name: string;
   title: string;
   input: Span | null;
-  /** Where its own content or source begins, read once its type is known. */
+  /** Offset of its content or source, which is read once its type is known. */
   inner: number;
 }
 
@@ -98,7 +102,7 @@ function readBlock(cursor: JsonCursor, inside: Inside | null, found: Found, budg
   cursor.at = span.end;
 }
 
-/** Takes what may be read of a block; kinds that are not named here are never touched. */
+/** Reads the relevant parts of a block. Other kinds of blocks are never changed. */
 function takeBlock(cursor: JsonCursor, block: Block, inside: Inside | null, found: Found, budget: ScanBudget): void {
   const { type, text, id, name, title, input, inner } = block;
   if (type === 'text' && text !== null) found.texts.push(textOf(text, inside, 'words', ''));
@@ -124,8 +128,8 @@ function takeBlock(cursor: JsonCursor, block: Block, inside: Inside | null, foun
 const SOURCE_KEYS = keysOf('type', 'data');
 
 /**
- * Takes the text of a document that is given as plain text, or of a piece of a search result; others (base64, a URL, a
- * file's id) have none here. Everything else is skipped, however deep it is nested.
+ * Reads the text of a plain-text document or of a part of a search result. Documents in other forms (base64, a URL, a
+ * file's id) have no text. Everything else is skipped, however deeply it is nested.
  */
 function takeText(
   cursor: JsonCursor,

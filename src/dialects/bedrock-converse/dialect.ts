@@ -7,9 +7,9 @@ import { TailUsage } from '../tail-usage.ts';
 import { scanConverseBody } from './scan.ts';
 
 /**
- * `POST /model/<id>/converse` and `/converse-stream` as Amazon Bedrock defined them for all its models. Claude binds its
- * reasoning to the messages before it here as well, so that what was sent is sent again.
- * Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+ * `POST /model/<id>/converse` and `/converse-stream` as Amazon Bedrock defined them for all its models. Claude binds
+ * its reasoning to the messages before it on this wire too, so that messages are repeated as they were sent. Source:
+ * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
  */
 export const bedrockConverse: Dialect = {
   name: 'converse',

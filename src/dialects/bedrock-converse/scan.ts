@@ -12,7 +12,7 @@ export function scanConverseBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, { list: 'messages', message: readMessage }, resume);
 }
 
-/** What was found of a message so far. */
+/** A message while it is being read. */
 interface Found {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
@@ -50,7 +50,7 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
   return { span, role: who, texts, calls: [], opaque };
 }
 
-/** A block is one kind under a key of its own; a block of two kinds is not understood. */
+/** Reads a block: one key names its kind. A block with two kinds is not understood. */
 function readBlock(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
@@ -99,7 +99,10 @@ function readResult(cursor: JsonCursor, found: Found, budget: ScanBudget): void 
   cursor.at = span.end;
 }
 
-/** A text, the strings right in a JSON object, or a document; pictures and videos have no text. */
+/**
+ * Reads a part of a result: a text, the strings directly inside a JSON object, or a document. Pictures and videos have
+ * no text.
+ */
 function readPiece(cursor: JsonCursor, found: Found, callId: string, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
@@ -123,7 +126,7 @@ function readStrings(cursor: JsonCursor, found: Found, callId: string, budget: S
   });
 }
 
-/** A document that is given as text; one in bytes or at a place in S3 has none here. */
+/** Reads a document in the form of text. Documents in bytes or in S3 have no text. */
 function readDocument(cursor: JsonCursor, found: Found, callId: string | null, budget: ScanBudget): void {
   if (!cursor.atObject()) return;
   let name = '';

@@ -13,7 +13,7 @@ export function scanGeminiBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, { list: 'contents', message: readContent }, resume);
 }
 
-/** What was found of a content so far. */
+/** A content while it is being read. */
 interface Found {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
@@ -50,7 +50,7 @@ const ROLES = new Map<string, Role>([
   ['function', 'user'],
 ]);
 
-/** One part: a text, a call, the answer to a call, or something else that is never touched. */
+/** Reads one part: a text, a call, the answer to a call, or something else, which is never changed. */
 function readPart(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
@@ -90,7 +90,9 @@ function readCall(cursor: JsonCursor, found: Found): void {
   found.calls.push({ id, name, args });
 }
 
-/** The strings right in a response are its texts, whatever the client calls them (`output`, `result`, `error`). */
+/**
+ * Reads a response. The strings directly inside it are its texts, whatever their keys (`output`, `result`, `error`).
+ */
 function readResponse(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   if (!cursor.atObject()) return;
   const seen = new Set<string>();

@@ -4,7 +4,7 @@ import { EventData } from '../sse.ts';
 
 /** The first bytes of an event, which name its type. */
 const TYPE_BYTES = 80;
-/** Items and characters of one answer that are remembered: what a result must be known by, and no more. */
+/** Most items and characters of one answer that are remembered: enough to recognise the results of its calls. */
 const MAX_ITEMS = 256;
 const MAX_ARGS_CHARS = 64 * 1024;
 const MAX_SAID_CHARS = 4_000;

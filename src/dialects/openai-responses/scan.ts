@@ -22,10 +22,10 @@ function readOnly(cursor: JsonCursor): ScannedMessage | null {
   return { span, role: 'user', texts: [text], calls: [], opaque: false };
 }
 
-/** What an item of each type is. Those that are not named are never touched and say nothing. */
+/** The types of items that are read. Items of other types are never changed. */
 interface ItemKind {
   readonly role: Role;
-  /** The key of what the model wants of a tool. */
+  /** The key of a call's arguments. */
   readonly args?: string;
   /** Its `output` is the result of a call. */
   readonly answers?: boolean;
