@@ -4,57 +4,67 @@ import { answeredFrom, causeOf, follows, type Known, shared, sharesHead } from '
 import { layOut, type Stretch, settled, withoutCuts } from './layout.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 
-/** What a request cost, what it would have cost without cuts, and what is known for the next one. */
+/**
+ * The bill of a request, with its counterfactual bill without cuts and the facts that the next request's bill needs.
+ */
 export interface Bill extends BilledFigures {
   readonly usage: TokenCounts;
   readonly without: TokenCounts;
-  /** Of `removed`, what was cut in front of the messages. */
+  /** The part of `removed` that was cut before the messages. */
   readonly head: HeadSaving;
-  /** Index of the first message that no request had before, as far as that is known. */
+  /** Index of the first message that occurs in no known earlier request. */
   readonly newFrom: number;
-  /** Removed tokens by the provider's count, and as they were estimated, uncalibrated; `null` where it did not say. */
+  /**
+   * Removed tokens by the provider's count and by the uncalibrated estimate; `null` if the provider did not count them.
+   */
   readonly checked: { readonly exact: number; readonly estimated: number } | null;
   /** Price of a token that is new in this request, in dollars. */
   readonly entering: number | null;
   readonly known: Known;
 }
 
-/** What cuts in front of the messages saved: the provider's tokens, and dollars, 0 for a model without a price. */
+/** The saving of cuts before the messages: in the provider's tokens, and in dollars (0 for a model without a price). */
 export interface HeadSaving {
   readonly tokens: number;
   readonly dollars: number;
 }
 
-/** Everything that a bill depends on beside the facts of the request and of the one before. */
+/** The inputs of a bill apart from the facts of the request and of the one before. */
 export interface BillBasis {
   /** `null` for a model without a price: tokens only. */
   readonly price: Price | null;
-  /** The provider's tokens for each one estimated. */
+  /** The provider's tokens per estimated token. */
   readonly calibration: number;
-  /** The provider's tokens that were cut from a message, or in front of all. Default: its estimate, calibrated. */
+  /**
+   * The number of the provider's tokens that were cut from a message, or before the messages. Default: the calibrated
+   * estimate.
+   */
   readonly removedFrom?: (message: HeadFacts) => number;
   /** The provider has reported cache figures for this model before, so absent ones mean 0. Default: unknown. */
   readonly reportsCache?: boolean;
-  /** The request begins a conversation that goes on from a summary of another one. */
+  /** The request begins a conversation that continues from a summary of another one. */
   readonly compacted?: boolean;
 }
 
 const HOUR_MS = 3_600_000;
 const MINUTES_5_MS = 300_000;
 const BYTES_PER_TOKEN = 4;
-/** Requests of a conversation whose bills say where messages end. */
+/** Most earlier bills of a conversation that are kept, because they show where messages end. */
 const MAX_MARKS = 64;
-/** What is missed of less than this share is how providers round. */
+/** A smaller share of missed tokens is due to rounding by the provider. */
 const ROUNDING = 0.01;
-/** The same where the tokens that should have been read are estimated: by bytes, of a conversation that is not known. */
+/**
+ * As `ROUNDING`, if the tokens that should have been read are estimated from bytes, because the conversation is not
+ * known.
+ */
 const ESTIMATED_ROUNDING = 0.1;
-/** Caches that work by themselves take prefixes from this length on, by steps of so many tokens. */
+/** Least prefix length and step, in tokens, of automatic caches for models without a price. */
 const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MINUTES_5_MS };
 
 /**
  * Bills one request.
  *
- * @param known - of the request that it goes on from, if there is one
+ * @param known - the state after the request that it continues, if there is one
  */
 export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasis): Bill {
   const { price, calibration, removedFrom = ({ removed }) => removed * calibration } = basis;
@@ -116,7 +126,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   };
 }
 
-/** Tokens that are missing from a request by the provider's own counts; `null` where one of them is not there. */
+/** Tokens that were removed from a request by the provider's own counts; `null` if a count is missing. */
 function exactRemoved({ counted, usage }: RequestFacts, total: number): number | null {
   const input = counted?.input ?? null;
   return input === null || usage === null || usage.input === null ? null : Math.max(0, input - total);
@@ -126,7 +136,11 @@ function sumOfRemoved({ messages, head }: RequestFacts): number {
   return messages.reduce((sum, { removed }) => sum + removed, head?.removed ?? 0);
 }
 
-/** The provider's tokens that were cut in front of the messages. @param exactly - of all cuts, where it counted them */
+/**
+ * The number of the provider's tokens that were cut before the messages.
+ *
+ * @param exactly - of all cuts, if the provider counted them
+ */
 function headOf(
   { head, messages }: RequestFacts,
   known: Known | null,
@@ -139,7 +153,7 @@ function headOf(
   return Math.min(before ?? Math.max(0, removedFrom(head)), exactly ?? Number.POSITIVE_INFINITY);
 }
 
-/** What is known exactly of the messages that two requests share; nothing where no request was ever counted. */
+/** The exact counts of the messages that two requests share; empty if no request was counted. */
 function exactOf(known: Known | null, common: number): readonly (number | undefined)[] {
   return known === null || !known.counted ? [] : known.messages.slice(0, common).map(({ exact }) => exact);
 }
@@ -168,7 +182,7 @@ export function hasCacheFigures(usage: ReportedUsage | null): boolean {
   return usage === null || usage.read !== null || usage.written !== null;
 }
 
-/** What a provider reports, by what it asks for. */
+/** The reported counts, by the price that applies to them. */
 function countsOf({ input, output, read, written, written1h }: ReportedUsage): TokenCounts {
   const cached = read ?? 0;
   const all = written ?? 0;
@@ -183,8 +197,8 @@ function countsOf({ input, output, read, written, written1h }: ReportedUsage): T
 }
 
 /**
- * An estimate where nothing was reported: what the last request left in the cache is read, and the rest is fresh, or written
- * where the client asks for that.
+ * An estimate if no usage was reported: the tokens that the last request left in the cache are read, and the rest is
+ * fresh, or written if the client requests caching.
  */
 function expected(facts: RequestFacts, known: Known | null, calibration: number, rules: CacheRules): TokenCounts {
   const total = (facts.bytes / BYTES_PER_TOKEN) * calibration;
@@ -195,7 +209,7 @@ function expected(facts: RequestFacts, known: Known | null, calibration: number,
   return { fresh: writes ? 0 : rest, write5m: writes ? rest : 0, write1h: 0, read: hits, output: 0 };
 }
 
-/** Whether the cache that a request left can still be read by another one, all of it. */
+/** Whether another request can still read the whole cache that a request left. */
 function goesOn(known: Known, facts: RequestFacts, common: number): boolean {
   return (
     known.model === facts.model &&
@@ -209,7 +223,10 @@ function goesOn(known: Known, facts: RequestFacts, common: number): boolean {
 
 type CacheRules = Pick<Price, 'minPrefix' | 'cacheStep' | 'automatic' | 'cacheMs'>;
 
-/** How the provider's cache works. One that is not asked to cache and reports no writes caches by itself, if at all. */
+/**
+ * The rules of the provider's cache. If the request does not ask for caching and no writes are reported, the cache is
+ * automatic, if there is one.
+ */
 function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null): CacheRules {
   const rules = price ?? UNPRICED;
   if (rules.automatic || cacheUpTo !== null || usage === null || usage.written !== null) return rules;
@@ -228,7 +245,7 @@ function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {
   return tokens < minPrefix ? 0 : Math.floor(tokens / cacheStep) * cacheStep;
 }
 
-/** What was cut from messages, and in front of them. */
+/** The cuts in messages and before them. */
 interface Cuts {
   readonly stretches: readonly Stretch[];
   readonly head: number;
@@ -272,16 +289,15 @@ function twinOf(
   return { read, write1h, write5m: upTo - read - write1h, fresh: total - upTo, output: usage.output };
 }
 
-/** Where the part ends, without cuts, that a breakpoint writes for an hour; 0 where that part is too short to be cached. */
+/**
+ * The end, without cuts, of the part that a breakpoint writes for an hour; 0 if that part is too short to be cached.
+ */
 function hourEndWithout({ cacheHourUpTo }: RequestFacts, cuts: Cuts, rules: CacheRules): number {
   const end = cacheHourUpTo == null ? 0 : endWithout(cuts, cacheHourUpTo);
   return end < rules.minPrefix ? 0 : end;
 }
 
-/**
- * Moves tokens between those read from the cache and the others. After those read come those written for an hour, then
- * the rest.
- */
+/** Changes the number of tokens read from the cache. The order of tokens is: read, written for an hour, the rest. */
 function withRead(usage: TokenCounts, read: number): TokenCounts {
   const more = read - usage.read;
   if (more < 0) {
@@ -299,7 +315,7 @@ function withRead(usage: TokenCounts, read: number): TokenCounts {
   };
 }
 
-/** Where the first messages of a request end, counted in tokens as they were forwarded. */
+/** The end of the first messages of a request, in forwarded tokens. */
 function endOf(stretches: readonly Stretch[], messages: number): number {
   return stretches[Math.min(messages, stretches.length) - 1]?.end ?? stretches[0]?.start ?? 0;
 }
@@ -309,7 +325,7 @@ function endWithout({ stretches, head }: Cuts, messages: number): number {
   return stretches.slice(0, messages).reduce((sum, { removed }) => sum + removed, head + endOf(stretches, messages));
 }
 
-/** What a new token cost: where anything was written to a cache, what is new is written. */
+/** The price of a new token. If anything was written to a cache, new tokens are written. */
 export function entering(usage: TokenCounts, price: Price): number {
   const { write5m, write1h, input } = ratesFor(price, inputOf(usage));
   return (usage.write1h > 0 ? write1h : usage.write5m > 0 ? write5m : input) / 1_000_000;

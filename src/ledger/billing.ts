@@ -17,26 +17,26 @@ import type { Prices } from './prices.ts';
 import { WaitingSums } from './waiting-sums.ts';
 import { countWork } from './work-counts.ts';
 
-/** What bills are made with. */
+/** The collaborators of `Billing`. */
 export interface BillingOptions {
   readonly prices: Prices;
-  /** Whether regrets are learnt from. */
+  /** Whether regrets are used for learning. */
   readonly learns: boolean;
-  /** Whether a text was regretted before: each counts once for learning. */
+  /** Whether a text was regretted before; each text counts once for learning. */
   readonly wasRegretted: (pruneId: string) => boolean;
   readonly onFailure: (reason: string, cause: unknown, about: Readonly<Record<string, string | number>>) => void;
 }
 
-/** A request that was billed, with what only this process needs of it. */
+/** A billed request, with facts that only this process needs. */
 export interface BilledRequest {
   readonly turn: LedgerTurn;
-  /** Dollars of a new token. */
+  /** The price of a new token in dollars. */
   readonly entering: number;
-  /** What was cut in front of the messages. */
+  /** The saving of cuts before the messages. */
   readonly head: HeadSaving;
 }
 
-/** A state in memory, in one version of the stored state. */
+/** A state in memory, with the version of the stored state that it is based on. */
 export interface HeldState {
   readonly version: number;
   readonly lineage: string;
@@ -83,7 +83,7 @@ export class Billing {
     }
   }
 
-  /** Whether the request before this one is known, so far as its messages show. */
+  /** Whether the previous request is known, as far as the messages show. */
   followsKnown(facts: RequestFacts): boolean {
     if (facts.fresh.from === 0 || facts.conversationId === '') return true;
     const from = branchOf(this.#conversation(conversationName(facts)), facts);
@@ -163,7 +163,7 @@ export class Billing {
     if (lineage !== '') this.#newest.set(lineage, { name, state: value });
   }
 
-  /** Versions ascend, and follow the clock, so that none occurs twice if a state was deleted meanwhile. */
+  /** Versions ascend and follow the clock, so that none is used twice even if a state was deleted meanwhile. */
   #change(name: string, lineage: string, atMs: number, value: HeldState['value']): void {
     const version = Math.max(this.#nowMs, (this.#held.get(name)?.version ?? 0) + 1);
     this.#changed.set(name, { version, lineage, atMs, value });

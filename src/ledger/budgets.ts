@@ -8,7 +8,7 @@ import { dayOf } from './days.ts';
 export interface BudgetsOptions {
   readonly store: Pick<LedgerStore, 'spent'>;
   readonly clock: Clock;
-  /** The budgets now in force. */
+  /** The budgets in force. */
   readonly budgets: () => readonly Budget[];
   /** Called once a month for each budget of which `WARN_SHARE` is used. */
   readonly onWarn: (budget: Budget, dollars: number) => void;
@@ -17,12 +17,12 @@ export interface BudgetsOptions {
   readonly lookMs?: number;
 }
 
-/** Share of a budget from which on its use is reported. */
+/** Share of a budget at which a warning is reported. */
 const WARN_SHARE = 0.8;
 const LOOK_MS = 2_000;
 /** Weight of the newest bill in the mean. */
 const RECENT_SHARE = 0.2;
-/** `Retry-After` where only requests under way use up a budget. */
+/** `Retry-After` in seconds if only requests in progress use up a budget. */
 const UNDER_WAY_RETRY_S = 5;
 /** Requests of earlier days may be billed after midnight, so the whole month is read again after this time. */
 const WHOLE_MS = 3_600_000;
@@ -30,9 +30,10 @@ const WHOLE_MS = 3_600_000;
 type Dollars = ReadonlyMap<string, number>;
 
 /**
- * Holds keys and projects to dollars per month. What was spent is what the ledger has billed, on all replicas: it is read
- * every two seconds, and bills of this process are added in between. Requests under way here count with the mean of recent
- * bills. So a budget is exceeded by what other replicas have under way when it is reached, and never stops a request.
+ * Enforces monthly budgets of keys and projects in dollars. The amount spent is the sum of bills on all replicas: it is
+ * read every two seconds, and bills of this process are added in between. Requests in progress in this process count
+ * with the mean of recent bills. So a budget is exceeded by what other replicas have under way when it is reached, and
+ * never stops a request.
  */
 export class Budgets implements BudgetGate {
   readonly #options: BudgetsOptions;
@@ -42,10 +43,10 @@ export class Budgets implements BudgetGate {
   #today: Dollars = new Map();
   #day = '';
   #wholeAt = Number.NEGATIVE_INFINITY;
-  /** Billed here since `#today` was read. */
+  /** Dollars billed by this process since `#today` was read. */
   #since = new Map<string, number>();
   #limits = new Map<string, Budget>();
-  /** Number of requests under way here, and the mean of recent bills here. */
+  /** Number of requests in progress in this process, and the mean of its recent bills. */
   readonly #underWay = new Map<string, number>();
   readonly #typical = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -55,7 +56,7 @@ export class Budgets implements BudgetGate {
     this.#options = options;
   }
 
-  /** Reads what was spent now and again. Never rejects. */
+  /** Starts reading the amounts spent at intervals. Never rejects. */
   async start(): Promise<void> {
     this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
     await this.look();
@@ -97,7 +98,7 @@ export class Budgets implements BudgetGate {
     };
   }
 
-  /** Adds a request that was billed here. */
+  /** Adds a request that this process billed. */
   add({ keyId, project, dollars }: Pick<LedgerTurn, 'keyId' | 'project' | 'dollars'>): void {
     if (this.#limits.size === 0 || dollars === null) return;
     for (const name of [nameOf('key', keyId ?? ''), nameOf('project', project)]) {
@@ -113,7 +114,10 @@ export class Budgets implements BudgetGate {
     return this.#spent(nameOf(of, name));
   }
 
-  /** Reads the budgets and what was spent. Never rejects: while the store is away the last figures are used. */
+  /**
+   * Reads the budgets and the amounts spent. Never rejects: while the store is not available, the last figures are
+   * used.
+   */
   async look(): Promise<void> {
     const { store, budgets, clock, onFailure } = this.#options;
     this.#limits = new Map(budgets().map((budget) => [nameOf(budget.of, budget.name), budget]));

@@ -4,24 +4,26 @@ import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { groupBy } from '../engine/group-by.ts';
 import type { FailureReporter } from '../failures.ts';
 
-/** Tokens at which a client is taken to compact while too few of its compactions were seen. */
+/** The assumed threshold of a client of which too few compactions were seen, in tokens. */
 const DEFAULT_THRESHOLD = 160_000;
 const ENOUGH_COMPACTIONS = 3;
 const MAX_PEAKS = 10_000;
 const MAX_LISTED = 100;
 
-/** A conversation that was compacted, goes on from one that was, or was spared it. Lengths are tokens. */
+/**
+ * A conversation that was compacted, continues from a compacted one, or avoided a compaction. Lengths are in tokens.
+ */
 export interface ContextShown {
   readonly id: string;
-  /** The conversation whose summary it begins with; `null` where it begins by itself. */
+  /** The conversation whose summary it begins with, or `null`. */
   readonly continues: string | null;
   readonly project: string;
   readonly model: string;
   /** Product name of its user agent; `''` where it is not known. */
   readonly client: string;
-  /** The client that compacted it; `null` where none did. */
+  /** The client that compacted it, or `null`. */
   readonly compacted_by: string | null;
-  /** Its whole texts would have passed the threshold, and what was sent never did. */
+  /** Unpruned, it would have passed the threshold; as forwarded, it never did. */
   readonly avoided: boolean;
   readonly peak_sent: number;
   readonly peak_whole: number;
@@ -56,7 +58,7 @@ export async function readContexts(
   return { compactions: compactionsOf(seen, all, peaks), cold };
 }
 
-/** @param all - those of any time, which the thresholds are learnt from */
+/** @param all - compactions of any time, from which the thresholds are learned */
 export function compactionsOf(
   seen: readonly StoredCompaction[],
   all: readonly StoredCompaction[],
@@ -100,19 +102,19 @@ export function compactionsOf(
   };
 }
 
-/** Whose requests have a threshold of their own: two clients on one model compact at different lengths. */
+/** The key of a threshold. Two clients on one model compact at different lengths. */
 type Compacting = Pick<StoredCompaction, 'project' | 'product' | 'model'>;
 
 /** The length in tokens at which a client compacts its history. */
 export interface Threshold {
   readonly tokens: number;
-  /** Taken from the client's own compactions; otherwise the default. */
+  /** Whether it was learned from the client's compactions; otherwise it is the default. */
   readonly learned: boolean;
 }
 
 type Thresholds = (of: Compacting) => Threshold;
 
-/** The length at which a client compacts with a model in a project: the median of its compactions there. */
+/** The threshold of each client with a model in a project: the median length of its compactions. */
 function thresholdsOf(all: readonly StoredCompaction[]): Thresholds {
   const groups = groupBy(all, nameOf);
   const medians = new Map<string, number>();
@@ -140,15 +142,15 @@ function keyOf(...parts: readonly string[]): string {
   return parts.join('\n');
 }
 
-/** Thresholds are read anew after this time. */
+/** Thresholds are read again after this time. */
 const LEARN_MS = 600_000;
 const MAX_CONVERSATIONS = 10_000;
 
-/** Notices, request by request, conversations that pass the threshold only with what was cut from them. */
+/** Detects, request by request, conversations that would have passed the threshold unpruned and did not. */
 export class AvoidedCompactions {
   readonly #store: Pick<CompactionStore, 'since'>;
   readonly #onFailure: FailureReporter;
-  /** Conversations that are beyond the threshold with their whole texts. */
+  /** Conversations that are beyond the threshold when unpruned. */
   readonly #beyond = new BoundedMap<string, true>(MAX_CONVERSATIONS);
   #thresholds = thresholdsOf([]);
   #learntMs = Number.NEGATIVE_INFINITY;
@@ -158,7 +160,7 @@ export class AvoidedCompactions {
     this.#onFailure = onFailure;
   }
 
-  /** Whether this request is the one with which its conversation would have been compacted and was not. */
+  /** Whether this request is the one at which its conversation avoided a compaction. */
   billed({ project, conversationId, client, model, fresh, write5m, write1h, read, removed }: LedgerTurn): boolean {
     if (conversationId === '') return false;
     this.#learn();

@@ -3,22 +3,22 @@ import { type Known, shared } from './known.ts';
 import { type Packed, packRows, unpackRows } from './packed.ts';
 import type { WorkState } from './work-counts.ts';
 
-/** What the ledger knows of a conversation. */
+/** The ledger's state of a conversation. */
 export interface ConversationState {
-  /** The newest requests that a later one may go on from, the newest first: agents branch off. */
+  /** The newest requests that a later one may continue, newest first. There are several because agents branch off. */
   readonly branches: readonly Known[];
   readonly project: string;
-  /** Dollars of a new token in its newest request. */
+  /** The price of a new token in its newest request, in dollars. */
   readonly entering: number;
   /** Hashes of the last messages of its newest requests, newest last. */
   readonly newest: readonly string[];
-  /** Absent where nothing of its work was counted yet. */
+  /** Absent if no signs of work were counted yet. */
   readonly work?: WorkState | undefined;
 }
 
-/** Newest requests of one conversation that are remembered. */
+/** Most requests of one conversation that are remembered. */
 const MAX_BRANCHES = 4;
-/** Form of the data; another one is another version's, and counts as unknown. */
+/** Format of the data. Data in another format counts as unknown. */
 const FORM = 1;
 
 interface Stored extends Omit<ConversationState, 'branches'> {
@@ -42,7 +42,7 @@ export function encodeConversation({ branches, ...more }: ConversationState): st
   return JSON.stringify(stored);
 }
 
-/** Inverse of `encodeConversation`; `null` where another version wrote it. */
+/** Inverse of `encodeConversation`; `null` for data of another version. */
 export function decodeConversation(data: string): ConversationState | null {
   const { form, branches, ...more } = JSON.parse(data) as Stored;
   if (form !== FORM) return null;
@@ -75,7 +75,7 @@ export function nextState(
   };
 }
 
-/** The remembered request that a new one goes on from: the one that it shares most with. */
+/** The remembered request that a new one continues: the one with which it shares most messages. */
 export function branchOf(state: ConversationState | null, facts: RequestFacts): Known | null {
   const [only, ...others] = state?.branches ?? [];
   if (only && others.length === 0) return only;
@@ -88,7 +88,7 @@ export function branchOf(state: ConversationState | null, facts: RequestFacts): 
   return best;
 }
 
-/** A conversation without a request for this long is not taken for one that was compacted. */
+/** A conversation without a request for this long is not considered as compacted. */
 const REMEMBERED_MS = 90 * 86_400_000;
 
 /**

@@ -1,8 +1,8 @@
-/** The sums of a day that show whether it saved anything. */
+/** The sums of a day that show whether anything was saved. */
 export interface DaySaving {
   readonly day: string;
   readonly requests: number;
-  /** Estimated tokens of the tool results that were looked at. */
+  /** Estimated tokens of the examined tool results. */
   readonly looked: number;
   /** Tokens that were removed, and that shadow mode would have removed. */
   readonly removed: number;
@@ -14,7 +14,7 @@ const FEW = 20;
 const MANY = 50;
 
 /**
- * Says that the newest day saved nothing although large results were looked at, or although the day before saved something.
+ * Notes that the newest day saved nothing although large results were examined, or although the day before had savings.
  *
  * @param days - the newest first
  */

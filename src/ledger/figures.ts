@@ -9,7 +9,7 @@ import type { SumGroup } from './waiting-sums.ts';
 /** Names of the figures that a request adds to its day. */
 export type TotalField = keyof ReturnType<typeof totalFields>;
 
-/** What a request adds to the figures of its day, as a whole and by model. */
+/** The amounts that a request adds to the figures of its day, in total and by model. */
 export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): SumGroup[] {
   const fields = totalFields(turn, texts, counted);
   const day = dayOf(turn.atMs);
@@ -57,30 +57,34 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
   };
 }
 
-/** Of a key only what it used, because a day may have thousands of them. */
+/** The figures that are kept by key: only its use, because a day may have thousands of keys. */
 function spendOf(all: ReturnType<typeof totalFields>) {
   const { requests, unpriced, fresh, write5m, write1h, read, output, dollars, without, removed } = all;
   return { requests, unpriced, fresh, write5m, write1h, read, output, dollars, without, removed };
 }
 
-/** Parts the name of a figure from what it is of. */
+/** Separates the name of a figure from its subject. */
 export const KIND_MARK = ':';
-/** Requests without a count that the provider was asked for; by reason behind `KIND_MARK`. */
+/** Requests for which the provider returned no count when asked; the reason follows `KIND_MARK`. */
 export const CHECK_FAILED = 'checkFailed';
 
-/** What a request shows about the estimates of tokens: of received and of cut ones. */
+/** Evidence from a request about the estimates of received and of cut tokens. */
 export interface Counted extends NewTokens, Pick<Bill, 'checked'> {
-  /** Dollars that the saving may be off by (standard deviation), because removed tokens are estimates. */
+  /** Standard deviation of the saving in dollars, because removed tokens are estimates. */
   readonly savedDeviation: number;
-  /** Why the provider gave no count that it was asked for; `''` where it did, or was not asked. */
+  /** Why the provider returned no count when asked; otherwise `''`. */
   readonly checkFailure: string;
   /** The provider has reported cache figures for the model. */
   readonly reportsCache: boolean;
-  /** In shadow mode: tokens that would have been cut, and what that would have saved. */
+  /** In shadow mode: the tokens and dollars that cuts would have saved. */
   readonly would: { readonly removed: number; readonly dollars: number } | null;
 }
 
-/** What new texts add to the figures of their tool and kind. @param entering - dollars of a new token */
+/**
+ * The amounts that new texts add to the figures of their tool and kind.
+ *
+ * @param entering - the price of a new token, in dollars
+ */
 export function textSums(about: About, texts: readonly TextFacts[], entering: number): SumGroup[] {
   return texts.map(({ tool, kind, cut, tokensBefore, tokensAfter }) => {
     const removed = tokensBefore - tokensAfter;
@@ -91,7 +95,7 @@ export function textSums(about: About, texts: readonly TextFacts[], entering: nu
 
 type About = Pick<LedgerTurn, 'atMs' | 'project'>;
 
-/** What a regret adds to the figures of its tool and kind. */
+/** The amounts that a regret adds to the figures of its tool and kind. */
 export function regretSums(about: About, { how, tool, kind, tokens }: RegretFacts, entering: number): SumGroup {
   return toolSums(about, tool, kind, { [how]: 1, regretTokens: tokens, regretDollars: tokens * entering });
 }
@@ -100,7 +104,7 @@ function toolSums({ atMs, project }: About, tool: string, kind: string, fields: 
   return { day: dayOf(atMs), project, slice: 'tool', key: `${tool}\t${kind}`, fields };
 }
 
-/** What is learnt from: a text that was cut by a boldness step, or one of those that was regretted. */
+/** The evidence for learning: a text that was cut at a level of boldness, or one of those that was regretted. */
 export function stepSums(
   { atMs, project }: About,
   text: Pick<TextFacts, 'tool' | 'kind' | 'boldness'>,

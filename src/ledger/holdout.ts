@@ -3,36 +3,40 @@ import type { Difference, HoldoutPlan, HoldoutResult } from '../core/ports/ledge
 import type { LedgerConversation } from '../core/ports/ledger-store.ts';
 import { difference, ENOUGH, pairedDifference } from './interval.ts';
 
-/** What of a conversation is compared. */
+/** The compared fields of a conversation. */
 export type ComparedConversation = Pick<
   LedgerConversation,
   'arm' | 'turns' | 'dollars' | 'dollarsWithout' | 'firstRequestTokens'
 > &
   Partial<Pick<LedgerConversation, 'output' | 'regretTokens' | 'firstMs' | 'lastMs'>>;
 
-/** Conversations are compared with those whose first request was about as large: so many classes. */
+/** Number of classes by the size of the first request. Conversations are compared within their class. */
 const STRATA = 5;
 /**
  * The recommended share of the control group if each pruned conversation is compared with its own bill without cuts.
  */
 const USUAL_SHARE = 0.1;
 const DAY_MS = 86_400_000;
-/** Halves differ least by chance. */
+/** A share of one half gives the smallest difference by chance. */
 const HALF = 0.5;
-/** An interval that just reaches zero decides one experiment in two; twice as many conversations decide four in five. */
+/**
+ * Factor on the number of conversations: an interval that just excludes zero decides one experiment in two, twice as
+ * many conversations decide four in five.
+ */
 const FOR_POWER = 2;
 /**
- * The groups are taken to differ where an interval so many times as wide leaves out zero. With 1 they would in one of 25
- * experiments in which they are alike, and just then the difference of the groups is far from the truth.
+ * The groups count as different if an interval this many times as wide excludes zero. With a factor of 1, that would
+ * happen in one of 25 experiments with equal groups.
  */
 const SURE = 1.4;
 
 /**
- * Compares pruned conversations with those that were left whole; `null` where none was.
+ * Compares pruned conversations with those of the control group; `null` if there are none.
  *
- * Each pruned conversation has its own twin, the same bill without cuts. As long as both groups are alike but for the cuts (they
- * have as many turns, and would have cost the same whole), the saving is the mean difference within these pairs, which chance
- * moves little. Where they are not alike, pruning changes how conversations go on, and only the groups themselves are compared.
+ * Each pruned conversation has its own twin, the same bill without cuts. As long as both groups are alike but for the
+ * cuts (they have as many turns, and would have cost the same whole), the saving is the mean difference within these
+ * pairs, which chance moves little. Where they are not alike, pruning changes how conversations go on, and only the
+ * groups themselves are compared.
  */
 export function holdoutOf(conversations: readonly ComparedConversation[]): HoldoutResult | null {
   const arms: Record<Arm, ComparedConversation[]> = { pruned: [], control: [] };
@@ -72,12 +76,12 @@ export function holdoutOf(conversations: readonly ComparedConversation[]): Holdo
 type Value = (one: ComparedConversation) => number;
 
 const bill: Value = ({ dollars }) => dollars;
-/** What a conversation would have cost without cuts. One of the control group had none. */
+/** The cost of a conversation without cuts. A conversation of the control group has no cuts. */
 const wholeBill: Value = ({ arm, dollars, dollarsWithout }) => (arm === 'control' ? dollars : dollarsWithout);
 const perTurn: Value = ({ dollars, turns }) => dollars / Math.max(1, turns);
 const wholePerTurn: Value = (one) => wholeBill(one) / Math.max(1, one.turns);
 
-/** Whether an interval leaves out zero, also when it is so many times as wide. */
+/** Whether an interval, widened by a factor, excludes zero. */
 function differs({ difference: middle, interval }: Pick<Difference, 'difference' | 'interval'>, times = 1): boolean {
   return interval !== null && Math.abs(middle) > (times * (interval[1] - interval[0])) / 2;
 }
@@ -100,7 +104,10 @@ function strataOf(conversations: readonly ComparedConversation[]): (one: Compare
   return ({ firstRequestTokens }) => bounds.filter((bound) => firstRequestTokens >= bound).length;
 }
 
-/** A value less what its class has above the mean of all: what is left does not depend on how the classes were drawn. */
+/**
+ * A value minus the difference between its class's mean and the mean of all, so that the result does not depend on how
+ * the classes were drawn.
+ */
 function levelled(
   conversations: readonly ComparedConversation[],
   stratumOf: (one: ComparedConversation) => number,
@@ -117,7 +124,7 @@ function levelled(
   return (one) => value(one) - (above.get(stratumOf(one)) ?? 0);
 }
 
-/** How many more conversations are needed, and the recommended share of the control group until then. */
+/** The number of further conversations needed, and the recommended share of the control group until then. */
 function planOf(
   conversations: readonly ComparedConversation[],
   { difference: found, interval }: Difference,
@@ -142,7 +149,7 @@ function planOf(
   return { more, share, days: daysFor(conversations, more) };
 }
 
-/** A share with which enough of so many conversations are left whole. */
+/** The share of the control group with which it gets enough of `count` conversations. */
 function shareFor(count: number): number {
   return Math.min(HALF, Math.max(USUAL_SHARE, Math.ceil((20 * ENOUGH) / count) / 20));
 }

@@ -8,7 +8,7 @@ const PLACES = ['../config/prices.toml', '../../config/prices.toml'].map((path) 
   fileURLToPath(new URL(path, import.meta.url)),
 );
 
-/** The prices of the file that the settings name, and behind them those that come with the program. Never throws. */
+/** The prices of the file named in the settings, followed by the installed ones. Never throws. */
 export function pricesOf({ prices: named }: { readonly prices: string | null }): Prices {
   const own = named === null ? [] : [sourceAt(resolve(named))];
   const builtIn = PLACES.filter((place) => existsSync(place))

@@ -1,6 +1,6 @@
 import type { Difference } from '../core/ports/ledger-report.ts';
 
-/** With fewer conversations in an arm nothing is said: an interval of a handful is a guess. */
+/** Least number of conversations in an arm: an interval of a handful would be a guess. */
 export const ENOUGH = 30;
 /**
  * Nor with fewer than so many times the square of how costs vary (standard deviation over mean): the few that cost most may
@@ -19,7 +19,10 @@ const MAX_DRAWS = 1_600_000;
  * it was in 3 to 10.5 where the control group's costs are log-normal with sigma 1.5 and the others' with 0.8.
  */
 const LEVEL = 0.99;
-/** Of differences within pairs, on the eleven shapes of `bench/holdout`: hardly anything is lost by a high one. */
+/**
+ * Level for differences within pairs, chosen on the eleven shapes of `bench/holdout`: a high level loses hardly any
+ * power.
+ */
 const PAIRED_LEVEL = 0.997;
 const PAIRED_RESAMPLES = 1_500;
 
@@ -105,12 +108,12 @@ function errorOf(a: Moments, b: Moments): number {
   return Math.sqrt(a.variance / a.count + b.variance / b.count);
 }
 
-/** The same where both arms vary alike, each about its mean. */
+/** The standard error if both arms have the same variance. */
 function pooledError(a: Moments, b: Moments): number {
   return Math.sqrt(pooledVariation(a, b) * (a.mean ** 2 / a.count + b.mean ** 2 / b.count));
 }
 
-/** Squared coefficient of variation; 0 of what is all nothing. */
+/** Squared coefficient of variation; 0 if the mean is 0. */
 function variationOf({ mean, variance }: Moments): number {
   return mean > 0 ? variance / mean ** 2 : 0;
 }
@@ -151,7 +154,7 @@ function resampled(values: readonly number[], count: number, next: () => number)
   return { count, mean, variance: Math.max(0, squares - count * mean * mean) / Math.max(1, count - 1) };
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+/** A generator of reproducible random numbers from 0 to 1 (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

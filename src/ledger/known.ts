@@ -5,7 +5,7 @@ import type { Mark } from './layout.ts';
 /** A message of the conversation; `exact` are the tokens cut from it, if the provider counted them. */
 type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
 
-/** What the ledger remembers of a conversation's newest request. */
+/** The ledger's memory of a conversation's newest request. */
 export interface Known {
   readonly atMs: number;
   readonly model: string;
@@ -14,24 +14,28 @@ export interface Known {
   readonly messages: readonly KnownMessage[];
   /** What replaced the cuts in the head of the request, and its exact size if the provider counted it. */
   readonly head?: { readonly cuts: string; readonly exact?: number };
-  /** Some of them have an `exact`. */
+  /** Whether any message has an `exact` count. */
   readonly counted: boolean;
   /** Billed tokens of each earlier request, by its number of messages; only of messages that are unchanged. */
   readonly marks: readonly Mark[];
-  /** Tokens in the cache after it: as forwarded, and as they would be without cuts. */
+  /** Tokens in the cache after it, as forwarded and without cuts. */
   readonly cached: number;
   readonly cachedWithout: number;
   /** All tokens of its input: as forwarded, and without cuts. */
   readonly tokens: number;
   readonly tokensWithout: number;
   readonly output: number;
-  /** Of `output`, hidden reasoning; `null` where the provider does not report it. */
+  /** Tokens of hidden reasoning, included in `output`; `null` if the provider does not report them. */
   readonly reasoning: number | null;
   /** How long its cache lives after a use. */
   readonly lifetimeMs: number;
 }
 
-/** How many messages two requests share from their beginning on, cuts included or not. */
+/**
+ * The number of first messages that two requests share.
+ *
+ * @param withCuts - whether their cuts must be equal as well
+ */
 export function shared(known: Known, messages: readonly MessageFacts[], withCuts: boolean): number {
   const most = Math.min(known.messages.length, messages.length);
   for (let i = 0; i < most; i++) {
@@ -43,15 +47,15 @@ export function shared(known: Known, messages: readonly MessageFacts[], withCuts
   return most;
 }
 
-/** Whether the same was cut in front of the messages of two requests. */
+/** Whether two requests have the same cuts before their messages. */
 export function sharesHead(known: Known, { head }: RequestFacts): boolean {
   return (known.head?.cuts ?? '') === (head?.cuts ?? '');
 }
 
-/** Why a request was not read from the cache as far as the one before it had left it there. */
+/** Why a request read less from the cache than the one before it had left there. */
 export interface Miss {
   readonly cause: MissCause;
-  /** The first message that is another one; -1 where no message is the cause. */
+  /** Index of the first message that differs; -1 if no message is the cause. */
   readonly at: number;
 }
 
@@ -77,7 +81,7 @@ export function causeOf(known: Known | null, facts: RequestFacts, compacted: boo
   return { cause: 'unknown', at: -1 };
 }
 
-/** Messages that the request before this one had, where the client changed none of them. */
+/** The number of messages of the previous request, if the client changed none of them. */
 export function answeredFrom({ fresh }: RequestFacts): number {
   return Math.max(0, fresh.answerFrom ?? fresh.from - 1);
 }

@@ -1,7 +1,7 @@
 import type { TokenCounts } from '../core/ports/ledger.ts';
 import type { MessageFacts } from '../core/ports/request-facts.ts';
 
-/** Where a message of a forwarded body begins and ends, counted in the provider's tokens, and what was cut from it. */
+/** The range of a message of a forwarded body in the provider's tokens, and the tokens cut from it. */
 export interface Stretch {
   readonly start: number;
   readonly end: number;
@@ -15,8 +15,8 @@ export interface Mark {
 }
 
 /**
- * Lays messages out over the tokens that a provider counted. Earlier bills give the exact ends of the messages that
- * were the last ones then. Between and after them tokens are divided by bytes. The rest belongs to the head of the
+ * Distributes the tokens that a provider counted over the messages. Earlier bills give the exact ends of the messages
+ * that were the last ones then. Between and after them tokens are divided by bytes. The rest belongs to the head of the
  * request.
  *
  * @param total - tokens of the whole input
@@ -65,7 +65,7 @@ export function layOut(
 }
 
 /**
- * Puts what is known of the cuts in the place of estimates: of single messages, and of all of them together.
+ * Replaces estimates of cuts by exact counts, of single messages and of all messages together.
  *
  * @param exact - of the first messages, `undefined` for those that are only estimated
  * @param total - of all messages; `null` where that is only estimated too
@@ -86,7 +86,7 @@ export function settled(
   return known.map((one, i) => ({ ...one, removed: one.removed * (exact[i] === undefined ? scale : rest) }));
 }
 
-/** Tokens that were cut before a place in the forwarded tokens. */
+/** Tokens that were cut before a position in the forwarded tokens. */
 function removedBefore(stretches: readonly Stretch[], place: number): number {
   let removed = 0;
   for (const { start, end, removed: own } of stretches) {
@@ -97,7 +97,7 @@ function removedBefore(stretches: readonly Stretch[], place: number): number {
 }
 
 /**
- * A bill as it would have been, had nothing been cut and had the cache hit at the very same places.
+ * The bill without cuts, assuming that the cache hits at the same positions.
  *
  * @param head - tokens that were cut in front of the messages, where every cached prefix begins
  */

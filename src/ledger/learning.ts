@@ -7,21 +7,21 @@ import { dayOf } from './days.ts';
 export interface LearnerOptions {
   readonly store: Pick<LedgerStore, 'sums' | 'steps' | 'addStep'>;
   readonly clock: { nowMs(): number };
-  /** Called for each step that this process took, with the step before it. */
+  /** Called for each step that this process makes, with the previous step. */
   readonly onStep: (step: BoldnessStep, before: number) => void;
   readonly onFailure: FailureReporter;
 }
 
-/** Texts that were cut, and those of them that were needed after all. */
+/** The number of cut texts, and of those that were regretted. */
 export interface Evidence {
   readonly cut: number;
   readonly regretted: number;
 }
 
 const DAY_MS = 86_400_000;
-/** How far back texts count: tools and prompts change. Chosen. */
+/** Days of evidence: older texts do not count, because tools and prompts change. Chosen. */
 const DAYS_OF_EVIDENCE = 90;
-/** How often the figures are looked at; other processes' steps are seen as late. */
+/** Interval at which figures, and steps of other processes, are read. */
 const EVERY_MS = 60_000;
 const MILDEST = -2;
 const BOLDEST = 2;
@@ -33,9 +33,9 @@ const BOLDEST = 2;
  */
 const TOO_MANY = 0.2;
 const FAR_BELOW = 0.02;
-/** Fewer texts say nothing. Chosen. */
+/** Least number of texts for a step. Chosen. */
 const LEAST_TEXTS = 12;
-/** One-sided, 95 of 100. */
+/** Quantile of the normal distribution: one-sided, 95 %. */
 const Z = 1.645;
 /** Fields of the slice `step`. */
 export const STEP_FIELDS = { cut: 'cut', regretted: 'regretted' } as const;
@@ -97,7 +97,7 @@ export class Learner implements BoldnessSteps {
     }
   }
 
-  /** Looks at what was regretted, now and then, and takes the steps that follow. Never rejects. */
+  /** Reads the regrets and makes the steps that follow from them. Called at intervals. Never rejects. */
   async look(): Promise<void> {
     const { clock, onFailure } = this.#options;
     const now = clock.nowMs();
@@ -149,7 +149,7 @@ function idOf({ project, tool, kind }: Pick<BoldnessStep, 'project' | 'tool' | '
   return `${ofTool(project, tool)}\0${kind}`;
 }
 
-/** What was seen under each step. */
+/** The evidence for each step. */
 function evidenceOf(sums: readonly LedgerSum[]): (StepTexts & Evidence & { readonly project: string })[] {
   const seen = new Map<string, { project: string; key: string; cut: number; regretted: number }>();
   for (const { project, key, field, value } of sums) {

@@ -23,45 +23,46 @@ export interface LedgerOptions {
   readonly store: LedgerStore;
   readonly prices: Prices;
   readonly clock: { nowMs(): number };
-  /** Another one for each process on the store. Default: for a process that has the store for itself. */
+  /** Id of this process, unique among the processes on the store. Default: for a process that is alone on its store. */
   readonly processId?: string;
   readonly onFailure: FailureReporter;
-  /** What is cut under an id, and the conversation that it was cut in, as far as that is known. */
+  /** Finds the stored prune of an id, with the conversation in which it was made, if that is known. */
   readonly findPrune?: (pruneId: string) => Promise<StoredPrune | null>;
   readonly conversationOf?: (pruneId: string) => string;
-  /** Learns from what is regretted; without it nobody does. */
+  /** Learns from regrets; absent: nothing is learned. */
   readonly learner?: Learner;
-  /** Called for each request that was billed, for counters, with what was cut in front of its messages. */
+  /** Called for each billed request, for counters, with the saving of cuts before its messages. */
   readonly onBilled?: (turn: LedgerTurn, head: HeadSaving) => void;
   /** Called with the number of figures that were added to the project `(others)`, because the day has no room for more. */
   readonly onFolded?: (figures: number) => void;
 }
 
-/** How long requests wait in memory to be billed together. */
+/** Time for which requests wait in memory to be billed together, in milliseconds. */
 const WRITE_MS = 1_000;
 /** Requests of one transaction: a few milliseconds of the event loop. */
 const BILLED_AT_ONCE = 50;
-/** Requests that wait to be billed at most, while the store is away. */
+/** Most requests that wait to be billed while the store is not available. */
 const MAX_QUEUED = 5_000;
 /** Most messages of states in memory. */
 const MAX_MESSAGES = 400_000;
-/** Texts whose regret is remembered, so that each counts once. */
+/** Most regretted texts that are remembered, so that each counts once. */
 const MAX_REGRETTED = 10_000;
 const MAX_CONVERSATIONS = 10_000;
 /** Interval at which the process records that it uses the store. */
 const ALIVE_EVERY_MS = 3_600_000;
-/** Pauses at the end, while a request waits for the one before it in another process. */
+/** Pause between attempts to bill the last requests, which wait for another process, in milliseconds. */
 const CLOSE_PAUSE_MS = 50;
 
-/** Where a text was cut, and what a new token cost there last, in dollars. */
+/** The project and conversation in which a text was cut, and the last price of a new token there, in dollars. */
 interface Place {
   readonly project: string;
   readonly entering: number;
 }
 
 /**
- * Bills requests soon after they end, from what the store knows of their conversations, so that several processes on one store
- * come to the same figures. Nothing waits for it. While the store is away requests wait in memory, at most 5,000.
+ * Bills requests soon after they end, from the stored states of their conversations, so that several processes on one
+ * store reach the same figures. No request waits for its bill. While the store is not available, requests wait in
+ * memory, at most 5,000.
  */
 export class Ledger implements LedgerSink, LedgerReader {
   readonly #options: LedgerOptions;
@@ -77,11 +78,11 @@ export class Ledger implements LedgerSink, LedgerReader {
   /** The newest request billed here of each conversation. */
   readonly #places = new BoundedMap<string, Place>(MAX_CONVERSATIONS);
   readonly #queue: RequestFacts[] = [];
-  /** Figures of what is recovered. */
+  /** Sums of recoveries that are not written yet. */
   readonly #sums = new WaitingSums();
   readonly #process: string;
   #aliveMs = Number.NEGATIVE_INFINITY;
-  /** Requests that wait in the store for those before them. */
+  /** Number of requests that wait in the store for their predecessors. */
   #waiting = 0;
   #failing = false;
   #closing = false;
@@ -94,12 +95,12 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#process = `process\n${options.processId ?? ''}`;
   }
 
-  /** Bills what waits in the store. Never rejects. */
+  /** Bills the requests that wait in the store. Never rejects. */
   async start(): Promise<void> {
     await this.#behind.flush();
   }
 
-  /** Requests that are not billed yet: in memory, and in the store behind another process. */
+  /** Number of requests that are not billed yet: in memory, or in the store waiting for another process. */
   get queued(): number {
     return this.#queue.length + this.#waiting;
   }
@@ -133,7 +134,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     void noted.finally(() => this.#unfinished.delete(noted));
   }
 
-  /** Whose a text is, and what a new token cost last in the conversation that it was cut in. */
+  /** The owner of a text, and the last price of a new token in the conversation in which it was cut. */
   async #placeOf(pruneId: string, conversationId = ''): Promise<Place> {
     const known = this.#places.peek(conversationId);
     if (known) return known;
@@ -159,7 +160,8 @@ export class Ledger implements LedgerSink, LedgerReader {
   }
 
   /**
-   * Bills what waits. Never rejects. A request whose predecessor may be in another process waits in the store for a moment.
+   * Bills waiting requests. Never rejects. A request whose predecessor may be in another process waits in the store for
+   * a moment.
    */
   async flush(): Promise<void> {
     await Promise.all(this.#unfinished);
@@ -179,7 +181,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     if (this.#queue.length > 0) this.#report(new Error('the process ends'), this.#queue.length);
   }
 
-  /** Takes note that a text was regretted, each but once. */
+  /** Records that a text was regretted, once per text. */
   #regret(about: Pick<LedgerTurn, 'atMs' | 'project'>, regret: RegretFacts): void {
     if (!this.#options.learner || this.#regretted.has(regret.pruneId)) return;
     this.#regretted.set(regret.pruneId, true);
@@ -241,7 +243,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#settled(settlement.result, folded);
   }
 
-  /** Takes over what a transaction wrote. */
+  /** Updates the memory after a transaction. */
   #settled(result: SettleResult | null, folded: number): void {
     if (result === null) return;
     const { onBilled, onFolded, onFailure } = this.#options;
@@ -261,7 +263,7 @@ export class Ledger implements LedgerSink, LedgerReader {
 /**
  * The report of a store.
  *
- * @param problems - what is wrong with the prices that are in use
+ * @param problems - faults of the prices in use
  */
 export async function readReport(
   store: LedgerStore,

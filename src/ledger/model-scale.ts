@@ -3,17 +3,23 @@ import type { Known } from './known.ts';
 import { TokenModel } from './token-model.ts';
 import { cutFrom, type NewTokens, type Row, removedRow, rowOf } from './token-rows.ts';
 
-/** A request with fewer new tokens shows nothing about the estimates of tokens. */
+/** Least number of new tokens in a request that is used to calibrate estimates. */
 const MIN_GUESSED = 200;
-/** Most weight of one request, so that a single wrong figure does not change the scale. */
+/** Largest weight of one request, so that a single wrong figure does not change the scale. */
 const MAX_GUESSED = 20_000;
-/** Bounds of a ratio that is believed. */
+/** Bounds of a plausible ratio. */
 const [LEAST, MOST] = [0.25, 4];
-/** A count is left out that is further from the expected one than this share and so many deviations: it has other causes. */
+/**
+ * A count that differs from the expected one by more than this share and this number of deviations has other causes,
+ * and is ignored.
+ */
 const [UNLIKELY_SHARE, UNLIKELY_DEVIATIONS] = [0.3, 3];
-/** How far the tokens of texts are from what their features say, as a share: no evidence makes that smaller. */
+/**
+ * Standard deviation of the tokens of texts from the estimate by their features, as a share. It does not shrink with
+ * evidence.
+ */
 const TEXT_DEVIATION = 0.03;
-/** Form of the data; another one is another version's, and counts as unknown. */
+/** Format of the data. Data in another format counts as unknown. */
 const FORM = 3;
 
 const NOTHING: NewTokens = { reported: 0, guessed: 0 };
@@ -25,7 +31,7 @@ interface StoredScale {
   readonly reportsCache: boolean;
 }
 
-/** What is known of a model's tokens: how many texts come to, and whether its provider reports what its cache did. */
+/** The knowledge about a model's tokens: the tokens of texts, and whether its provider reports cache figures. */
 export class ModelScale {
   #counted: NewTokens = NOTHING;
   #tokens = new TokenModel();
@@ -61,7 +67,7 @@ export class ModelScale {
     return this.#reportsCache;
   }
 
-  /** Tokens of the provider for each one estimated by characters. */
+  /** The provider's tokens per token estimated from characters. */
   get calibration(): number {
     const { reported, guessed } = this.#counted;
     return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(MOST, Math.max(LEAST, reported / guessed));
@@ -74,7 +80,7 @@ export class ModelScale {
     return removed < 0 ? Math.min(0, tokens) : Math.max(0, tokens);
   }
 
-  /** How far the sum of the tokens that were cut from some messages may be off: its standard deviation, as a share of it. */
+  /** Standard deviation of the sum of tokens cut from messages, as a share of it. */
   deviation(messages: readonly HeadFacts[]): number {
     const cut = cutFrom(messages);
     const tokens = Math.abs(this.#tokens.tokens(cut));
@@ -82,7 +88,7 @@ export class ModelScale {
   }
 
   /**
-   * Learns from what is new in a request.
+   * Learns from the new tokens of a request.
    *
    * @param total - tokens of its whole input, as the provider reports them; `null` where it does not
    * @returns new tokens that are not the model's own answer

@@ -7,7 +7,7 @@ export interface Packed {
 
 const ABSENT = '\0';
 const BREAK = '\n';
-/** Digits after the point of a number that is kept. */
+/** Numbers are kept with three digits after the point. */
 const PRECISION = 1_000;
 
 /**
@@ -33,7 +33,7 @@ export function packRows(rows: readonly object[]): Packed {
   return { length: rows.length, texts, numbers };
 }
 
-/** Inverse of `packRows`. The caller vouches for the type: only what this program wrote is read. */
+/** Inverse of `packRows`. The type is not checked, because only rows that this program wrote are read. */
 export function unpackRows<Row extends object>({ length, texts, numbers }: Packed): Row[] {
   const rows = Array.from({ length }, (): Record<string, string | number> => ({}));
   for (const [name, joined] of Object.entries(texts)) {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const dollars = z.number().min(0).max(100_000);
 const tokens = z.int().min(0);
 
-/** Prices of a row, and of a band of it. */
+/** The prices of a row or of one of its bands. */
 const rates = {
   input: dollars,
   cache_write_5m: dollars.optional(),
@@ -34,18 +34,18 @@ type OneRow = z.infer<typeof rowSchema>;
 
 /** A row of a file. A row with `above` is a band of the other rows that match a model. */
 export type PriceRow = OneRow & {
-  /** The row with what its own bands change of it. */
+  /** The row, with the changes of its own bands. */
   readonly bands: readonly OneRow[];
 };
 
 /** The contents of a price file. */
 export interface PriceFile {
   readonly rows: readonly PriceRow[];
-  /** The rows that come with the program do not count beside these. */
+  /** The installed rows are ignored. */
   readonly replace: boolean;
-  /** Why the file, or a row of it, is left out: one line each. */
+  /** Why the file, or a row of it, is ignored: one line each. */
   readonly problems: readonly string[];
-  /** Keys that no row has, one line each. */
+  /** Unknown keys, one line each. */
   readonly warnings: readonly string[];
 }
 
@@ -82,7 +82,10 @@ export function readPriceFile(text: string): PriceFile {
 
 type ReadRow = Omit<PriceFile, 'replace'>;
 
-/** One row with its bands. A broken one is left out whole: half of its bands would be another price. */
+/**
+ * Reads one row with its bands. A broken row is ignored completely, because without some of its bands it would be a
+ * different price.
+ */
 function readRow(value: unknown, path: string): ReadRow {
   const { [BAND]: bands = [], ...own } = isTable(value) ? value : { model: undefined };
   const warnings = unknownKeys(`${path}.`, own, Object.keys(rowSchema.shape));
@@ -97,7 +100,7 @@ function readRow(value: unknown, path: string): ReadRow {
   return { rows: [{ ...row.data, bands: inBands }], problems: [], warnings };
 }
 
-/** A table without empty keys, so that they do not hide those of the row. */
+/** A table without its undefined keys, which would hide those of the row. */
 function defined<T extends object>(table: T): { [Key in keyof T]: NonNullable<T[Key]> } {
   return Object.fromEntries(Object.entries(table).filter(([, value]) => value !== undefined)) as {
     [Key in keyof T]: NonNullable<T[Key]>;

@@ -3,7 +3,7 @@ import type { LedgerTurn, TokenCounts } from '../core/ports/ledger.ts';
 import { dayOf } from './days.ts';
 import { type PriceRow, readPriceFile } from './price-file.ts';
 
-/** Dollars for a million tokens. */
+/** Dollars per million tokens. */
 export interface Rates {
   readonly input: number;
   readonly write5m: number;
@@ -12,7 +12,7 @@ export interface Rates {
   readonly output: number;
 }
 
-/** What a model costs: dollars for a million tokens, and how its provider's cache works. */
+/** The price of a model: dollars per million tokens, and the rules of its provider's cache. */
 export interface Price extends Rates {
   /** Names, as in the file. */
   readonly model: string;
@@ -21,24 +21,24 @@ export interface Price extends Rates {
   readonly from: string | null;
   /** Shortest prefix that is cached, in tokens. */
   readonly minPrefix: number;
-  /** Tokens read from the cache are multiples of it: automatic caches use blocks of 128 tokens. */
+  /** Tokens read from the cache are a multiple of this: automatic caches use blocks of 128 tokens. */
   readonly cacheStep: number;
   /** The provider caches without being asked. */
   readonly automatic: boolean;
-  /** How long what was not written for an hour stays, in milliseconds. */
+  /** Lifetime of cached tokens that were not written for an hour, in milliseconds. */
   readonly cacheMs: number;
-  /** Prices of the whole request where its input has more than `above` tokens, in ascending order. */
+  /** Prices of a whole request whose input exceeds `above` tokens, in ascending order. */
   readonly bands: readonly (Rates & { readonly above: number })[];
   /** When the row was looked up (`YYYY-MM-DD`), and where. */
   readonly day: string;
   readonly source: string;
 }
 
-/** A file of prices: where it lies, and its text, or why it cannot be read. */
+/** A price file: its path, and its text or the reason why it cannot be read. */
 export type PriceSource = { readonly path: string } & ({ readonly text: string } | { readonly unreadable: string });
 
 const MINUTES_5 = 300;
-/** Names that are remembered with their rows. */
+/** Most names that are remembered with their rows. */
 const MAX_NAMES = 1_000;
 
 interface Entry {
@@ -48,12 +48,12 @@ interface Entry {
 
 /** Looks prices up by model and day. */
 export class Prices {
-  /** Rows of each file, those that are tried first in front. */
+  /** The rows of each file, in the order in which the files are tried. */
   readonly #tables: readonly (readonly Entry[])[];
   readonly #known = new Map<string, readonly (readonly PriceRow[])[]>();
-  /** Files and rows that are left out: `price file broken: <path>: <reason>`. */
+  /** Ignored files and rows: `price file broken: <path>: <reason>`. */
   readonly problems: readonly string[];
-  /** Keys of files that mean nothing, one line each. */
+  /** Unknown keys of files, one line each. */
   readonly warnings: readonly string[];
 
   /** @param sources - in the order in which they are tried; one that says `replace = true` is the last */
@@ -78,7 +78,7 @@ export class Prices {
     this.warnings = warnings;
   }
 
-  /** All prices, those that are tried first in front. */
+  /** All prices, in the order in which they are tried. */
   rows(): readonly Price[] {
     return this.#tables.flatMap((table) =>
       table
@@ -130,7 +130,7 @@ export class Prices {
   }
 }
 
-/** Of several rows, the latest one in force on a day; of rows that begin on the same day, the first. */
+/** The row in force on a day: the latest one, or the first of several that begin on the same day. */
 function latest(rows: readonly PriceRow[], day: string, above: number | undefined): PriceRow | undefined {
   let best: PriceRow | undefined;
   for (const row of rows) {
@@ -140,7 +140,7 @@ function latest(rows: readonly PriceRow[], day: string, above: number | undefine
   return best;
 }
 
-/** Bands that are rows of their own, of the same names and the same day as a row. */
+/** Bands that are separate rows with the same names and the same day as a row. */
 function apartOf({ model, from }: PriceRow, table: readonly Entry[]): readonly PriceRow[] {
   return table
     .map(({ row }) => row)
@@ -173,21 +173,21 @@ function priceOf(row: PriceRow, bands: PriceRow['bands']): Price {
   };
 }
 
-/** The name or glob of a row that fits a model; `null` where none does. */
+/** The name or glob of a row that matches a model, or `null`. */
 export function fittingName({ model: words }: Price, model: string): string | null {
   const names = namesOf(model);
   return words.split(/\s+/).find((word) => names.some(fitOf(word))) ?? null;
 }
 
-/** Names by which a model is looked up: as it is, and without prefixes and suffixes. */
+/** Names by which a model is looked up: unchanged, and without prefixes and suffixes. */
 function namesOf(model: string): readonly string[] {
   return [...new Set([alike(model), alike(bareName(model))])];
 }
 
-/** A version of a model by its day: gpt-5-2025-08-07, claude-opus-4-5@20251101, kimi-k2-0905, …-09-2025. */
+/** A version of a model by date: gpt-5-2025-08-07, claude-opus-4-5@20251101, kimi-k2-0905, …-09-2025. */
 const VERSION = /^[-@](?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{2}-\d{4})$/;
 
-/** Whether a name fits one of the names or globs of a row. */
+/** Returns a test whether a name or glob of a row matches a model. */
 function fitOf(model: string): (name: string) => boolean {
   const words = alike(model).split(/\s+/).filter(Boolean);
   const globs = words.filter((word) => /[*?[\]{}()!]/.test(word));
@@ -198,14 +198,14 @@ function fitOf(model: string): (name: string) => boolean {
     bare.some((word) => name === word || (name.startsWith(word) && VERSION.test(name.slice(word.length))));
 }
 
-/** Names that are the same but for case, dots and dashes become equal. */
+/** Normalises a name: case, dots and dashes are ignored. */
 function alike(name: string): string {
   return name.toLowerCase().replaceAll('.', '-');
 }
 
 /**
- * The name of a model without the route and the region that gateways and clouds put in front, and without what they put
- * behind: anthropic/claude-opus-5, us.anthropic.claude-opus-5-v1:0, claude-opus-5[1m].
+ * The name of a model without prefixes (route, region) and suffixes of gateways and clouds: anthropic/claude-opus-5,
+ * us.anthropic.claude-opus-5-v1:0, claude-opus-5[1m].
  */
 function bareName(model: string): string {
   const bare = model
@@ -218,12 +218,12 @@ function bareName(model: string): string {
 
 const MILLION = 1_000_000;
 
-/** All tokens of an input. */
+/** The sum of an input's tokens. */
 export function inputOf({ fresh, write5m, write1h, read }: TokenCounts): number {
   return fresh + write5m + write1h + read;
 }
 
-/** The prices of a request with so many tokens of input. */
+/** The prices of a request by the size of its input. */
 export function ratesFor(price: Price, inputTokens: number): Rates {
   return price.bands.findLast(({ above }) => inputTokens > above) ?? price;
 }
@@ -242,8 +242,8 @@ export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tok
 }
 
 /**
- * Dollars for a token at the front of a request, where the tools are. If anything of a request is read from the cache
- * or written to it, the front is.
+ * The price, in dollars, of a token at the front of a request, where the tools are. If any part of a request is read
+ * from the cache or written to it, the front is.
  */
 export function frontRate(prices: Prices, turn: LedgerTurn): number | null {
   const price = prices.of(turn.model, turn.atMs, turn.cloud);

@@ -16,7 +16,7 @@ import { workOf } from './work.ts';
 
 /** Least estimated tokens for a meaningful calibration. */
 const ENOUGH_GUESSED = 2_000;
-/** Models without a price that are named. */
+/** Most models without a price that are named. */
 const MAX_UNPRICED = 10;
 const OTHERS: Others = '(others)';
 
@@ -86,7 +86,7 @@ function savingOf([day, fields]: readonly [string, Fields]): DaySaving {
   return { day, requests, looked, removed, wouldRemove: get('wouldRemove') };
 }
 
-/** That figures of projects were added to `(others)`. */
+/** Notes that figures of projects were added to `(others)`. */
 function foldedNotes(projects: LedgerReport['projects']): string[] {
   const others = projects.find(({ project }) => project === OTHERS);
   return others
@@ -94,7 +94,7 @@ function foldedNotes(projects: LedgerReport['projects']): string[] {
     : [];
 }
 
-/** A line for each of the models without a price that were asked most. */
+/** A line for each of the most used models without a price. */
 export function unpricedNotes(models: readonly Pick<LedgerModel, 'model' | 'unpriced'>[]): string[] {
   const without = models.filter(({ unpriced }) => unpriced > 0).toSorted((a, b) => b.unpriced - a.unpriced);
   const others = without.length - MAX_UNPRICED;
@@ -110,7 +110,7 @@ function counted(count: number, what: string): string {
   return `${count.toLocaleString('en-US')} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** Tokens reported for each token estimated; `null` until enough was seen. */
+/** Reported tokens per estimated token; `null` until there is enough evidence. */
 function calibrationOf(fields: Fields): number | null {
   const guessed = fields.get('guessed') ?? 0;
   return guessed < ENOUGH_GUESSED ? null : (fields.get('reported') ?? 0) / guessed;
@@ -159,10 +159,13 @@ function totalsOf(fields: Fields): LedgerTotals {
   };
 }
 
-/** Standard deviations on each side that contain 95 of 100 cases. */
+/** Standard deviations on each side that contain 95 % of the cases. */
 const DEVIATIONS_95 = 1.96;
 
-/** Deviations are added up, not their squares: what is learned wrongly of a model is wrong in all its requests alike. */
+/**
+ * A range around a value. Deviations are added, not their squares, because an error in what was learned about a model
+ * is the same in all its requests.
+ */
 function rangeOf(middle: number, deviation: number): readonly [number, number] {
   return [middle - DEVIATIONS_95 * deviation, middle + DEVIATIONS_95 * deviation];
 }

@@ -12,24 +12,27 @@ import { decodeConversation } from './conversation-state.ts';
 import { ModelScale } from './model-scale.ts';
 import { type Packed, packRows, unpackRows } from './packed.ts';
 
-/** How long a request waits for the one before it; longer than a process keeps a request in memory. */
+/**
+ * Longest time that a request waits for its predecessor, in milliseconds: longer than a process keeps a request in
+ * memory.
+ */
 export const SETTLE_MS = 2_500;
-/** Lineage of the states by which processes show that they use the store. */
+/** Lineage of the states by which processes record that they use the store. */
 const PROCESSES = 'process';
-/** A process that did not show itself for this long is taken for dead. */
+/** A process without a record for this long counts as ended. */
 const ALIVE_MS = 86_400_000;
-/** Form of waiting requests; those of another version are billed by that one. */
+/** Format of waiting requests. Those in another format are billed by the version that wrote them. */
 const FORM = 2;
 
 export interface SettlementParts {
   readonly own: readonly RequestFacts[];
-  /** Figures that are written along. */
+  /** Further figures to write. */
   readonly sums: readonly LedgerSum[];
   readonly held: { peek(name: string): HeldState | undefined };
   readonly nowMs: number;
   /** Name of the state of this process. */
   readonly process: string;
-  /** This is the last one of the process. */
+  /** Whether this is the last transaction of the process. */
   readonly last: boolean;
   readonly billing: Omit<BillingOptions, 'onFailure'>;
 }
@@ -40,25 +43,26 @@ interface Failure {
   readonly about: Readonly<Record<string, string | number>>;
 }
 
-/** The outcome, once it is written. */
+/** The outcome of a committed transaction. */
 export interface SettleResult {
   readonly billed: readonly BilledRequest[];
   readonly states: ReadonlyMap<string, HeldState>;
   readonly regretted: ReadonlySet<string>;
   readonly failures: readonly Failure[];
-  /** Requests that wait in the store now. */
+  /** Number of requests that wait in the store. */
   readonly waiting: number;
 }
 
-/** A request that is to be billed; `sinceMs` is `null` if it is not in the store. */
+/** A request to be billed; `sinceMs` is `null` if it is not in the store. */
 interface Open {
   readonly facts: RequestFacts;
   readonly sinceMs: number | null;
 }
 
 /**
- * Bills requests of this process, and those that wait in the store, in the order in which they ended. A request whose
- * predecessor is not known waits in the store until another process brings it, as long as other processes use the store.
+ * Bills requests of this process, and those that wait in the store, in the order in which they ended. If other
+ * processes use the store, a request whose predecessor is unknown waits in the store until another process bills the
+ * predecessor.
  */
 export class Settlement {
   readonly #parts: SettlementParts;
@@ -119,7 +123,7 @@ export class Settlement {
     return this.#result;
   }
 
-  /** States as stored: those it returned, and those of which memory has the same version. */
+  /** The stored states: those that were returned, and those whose version in memory is the same. */
   #states({ states, unchanged }: Settling): Map<string, HeldState> {
     const known = new Map<string, HeldState>();
     for (const name of unchanged) {
@@ -134,7 +138,7 @@ export class Settlement {
   }
 }
 
-/** Bills requests that follow a known one; where there is none, the oldest that may not wait. @returns those that wait */
+/** Bills requests that follow a known one; if there are none, the oldest that may not wait. @returns those that wait */
 function billInOrder(billing: Billing, open: readonly Open[], mayWait: (one: Open) => boolean): readonly Open[] {
   let left = open;
   while (left.length > 0) {

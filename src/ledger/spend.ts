@@ -7,7 +7,7 @@ import type { SpentBy } from './spent-by.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What one key, project, model or day spent. */
+/** The spend of one key, project, model or day. */
 export interface SpendRow {
   /** The key's id, the project, the model or the day. */
   readonly name: string;
@@ -22,7 +22,7 @@ export interface SpendRow {
   /** `dollarsWithout - dollars`. */
   readonly saved: number;
   readonly removedTokens: number;
-  /** Of a key only. */
+  /** Only for keys. */
   readonly key?: KeyFacts;
 }
 
@@ -37,7 +37,7 @@ export interface KeyFacts {
   readonly lastUsedMs: number | null;
 }
 
-/** What the store knows of keys beside the ledger. */
+/** Facts about keys from outside the ledger. */
 interface KnownKeys {
   readonly keys: ReadonlyMap<string, AccessKey>;
   readonly counted: readonly CountedSpan[];
@@ -48,7 +48,7 @@ interface KnownKeys {
 }
 
 /**
- * What keys, projects, models or days spent since a day.
+ * The spend of keys, projects, models or days since a day.
  *
  * @param keys - where keys are, if there are any: names, limits and last use of each are added
  */
