@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** What an operation of the admin API is called with. */
+/** The input of an operation of the admin API. */
 export interface Asked {
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly body: unknown;
 }
 
-/** What it answers: a status of its own, or a code of the table of errors. */
+/** The answer of an operation: a status, or a code of the table of errors. */
 export type AdminAnswer =
   | { readonly status: number; readonly body: unknown }
   | { readonly refused: 'not_found' | 'conflict'; readonly message: string };

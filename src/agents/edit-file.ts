@@ -38,7 +38,7 @@ interface Backup {
   readonly bytes: Buffer | null;
   /** Beginning of the hash of what was written then. */
   readonly writtenHash: string;
-  /** How many folders were made for the file. */
+  /** The number of folders that were created for the file. */
   readonly madeFolders: number;
 }
 
@@ -57,8 +57,8 @@ const PRIVATE_MODE = 0o600;
 const MAX_LINKS = 40;
 
 /**
- * Makes edits, all or none of them, and keeps each file as it was beside it. A second edit keeps the first backup, unless
- * the user has changed the file in between.
+ * Applies edits, all or none of them, and keeps a backup next to each file. A second edit keeps the first backup,
+ * unless the user has changed the file in between.
  *
  * @throws UserError and the errors of the file system; every file is then as it was
  */
@@ -67,8 +67,8 @@ export function writeEdits(edits: readonly Edit[]): EditOutcome[] {
 }
 
 /**
- * Takes edits back, all or none of them: a file is restored byte for byte if nobody changed it since, and otherwise
- * loses what the edit put there and keeps the rest.
+ * Undoes edits, all or none of them. An unchanged file is restored byte for byte; otherwise only the edited parts are
+ * removed.
  *
  * @throws UserError and the errors of the file system; every file is then as it was
  */
@@ -140,7 +140,7 @@ function planUndo(edit: Edit): Planned {
   return { outcome: { file, outcome: touched ? 'taken out' : next === null ? 'removed' : 'restored' }, make };
 }
 
-/** What the edit is to be made on: the file without what an earlier one put there. */
+/** The text to edit: the file without the parts that an earlier edit added. */
 function baseOf(current: Buffer | null, earlier: Backup | null, edit: Edit): Buffer | null {
   if (current === null || earlier === null) return current;
   return hashOf(current) === earlier.writtenHash ? earlier.bytes : takenOut(current, earlier, edit, edit.file);
@@ -168,7 +168,7 @@ function findBackup(file: string): Backup | null {
   return { path, bytes: absent ? null : readFileSync(path), writtenHash, madeFolders: Number(made ?? 0) };
 }
 
-/** The backups beside a file. */
+/** The backups next to a file. */
 function siblings(file: string): string[] {
   const prefix = `${basename(file)}${INFIX}`;
   try {
@@ -226,7 +226,7 @@ function missingFolders(folder: string): number {
   return 1 + missingFolders(parent);
 }
 
-/** Folders that were made for the file, as long as nobody put anything else there. */
+/** Removes the folders that were created for the file, if they are empty. */
 function removeEmptyFolders(folder: string, count: number): void {
   if (count === 0) return;
   try {

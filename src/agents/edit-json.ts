@@ -117,7 +117,7 @@ function changed(text: string, path: readonly string[], value: JsonValue | undef
   return applyEdits(text, edits);
 }
 
-/** What an edit puts in, over as many lines as the rest of the text would take for it. */
+/** The inserted text of an edit, formatted like the rest of the file. */
 function laidOut(text: string, path: readonly string[], { content, length }: JsonTextEdit): string {
   const [, indent = '  '] = /^\s*\{\r?\n([ \t]+)"/.exec(text) ?? [];
   const eol = text.includes('\r\n') ? '\r\n' : '\n';

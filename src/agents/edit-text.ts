@@ -22,7 +22,7 @@ export function removeEdit(text: string, before: string | null, edit: Edit): str
   return edit.format === 'json' ? removeEntries(text, before, edit) : removeTables(text, edit);
 }
 
-/** What a file says in the places of an edit, as text; empty when it says nothing there. */
+/** The content of a file in the places of an edit, as text; empty if there is none. */
 export function ownPart(text: string | null, edit: Edit): string {
   if (text === null) return '';
   if (edit.format === 'toml') return ownLines(text, edit);

@@ -65,8 +65,8 @@ function block(lines: readonly string[]): string {
 }
 
 /**
- * Parts the lines of ours from all others. Between our two comments, or to the end where the second one is gone, only
- * keys and tables of the edit are ours: agents that rewrite the file put lines of their own in front of a comment.
+ * Separates our lines from all others. Between our two comments, or to the end where the second one is gone, only keys
+ * and tables of the edit are ours: agents that rewrite the file put lines of their own in front of a comment.
  */
 function splitBlocks(text: string, { top, tables }: TomlEdit): { readonly outside: string; readonly inside: string } {
   const outside: string[] = [];

@@ -1,7 +1,7 @@
 /** The state of the MCP pruner of one run; the log shows it as `run:<state>`. */
 export type RunState = 'init' | 'mcp_pruner_disabled' | 'starting' | 'running' | 'degraded' | 'shutdown';
 
-/** What happens to it. */
+/** An event of a run. */
 export type RunEvent =
   | 'disabled_by_config'
   | 'config_resolved'

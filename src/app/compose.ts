@@ -32,7 +32,7 @@ import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import type { Base, Context } from './context.ts';
 import { decideOnceOf, findSettingsOf, globs } from './pipeline.ts';
 
-/** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
+/** The services of every server, on HTTP or stdio. Tools, wires and routes use them. */
 export interface Services extends Context {
   /** `null` when the engine ranks alone. */
   readonly scorer: OpenScorer | null;
@@ -41,14 +41,14 @@ export interface Services extends Context {
   readonly pruner: Pruner & BulkPruner;
   /** Called for each text that a call pruned. */
   readonly onPruned: ((result: PruneTextResult) => void) | undefined;
-  /** As `pruner`, but never asking another swe-pruner: two servers that point at each other would go round in circles. */
+  /** As `pruner`, but never asks another swe-pruner: two servers that point at each other would loop. */
   readonly ownPruner: Pruner;
   /** At long work on the thread of the requests. */
   readonly turns: Turns;
   /** Takes down what proxied requests show. */
   readonly recorder: Recorder;
   readonly contextGc: ContextGc;
-  /** What requests cost, and what pruning changed. */
+  /** The ledger: the cost of requests, and the effect of pruning. */
   readonly ledger: Ledger;
   /** As `OpenLedger.ledgerStarted`. */
   readonly ledgerStarted: Promise<void>;
@@ -158,7 +158,7 @@ function openUpkeep({ store, clock, settings, failures }: Context, projectBook: 
   return new Upkeep(kept, failures.of('upkeep'));
 }
 
-/** What takes note of the requests that pass. */
+/** Opens the parts that observe requests. */
 function openWatches(
   context: Context,
   turns: Turns,
@@ -318,7 +318,7 @@ function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger
   return { ledger, learner, ledgerStarted, prices };
 }
 
-/** What is counted of bills, for metrics. */
+/** Counters of bills, for metrics. */
 interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
   /** A client compacted a conversation, or was spared it. */
   readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
@@ -342,7 +342,7 @@ function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (fig
   };
 }
 
-/** What the ledger is, and who learns from it; `null` where nobody does. */
+/** The ledger, and the learner that uses it; `null` if learning is off. */
 interface OpenLedger {
   readonly ledger: Ledger;
   readonly learner: Learner | null;

@@ -39,7 +39,7 @@ function pooledRandom(): () => number {
 export interface Ids {
   /** An id that nothing else has. */
   readonly uuid: () => string;
-  /** 128 random bits in hex, for what nobody may guess. */
+  /** 128 random bits in hex, for secrets. */
   readonly secret: () => string;
 }
 
@@ -91,7 +91,7 @@ function auditEvent(tsMs: number, kind: string, payload: EventRecord['payload'])
   return { tsMs, kind, level: 'info', runId: SERVER_RUN, opId: null, payload, audit: true };
 }
 
-/** Who may call, as the settings have it. */
+/** The callers that the settings allow. */
 export function callersOf({ allowedHosts, allowedOrigins, host }: Settings): Allowed {
   return allowedCallers([...allowedHosts, host], allowedOrigins, !isLoopbackHost(host));
 }
@@ -164,12 +164,12 @@ export interface Base {
 /** The log of events, for parts that add to it or follow it. */
 export type Events = Pick<EventLog, 'add' | 'runOf' | 'flush' | 'onWritten'>;
 
-/** What is kept, and whether it can be: all that a server needs to say how it is. */
+/** The base parts with the store and its state: everything that a server needs to report its health. */
 export interface Context extends Base {
   readonly store: StoreHandle;
   /** Reports failures that did not stop a request. */
   readonly failures: Failures;
-  /** Makes ids that nothing else has, and words that nobody can guess. */
+  /** Creates unique ids and secrets. */
   readonly ids: Ids;
   /** The log of events. */
   readonly events: Events;

@@ -62,15 +62,15 @@ export interface Viewing {
   readonly events: Events;
   /** Assigns originals to the project of the viewer. */
   readonly own: (pruneIds: readonly string[]) => Promise<void>;
-  /** What the viewer may see; `null`: all of the store. */
+  /** The part of the store that the viewer may see; `null`: the whole store. */
   readonly store: StoreHandle | null;
   readonly pageAccess: PageAccess;
-  /** What a viewer of some projects learns of the state of the server. */
+  /** The findings about the server that a viewer of some projects may see. */
   readonly findings: (health: HealthReport) => readonly FindingShown[];
   readonly chargeTexts: NonNullable<ViewParts['chargeTexts']>;
 }
 
-/** What an extension needs to choose views. */
+/** The input with which an extension chooses views. */
 export interface OpenView {
   readonly parts: MountParts;
   /** Origins and hosts that may call. */
@@ -80,10 +80,13 @@ export interface OpenView {
   readonly openView: (viewing: Viewing) => View;
 }
 
-/** What the routes of one viewer are made from. Without an extension that chooses views, there is one viewer. */
+/**
+ * The parts from which the routes of one viewer are built. Without an extension that chooses views, there is one
+ * viewer.
+ */
 interface ViewParts extends MountParts {
   readonly pageAccess?: PageAccess;
-  /** Who reads the ledger for the page, where that is not the ledger itself. */
+  /** Reads the ledger for the page, if that is not the ledger itself. */
   readonly pageLedger?: LedgerReader;
   /** Counts texts to be pruned against the limits of the request's key. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
@@ -94,8 +97,9 @@ interface ViewParts extends MountParts {
 }
 
 /**
- * What is mounted, in this order; `localGuard(access)` lets in whom the settings let in. A new route is a function and
- * a row. If it shows somebody's data it belongs to `views`, and sees only the store of its viewer.
+ * The routes, in the order in which they are mounted. `localGuard(access)` admits the callers that the settings allow.
+ * A new route is a function and a row. A route that shows data belongs to `views`, and sees only the store of its
+ * viewer.
  */
 const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOptions) => void)[] = [
   mountRpc,

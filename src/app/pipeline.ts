@@ -17,7 +17,9 @@ import type { RefusedConversations } from '../core/request/refused-conversations
 import type { ToolShelf } from '../core/shelf/shelf.ts';
 import type { FailureReporter } from '../failures.ts';
 
-/** Of the memory for what was decided, for single texts; the rest is for whole bodies. The store has both. */
+/**
+ * The share of the memory that is used for decisions about single texts; the rest is for bodies. The store has both.
+ */
 const DECISIONS_SHARE = 1 / 32;
 
 /** The one memory of decisions, for requests and for calls. */
@@ -85,7 +87,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
   });
 }
 
-/** Which texts are looked at, as the settings ask for it. */
+/** The settings that select texts. */
 export function findSettingsOf(settings: Settings): FindSettings {
   return {
     minPruneChars: settings.minPruneChars,
@@ -98,7 +100,7 @@ export function findSettingsOf(settings: Settings): FindSettings {
   };
 }
 
-/** The same for each project; `usual` for a project without globs or a language of its own. */
+/** As `findSettingsOf`, by project; `usual` for a project without globs or a language of its own. */
 export function findSettingsBy(book: ProjectBook, settings: Settings): NonNullable<RewriterParts['findOf']> {
   const known = new WeakMap<Settings, FindSettings>();
   return (project, usual) => {

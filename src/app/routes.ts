@@ -38,8 +38,8 @@ export interface OpenRoutes extends Routes {
 }
 
 /**
- * Builds what answers requests. It takes the longer part of a start, mostly for loading libraries, so that it is loaded
- * behind the open port.
+ * Builds the handlers of requests. Most of a start is spent here, loading libraries, so that it happens after the port
+ * is open.
  *
  * @param port - the one listened on
  */
@@ -102,7 +102,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   };
 }
 
-/** Loads express and all behind it. */
+/** Loads express and all routes on it. */
 function mountsSoon(parts: MountParts): LoadedLater {
   return loadSoon(async () => {
     const [{ openMounts }] = await Promise.all([import('./mounts.ts'), parts.metrics.loaded()]);
@@ -110,7 +110,7 @@ function mountsSoon(parts: MountParts): LoadedLater {
   }, parts.failures.of('loading'));
 }
 
-/** What the gauges read, once it is there. */
+/** The sources of the gauges, once they exist. */
 interface GaugeSources {
   readonly inProgress: () => number;
   readonly queued: () => number;
@@ -217,7 +217,7 @@ async function doorsOf(parts: MountParts): Promise<Gatekeeper[]> {
   return Promise.all(doors.map((door) => door({ rpc, destinations: parts.destinations })));
 }
 
-/** Gatekeepers in front of another: each admits to the next. */
+/** Chains gatekeepers: each admits to the next. */
 function inTurn(first: readonly Gatekeeper[], last: Gatekeeper): Gatekeeper {
   return first.reduceRight((inner, outer) => (coming) => outer({ ...coming, next: () => inner(coming) }), last);
 }

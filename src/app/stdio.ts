@@ -17,7 +17,7 @@ import type { Services } from './compose.ts';
 import type { Base } from './context.ts';
 import type { RunningServer } from './serve.ts';
 
-/** Which tools are offered: `files` are `read`, `bash` and `grep`, `pruner` those of `POST /rpc`. */
+/** The offered tools: `files` are `read`, `bash` and `grep`, `pruner` those of `POST /rpc`. */
 export type ToolSet = 'files' | 'pruner' | 'all';
 
 export interface StdioParts {
@@ -33,7 +33,7 @@ export interface StdioParts {
   readonly only?: readonly string[];
   /** The task whose conversations `recall` searches for `scope: conversation`; `''` for none. */
   readonly task?: string;
-  /** What the tools of `POST /rpc` need; without it only `read`, `bash` and `grep` are offered. */
+  /** The options of the tools of `POST /rpc`. Absent: only `read`, `bash` and `grep` are offered. */
   readonly store?: { readonly tools: Exclude<ToolSet, 'files'> } & Base;
 }
 
@@ -47,7 +47,10 @@ export interface StdioServer {
 
 /** The version that the contract of the stdio server names (docs/contract.md §8). */
 const CONTRACT_VERSION = '1.0.0';
-/** How long calls may go on once the client closed its side: shorter than clients wait before they send SIGTERM. */
+/**
+ * Longest time that calls may take after the client closed its side, in milliseconds: shorter than clients wait before
+ * they send SIGTERM.
+ */
 const GRACE_MS = 1_500;
 /** How long commands may take to end when the server does: the least patient clients leave it half a second. */
 const COMMANDS_END_MS = 250;

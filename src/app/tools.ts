@@ -25,7 +25,7 @@ import type { Services } from './compose.ts';
 /** The tools, and what else the protocol offers over the same services. */
 export interface Toolset {
   readonly registry: ToolRegistry;
-  /** Methods of the protocol beside those of the tools, and what they let `initialize` announce. */
+  /** Further methods of the protocol, and the capabilities that `initialize` announces for them. */
   readonly methods: Readonly<Record<string, Method>>;
   readonly capabilities: JsonObject;
 }
@@ -40,7 +40,7 @@ export interface ToolFace {
   readonly maxInputBytes: number;
 }
 
-/** What a family of tools is made from. */
+/** The parts from which a family of tools is built. */
 interface Parts extends Services {
   readonly face: ToolFace;
   /** All tools of this registry; filled once every family is there. */

@@ -50,7 +50,7 @@ export interface Wires {
   readonly onUpgradeRefused: () => void;
   /** A request was forwarded unread that may belong to a session; the path has no query. */
   readonly onPathUnknown: (path: string) => void;
-  /** How often something passed unread because nobody knows what it is, by reason. */
+  /** Counts requests that were forwarded because they were not understood, by reason. */
   readonly notUnderstood: NotUnderstood;
   /** Knows whether requests with large results save nothing. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
@@ -64,12 +64,12 @@ export interface Wires {
 }
 
 /**
- * Of the heap, for bodies that are rewritten at once. Chosen: a body of new text takes some ten times its bytes while it
- * is decided, and half of the heap is for what stays.
+ * The share of the heap for bodies that are rewritten at the same time. Chosen: a body of new text takes about ten
+ * times its bytes while it is decided, and half of the heap is for lasting data.
  */
 const HEAP_SHARE = 1 / 16;
 
-/** Of a path, in the log. */
+/** Most characters of a path in the log. */
 const MAX_LOGGED_CHARS = 200;
 
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
@@ -203,7 +203,7 @@ function exactCounts({ settings, failures }: Services): ExactCounts {
   });
 }
 
-/** What the handlers of all wires share: above all the memory of what was decided. */
+/** The options that the handlers of all wires share, above all the memory of decisions. */
 async function handlerOptions(
   services: Services,
   reporter: Reporter,
@@ -303,7 +303,7 @@ const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   payoff: 'what was looked at again since is stashed, for that pays now',
 };
 
-/** What was asked of single segments, where they are taken down, and who sets parts aside, if anybody does. */
+/** The ports for segments: directives, the recorder, and the collectors, if context GC is on. */
 function segmentsOf({ settings, store, recorder, clock, log, failures }: Services, hasProjects: boolean): SegmentPorts {
   const options: StepOptions = {
     store: store.segments,

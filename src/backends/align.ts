@@ -5,7 +5,7 @@ import { parseMarker } from '../engine/text/marker.ts';
 /** A line of a pruned text that must be found in the original. */
 interface Kept {
   readonly line: string;
-  /** What a placeholder before it says about where it stands. */
+  /** The constraint that a placeholder before it puts on its position. */
   readonly after: Gap;
 }
 
@@ -87,7 +87,7 @@ function embed(
   return places;
 }
 
-/** The last place that each line can have so that those behind it still fit, or `null` when they do not fit at all. */
+/** The last position of each line that leaves room for the following ones, or `null` if they do not fit at all. */
 function latestPlaces(index: ReadonlyMap<string, readonly number[]>, kept: readonly Kept[]): Int32Array | null {
   const latest = new Int32Array(kept.length);
   let behind = Number.POSITIVE_INFINITY;
@@ -110,7 +110,7 @@ function skipBlank(content: readonly string[], place: number): number {
   return place;
 }
 
-/** Of the places behind a gap, the one from which most of the following kept lines go on without another gap. */
+/** The position after a gap from which most of the following kept lines continue without another gap. */
 function bestPlace(
   content: readonly string[],
   kept: readonly Kept[],
@@ -146,7 +146,7 @@ function runLength(content: readonly string[], kept: readonly Kept[], k: number,
   return run;
 }
 
-/** How many of ascending numbers lie below a limit. */
+/** The number of elements of an ascending list below a limit. */
 function countBelow(ascending: readonly number[], limit: number): number {
   let low = 0;
   let high = ascending.length;

@@ -6,7 +6,7 @@ export interface CacheOptions {
   readonly clock: Clock;
   /** How long an answer is remembered; 0 forgets it at once. */
   readonly ttlMs: number;
-  /** How many are remembered; 0 remembers none. */
+  /** Most remembered answers; 0 remembers none. */
   readonly maxItems: number;
 }
 

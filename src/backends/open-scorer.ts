@@ -21,7 +21,7 @@ export interface OpenScorerOptions extends RemoteScorerOptions {
 /** A service without a setting for its time has what the caller gives it, and never more than this. */
 const LONGEST_CALL_MS = 300_000;
 
-/** The backend that the settings ask for; `null` for the engine's own ranking, which calls nobody. */
+/** The configured backend; `null` for the engine's own ranking, which makes no calls. */
 export function openScorer(options: OpenScorerOptions): OpenScorer | null {
   const { backend, deepinfra, swePrunerUrl } = options;
   if (backend === 'heuristic') return null;

@@ -16,7 +16,7 @@ export class CallFailure extends Error {
   readonly kind: CallFailureKind;
   /** The HTTP status of an answer that came whole, or was not waited for because of its status. */
   readonly status: number | null;
-  /** The answer's `Retry-After` as it came, or `null`. */
+  /** The answer's `Retry-After` unchanged, or `null`. */
   readonly retryAfter: string | null;
 
   constructor(kind: CallFailureKind, status: number | null = null, detail = '', retryAfter: string | null = null) {
@@ -44,7 +44,7 @@ export interface JsonAnswer {
   readonly json: unknown;
 }
 
-/** Of an answer that is no use, this much is read so that its connection can be used again. */
+/** Bytes of a useless answer that are read so that its connection can be reused. */
 const DRAIN_BYTES = 16 * 1024;
 
 /** Proxies on the way out, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them. */
@@ -60,8 +60,8 @@ const MAX_CONNECTIONS = 16;
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Posts JSON and reads JSON, on connections of its own. Redirects are not followed: what is sent goes to the address in
- * the settings and nowhere else.
+ * Posts and reads JSON, on its own connections. Redirects are not followed, so that data is sent only to the configured
+ * address.
  */
 export class JsonPoster {
   #library: Promise<typeof import('undici')> | null = null;

@@ -18,11 +18,11 @@ export interface CallLimits {
 
 /** A service that scores lines. `RemoteScorer` adds cache, time limits, breaker and reports. */
 export interface RemoteBackend {
-  /** As in the settings. */
+  /** Its name in the settings. */
   readonly name: string;
-  /** What its warnings and stats begin with. */
+  /** The prefix of its warnings and stats. */
   readonly prefix: string;
-  /** What decides its answers beside text, goal and source type. */
+  /** Identifies everything that influences its answers besides text, goal and source type. */
   readonly identity: string;
   /** Longest time for one call, in milliseconds. */
   readonly timeoutMs: number;

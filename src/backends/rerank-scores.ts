@@ -2,8 +2,8 @@ import { type Lines, lineAt } from '../engine/text/lines.ts';
 import { CallFailure } from './post-json.ts';
 
 /**
- * The scores in a rerank answer, one for each document, from 0 to 1. They may stand in one list, in a list for each
- * query (all queries are the same, so the first will do), or each in a list of its own; logits become probabilities.
+ * The scores in a rerank answer, one for each document, from 0 to 1. They may be in one list, in a list per query (all
+ * queries are equal, so that the first is used), or in a list per document; logits become probabilities.
  *
  * @throws CallFailure `wrong_shape` when there is not exactly one finite number for each document
  */

@@ -1,7 +1,7 @@
 import { CallFailure, JsonPoster } from './post-json.ts';
 import { askSwePruner, prunedText } from './swe-pruner.ts';
 
-/** What the stdio server reads from its environment. */
+/** The configuration of the stdio server, from its environment. */
 export interface SwePrunerConfig {
   /** Where to post to, or `null` when pruning is switched off. */
   readonly url: string | null;
@@ -52,7 +52,7 @@ function readTimeout(text: string | undefined): { readonly timeoutMs: number; re
   return { timeoutMs, warnings };
 }
 
-/** What a refusal is about, and what to do. */
+/** The meaning of a refusal, and the remedy. */
 const refusals: Readonly<Record<number, string>> = {
   401: '401: it asks for a token, and got none or another; set PRUNER_TOKEN or MCP_PRUNER_AUTH_TOKEN to its token',
   403: '403: it does not let this host in; address it as 127.0.0.1, or list the host in its MCP_PRUNER_ALLOWED_HOSTS',

@@ -46,7 +46,7 @@ export class SwePruner implements RemoteBackend {
   }
 }
 
-/** What a swe-pruner service is asked. */
+/** The request to a swe-pruner service. */
 export interface SwePrunerQuestion {
   readonly url: string;
   readonly code: string;

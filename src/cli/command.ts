@@ -46,14 +46,14 @@ export interface Call {
 }
 
 export interface Command {
-  /** What follows `mcp-pruner` on the usage line. */
+  /** The usage line after `mcp-pruner`. */
   readonly usage: string;
   /** The description in the help. */
   readonly about: string;
   readonly options: Readonly<Record<string, Option>>;
   /** The options that `--help` shows where there are too many; `--help --all` shows all. */
   readonly commonOptions?: readonly string[];
-  /** How many arguments it takes beside options. */
+  /** The number of arguments that it takes, without options. */
   readonly arguments: { readonly least: number; readonly most: number };
   /** @returns the exit code */
   run(call: Call, io: Io): Promise<number>;

@@ -62,7 +62,7 @@ export async function checkAddresses(settings: Settings, io: Io, own: string): P
     });
 }
 
-/** What files that shells read set a variable to. */
+/** The values that a variable has in shell start-up files. */
 export function shellValues(io: Io, variable: string): { readonly file: string; readonly value: string }[] {
   const read = fileReader(io);
   // export NAME=value, NAME=value, set -gx NAME value, setenv NAME value

@@ -47,7 +47,7 @@ function lines({ level, what, advice }: Finding, io: Io): string {
   return advice === undefined ? said : said + wrapped(advice, indent, io);
 }
 
-/** What the checks know of this installation. */
+/** The facts about this installation that the checks use. */
 interface Examined {
   readonly loaded: Loaded;
   readonly settings: Settings;

@@ -105,7 +105,7 @@ async function eraseAndProve(store: StoreHandle, { subject, asked, isDry }: Aske
   return 1;
 }
 
-/** What is no data of the subject, or cannot be erased from here. */
+/** Data that does not belong to the subject, or cannot be erased from here. */
 function keptBeside(subject: Subject): readonly string[] {
   const common = [
     'audit events, in which the name is replaced by the id of this document',

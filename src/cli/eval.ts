@@ -16,7 +16,7 @@ function wholeOption(call: Call, name: string, least: number, otherwise: number)
   throw new UsageError(`--${name} takes a whole number, ${least} or more, not ${JSON.stringify(text)}`);
 }
 
-/** The last one is the proxy's own; two milder ones beside it show the curve. */
+/** The last one is the proxy's own; two milder ones show the curve. */
 const DEFAULT_RATIOS = '0.5,0.7,0.9';
 
 function ratiosOf(call: Call): number[] {

@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import type { Io } from './command.ts';
 
-/** What `doctor` found; `advice` says what to do. Only a failure makes the exit code 1. */
+/** A finding of `doctor`; `advice` says what to do. Only a failure makes the exit code 1. */
 export interface Finding {
   readonly level: 'ok' | 'note' | 'failure';
   readonly what: string;

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 
-/** What `mcp-pruner --help` prints. */
+/** The output of `mcp-pruner --help`. */
 export function programHelp(commands: Readonly<Record<string, { readonly summary: string }>>): string {
   const names = Object.keys(commands);
   return [
@@ -20,7 +20,7 @@ export function programHelp(commands: Readonly<Record<string, { readonly summary
 }
 
 /**
- * What `mcp-pruner <command> --help` prints.
+ * The output of `mcp-pruner <command> --help`.
  *
  * @param all - with the options that only `--help --all` shows
  */

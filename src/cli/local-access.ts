@@ -2,7 +2,7 @@ import { localTokenFile, makeLocalToken, readLocalToken } from '../config/local-
 import type { Settings } from '../config/settings.ts';
 import type { Io } from './command.ts';
 
-/** The tools that an agent behind the proxy needs: all others would cost it tokens in every request. */
+/** The tools that an agent of the proxy needs. All others would cost tokens in every request. */
 const TOOLS = 'recover_text,recall';
 
 /** The URL of a proxy's MCP server, as configured in agents. */

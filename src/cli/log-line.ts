@@ -1,7 +1,7 @@
 import { parsed } from '../json/value.ts';
 import { type Paint, printable } from './terminal.ts';
 
-/** Longest value that is shown of a field nobody asked for by name. */
+/** Longest shown value of a field that was not requested by name. */
 const MAX_VALUE = 160;
 /** Prune ids that are shown of one request; `tail` and the JSON line have them all. */
 const MAX_IDS = 3;

@@ -15,7 +15,7 @@ const FIGURES: readonly Column<SpendRow>[] = [
   { csv: ['removed_tokens', ({ removedTokens }) => removedTokens] },
 ];
 
-/** Of keys only. */
+/** Columns for keys only. */
 const LIMITS: readonly Column<SpendRow>[] = [
   { csv: ['key_name', ({ key }) => key?.name ?? null] },
   { csv: ['projects', ({ key }) => key?.projects.join(' ') ?? null] },

@@ -14,7 +14,7 @@ export interface Part {
   readonly title: string;
   /** A sentence below the heading, or `''`. */
   readonly note: string;
-  /** How many first columns are words. */
+  /** The number of first columns that contain words. */
   readonly words: number;
   readonly rows: readonly (readonly string[])[];
 }
@@ -64,7 +64,7 @@ export function htmlText(value: string): string {
     .replaceAll("'", '&#39;');
 }
 
-/** As RFC 4180 has it: a heading, lines that end with CRLF, quotes where needed. */
+/** CSV as in RFC 4180: a heading, lines that end with CRLF, quotes where needed. */
 export function rowsAsCsv<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const fields = columns.flatMap(({ csv }) => (csv ? [csv] : []));
   const lines: Value[][] = [

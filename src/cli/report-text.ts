@@ -30,7 +30,7 @@ export function reportText(report: LedgerReport, paint: Paint, width: number | u
   return `${lines.join('\n')}\n`;
 }
 
-/** What was spent (full) and what would have been spent beside (light), day by day. */
+/** A chart by day: the spend (full) and what would have been spent in addition (light). */
 function days({ days: all }: LedgerReport, paint: Paint, width: number | undefined): string[] {
   const shown = all.slice(0, MAX_DAYS).toReversed();
   const inDollars = shown.some(({ dollarsWithout }) => dollarsWithout > 0);

@@ -1,4 +1,4 @@
-/** What a service manager starts, whatever its kind. */
+/** The program that a service manager starts. */
 export interface ServiceProgram {
   /** Absolute path of Node. */
   readonly node: string;

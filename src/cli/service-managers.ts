@@ -12,7 +12,7 @@ export interface ToolResult {
 /** Runs a program to its end. */
 export type RunTool = (command: string, args: readonly string[]) => ToolResult;
 
-/** What starts services on one kind of machine. */
+/** The service manager of one kind of machine. */
 export interface ServiceManager {
   readonly title: string;
   /** The file that describes the service. */
@@ -26,7 +26,7 @@ export interface ServiceManager {
   /** After the file is gone. */
   readonly forget: readonly Step[];
   readonly isRunning: Step;
-  /** What shows its log; `null` where it is the file `logFile`. */
+  /** The command that shows its log; `null` if the log is the file `logFile`. */
   readonly logs: Step | null;
   readonly hint: string | null;
 }

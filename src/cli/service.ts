@@ -21,7 +21,7 @@ type Action = (typeof actions)[number];
 const LOG_LINES = 200;
 /** On top of what the proxy itself gives requests that are under way. */
 const STOP_SLACK_S = 10;
-/** What programs need beside settings, where the environment has it. */
+/** Variables that programs need besides settings, if they are set. */
 const FURTHER = ['PATH', 'HOME', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME', 'LOCALAPPDATA', 'APPDATA', 'NODE_EXTRA_CA_CERTS'];
 const STARTED_TRIES = 50;
 const STARTED_WAIT_MS = 200;
@@ -135,7 +135,7 @@ function programOf({ io, loaded }: Job): ServiceProgram {
   };
 }
 
-/** What the command line sees now of settings, and what programs need beside. */
+/** The current environment: settings, and other variables that programs need. */
 function environmentOf({ io, loaded }: Job): Record<string, string> {
   const { env } = io;
   const names = [

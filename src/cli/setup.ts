@@ -90,7 +90,7 @@ function explain(client: Client, wiring: Wiring, cloud: ClientCloud | null, io: 
   if (cloud !== null) io.out(wrapped(cloudNote(cloud, wiring.origin), '# ', io));
 }
 
-/** What the proxy must know of the cloud that a client is set to use. */
+/** A note on the settings that the proxy needs for the cloud that a client uses. */
 function cloudNote({ title, key, upstream, signing }: ClientCloud, origin: string): string {
   if (signing === 'unknown') {
     return `Requests to ${title} are signed, so that they go past the proxy: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for the client and for serve.`;

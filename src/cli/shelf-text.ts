@@ -23,7 +23,7 @@ export async function readShelf(
   return { tool_shelf: { setting, would_save, saved, shelf_called } };
 }
 
-/** What unused tools cost, and what shortening them saved; `''` where that is nothing. */
+/** The cost of unused tools and the saving of shortening them, or `''`. */
 export function shelfText({ tool_shelf: { setting, would_save, saved, shelf_called } }: ShelfReport): string {
   const lines: string[] = [];
   if (saved.tokens > 0) {

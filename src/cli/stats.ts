@@ -111,7 +111,7 @@ function writeTables(totals: readonly UsageTotal[], io: Io, paint: Paint): void 
   write([BY_TOOL, ...tools], 1, io, paint);
 }
 
-/** What is added up by wire; what was counted before there were such sums is not in it. */
+/** The sums by wire. Older requests, which were counted without a wire, are not included. */
 function wiresOf(sums: readonly LedgerSum[]): Map<string, Sums> {
   const fields: Readonly<Record<string, keyof Sums>> = {
     requests: 'requests',

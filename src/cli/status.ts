@@ -55,7 +55,7 @@ interface Saved {
   readonly compactions: Pick<CompactionReport, 'avoided'>;
 }
 
-/** What the proxy saved, in a few words: tokens, dollars where prices are known, and compactions if any was avoided. */
+/** The saving in a few words: tokens, dollars if prices are known, and avoided compactions, if any. */
 export function savedText({ totals, compactions }: Saved): string {
   const { removedNew, gross, unpriced, requests } = totals;
   const { avoided } = compactions;
@@ -82,7 +82,7 @@ function leadsHere(settings: Settings, { env }: Io): boolean {
   });
 }
 
-/** Starts the proxy in the background, with its log beside the store. @returns whether it answers */
+/** Starts the proxy in the background, with its log in the folder of the store. @returns whether it answers */
 async function startProxy(settings: Settings, io: Io): Promise<boolean> {
   const [program = ''] = process.argv.slice(1);
   const folder = settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath);

@@ -53,7 +53,7 @@ function factsOf({ kind, payload }: StoredEvent, { saved }: Totals, paint: Paint
     .join(' ');
 }
 
-/** Which lines were removed and why, as long as the store has the decision. */
+/** The removed lines with their reasons, as long as the store has the decision. */
 async function blocksOf({ payload }: StoredEvent, store: Pick<Store, 'findPrune'>, paint: Paint): Promise<string[]> {
   const prune = await store.findPrune(String(payload.prune_id));
   const cuts = prune?.decision.cuts ?? [];

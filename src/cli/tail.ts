@@ -11,7 +11,7 @@ const PAGE = 1_000;
 const LAST = 20;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Which events are wanted. */
+/** The filter for events. */
 interface Filter {
   readonly runId: string | null;
   readonly tool: string | null;
@@ -87,7 +87,7 @@ function wants({ runId, tool, kinds, sinceMs, debug }: Filter, event: StoredEven
   return debug || event.level !== 'debug';
 }
 
-/** The events to begin with, and where to go on. */
+/** The events to begin with, and the position to continue from. */
 async function wantedPast(store: Pick<Store, 'events'>, filter: Filter) {
   let events: StoredEvent[] = [];
   const kinds = new Set<string>();

@@ -51,7 +51,7 @@ interface ToolShown {
   /** ISO 8601; `null`: never. */
   readonly last_call: string | null;
   readonly state: 'whole' | 'shortened' | 'never' | 'deferred';
-  /** What was paid for it so far, or on average in 30 days where it is older than these. */
+  /** Its cost so far, or on average in 30 days if it is older. */
   readonly usd_per_month: number;
 }
 

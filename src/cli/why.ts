@@ -113,7 +113,7 @@ function writeRegion(
     io.out(`${paint('dim', excerpt.slice(0, Math.max(gutter + 20, io.columns ?? EXCERPT + gutter)))}\n`);
 }
 
-/** The same for programs; every line number is 1-based and inclusive. */
+/** The explanation as JSON. Line numbers are 1-based and inclusive. */
 function asJson(
   { prune: { decision } }: Original,
   { certainty, terms, threshold, budget, cutsToday, regions }: Why,

@@ -20,7 +20,7 @@ import { SettingsError } from './settings-error.ts';
 const TOKEN = /^[\x21-\x7e]{32,512}$/;
 const FILE_NAME = 'local-token';
 
-/** The path of this user's token file: beside the store, or for a store in memory where the default store would be. */
+/** The path of this user's token file: in the folder of the store or, for a store in memory, of the default store. */
 export function localTokenFile(place: Place, { dbPath }: Pick<Settings, 'dbPath'>): string {
   return absolutePath(place, FILE_NAME, folderOf(place, dbPath === ':memory:' ? defaultDbPath(place) : dbPath));
 }

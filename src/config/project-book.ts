@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 const LOOK_MS = 400;
 const NOTHING: ProjectSettings = {};
 
-/** Of each value of the setting, whose tools are shortened. */
+/** For each value of the setting, the conversations whose tools are shortened. */
 const SHORTENS = { off: 'none', measure: 'none', on: 'keys', always: 'all' } as const;
 type ShelfFor = (typeof SHORTENS)[keyof typeof SHORTENS];
 
@@ -62,7 +62,7 @@ export class ProjectBook {
     this.#listeners.add(listener);
   }
 
-  /** What a project sets for itself. */
+  /** A project's own settings. */
   of(project: string): ProjectSettings {
     return this.#own.get(project) ?? NOTHING;
   }
@@ -103,14 +103,14 @@ export class ProjectBook {
     );
   }
 
-  /** Whose new conversations get shortened tools; a project does not decide about subscription logins. */
+  /** The new conversations that get shortened tools. A project does not decide about subscription logins. */
   shelfOf(project: string): ShelfFor {
     const { toolShelf } = this.#options.settings;
     const { shelf = toolShelf } = this.of(project);
     return SHORTENS[shelf === 'on' && toolShelf === 'always' ? 'always' : shelf];
   }
 
-  /** What projects keep for a shorter time than the server. */
+  /** Retentions of projects that are shorter than the server's. */
   retentions(): ProjectRetention[] {
     return [...this.#own].flatMap(([project, { textDays, ledgerDays, auditDays }]) =>
       (textDays ?? ledgerDays ?? auditDays) === undefined ? [] : [{ project, textDays, ledgerDays, auditDays }],

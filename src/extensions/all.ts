@@ -4,12 +4,12 @@ import { keys } from '../keys/seat/extension.ts';
 import type { Extension, Toggle, Transport } from './extension.ts';
 
 /**
- * All extensions, in the order in which their doors admit requests. A new one is a row here, and its rows of errors, settings,
- * commands and views in the files beside.
+ * All extensions, in the order in which their doors admit requests. A new extension is a row here, and rows of errors,
+ * settings, commands and views in the other files of this folder.
  */
 export const extensions: readonly Extension[] = [fleet, keys];
 
-/** What is known of the tools of all extensions. */
+/** Facts about the tools of all extensions. */
 export const extensionTools = extensions.flatMap(({ name, tools }) => (tools ? { extension: name, ...tools } : []));
 
 /** The toggles of all extensions, each with its option. */

@@ -4,5 +4,5 @@ import { errorsOfKeys } from '../keys/seat/errors.ts';
 /** The errors of extensions. */
 export const extensionErrors = { ...errorsOfFleet, ...errorsOfKeys };
 
-/** Those of them whose callers are agents: their message is the code with the hint behind it. */
+/** Errors whose callers are agents: the message is the code followed by the hint. */
 export const errorsForAgents = errorsOfFleet;

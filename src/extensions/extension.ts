@@ -14,9 +14,9 @@ import type { Destinations } from '../proxy/upstream/destinations.ts';
 export type Toggle = { [K in keyof Settings]: Settings[K] extends boolean ? K : never }[keyof Settings];
 
 /**
- * A large part of the product that can be left out. The rest of the program finds everything that it owns here, and loads
- * it only where it is on. Its errors, settings and commands stand in the tables beside: types derive from the first two,
- * and the command line loads nothing else.
+ * A large optional part of the product. The rest of the program finds its parts here, and loads them only if it is on.
+ * Its errors, settings and commands stand in the tables beside: types derive from the first two, and the command line
+ * loads nothing else.
  */
 export interface Extension {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface Extension {
   isOn(settings: Settings, transport: Transport): boolean;
   /** Absent: it has no tools. */
   readonly tools?: ExtensionTools;
-  /** What the page can ask for below `/page/api/`. */
+  /** Its readings below `/page/api/`. */
   readonly readings: readonly string[];
   /** Its part of the admin API, whether it is on or off; loaded with the first request for it. */
   readonly adminRoutes?: (services: Services) => Promise<readonly AdminRoute[]>;
@@ -34,7 +34,7 @@ export interface Extension {
 
 export type Transport = 'http' | 'stdio';
 
-/** What is known of the tools of an extension without loading it. */
+/** Facts about the tools of an extension that are known without loading it. */
 export interface ExtensionTools {
   /** The option of `mcp-pruner serve` that switches on all of it. */
   readonly flag: string;
@@ -65,7 +65,7 @@ export interface ExtensionPlace {
   readonly mayStart: boolean;
 }
 
-/** What a door of an extension needs of the server. */
+/** The parts of the server that a door of an extension needs. */
 export interface DoorParts {
   /** Answers `/rpc` for one child agent. */
   readonly rpc: (childId: string) => RequestListener;
@@ -80,13 +80,13 @@ export interface OpenExtension {
   readonly door?: (parts: DoorParts) => Promise<Gatekeeper>;
   /** Answers the `readings` of its row. */
   readonly readings?: Readonly<Record<string, Answer>>;
-  /** What the page can do to it, by path below `/page/api/`. */
+  /** The page's actions on it, by path below `/page/api/`. */
   readonly actions?: Readonly<Record<string, Answer>>;
   /** Chooses the view that a request is answered from, where viewers may not see the same. */
   readonly views?: (open: OpenView) => Promise<View>;
   /** Records which project owns what requests store. */
   readonly owners?: Ownership;
-  /** Budgets that hold now, beside those of projects. */
+  /** The budgets in force, besides those of projects. */
   readonly budgets?: () => readonly Budget[];
   /** Calls back when they may have changed. */
   readonly onBudgets?: (listener: () => void) => void;

@@ -1,4 +1,4 @@
 import { fleetPostgres } from '../fleet/tables/postgres-counting.ts';
 
-/** What the tables of extensions need in PostgreSQL besides their definitions, such as triggers. */
+/** Further SQL of the extensions' tables in PostgreSQL, such as triggers. */
 export const extensionPostgres = fleetPostgres;

@@ -6,7 +6,7 @@ import type { Steps } from '../store/sql/steps.ts';
 export interface ExtensionTables {
   /** Definitions in Common SQL. */
   readonly common: string;
-  /** What SQLite needs besides, such as triggers; for PostgreSQL that is in `postgres-tables.ts`. */
+  /** Further SQL for SQLite, such as triggers. PostgreSQL's is in `postgres-tables.ts`. */
   readonly sqlite: string;
   /** As `movedTables`, for `store move`. */
   readonly moved: readonly MovedRow[];

@@ -62,7 +62,7 @@ const TYPE_WEIGHT: Readonly<Record<SegmentType, number>> = {
 };
 /** Number of survived requests from which a segment is of the old generation. */
 const OLD_AFTER = 3;
-/** What each fact adds to the estimate that a segment is no longer needed. */
+/** The weight of each fact in the estimate that a segment is no longer needed. */
 const ADDS = {
   always: 0.15,
   /** At most, for a segment that nothing has referred to for many times `idleMessages`. */

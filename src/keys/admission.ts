@@ -16,7 +16,7 @@ export interface Admitted {
   /** `user:` and a name, where an authenticating proxy vouches for the user. */
   readonly keyId: string;
   readonly viewer: Viewer;
-  /** Requests to a model count against a limit; `tokens`: what they come to as well. */
+  /** Whether requests to a model count against a limit of requests, or of tokens as well. */
   readonly limited: 'no' | 'requests' | 'tokens';
 }
 
@@ -30,6 +30,6 @@ export interface OverLimit {
 /** A request that was counted, with estimated tokens until its usage is known. */
 export interface Counted {
   readonly tokens: number;
-  /** It goes alone: what requests of its key come to is not known yet. */
+  /** It is the only request in progress, because the tokens of its key's requests are not known yet. */
   readonly isFirst?: boolean;
 }

@@ -110,7 +110,7 @@ export class Gate {
     }
   }
 
-  /** As `take` for calls that ask no model: they count as requests of the minute, and as no tokens. */
+  /** As `take`, for calls that use no model: they count against the requests per minute, but use no tokens. */
   async takeCalls({ keyId }: Pick<Admitted, 'keyId'>, calls: number): Promise<OverLimit | null> {
     const { ring, keys, clock, onFailure } = this.#options;
     const key = ring.byId(keyId);

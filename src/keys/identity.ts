@@ -18,7 +18,7 @@ const MAX_USER_CHARS = 150;
 
 /** Users and groups as an authenticating proxy puts them into headers. Only requests from its addresses are believed. */
 export class Identities {
-  /** Headers, in lower case, that nobody else may send: they are removed from every request. */
+  /** Headers, in lower case, that only trusted proxies may send: they are removed from every other request. */
   readonly headers: readonly string[];
   readonly #userHeader: string;
   readonly #groupsHeader: string;

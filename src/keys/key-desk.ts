@@ -9,7 +9,7 @@ export interface KeyDeskOptions {
   readonly clock: Clock;
   /** Records an action in the audit trail. */
   readonly record: (events: readonly EventRecord[]) => Promise<void>;
-  /** Who acts: `cli` or `admin_api`. */
+  /** The origin of the change: `cli` or `admin_api`. */
   readonly by: string;
 }
 

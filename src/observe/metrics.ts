@@ -46,9 +46,9 @@ export type Route =
 /** Labels whose values are names from outside. The settings choose those that metrics carry. */
 export type MetricLabel = 'model' | 'project' | 'key';
 
-/** Whose request it is; `''` or absent where that is unknown. */
+/** The origin of a request; `''` or absent if unknown. */
 interface Named {
-  /** As named by the client. */
+  /** The model's name as sent by the client. */
   readonly model: string;
   readonly project?: string | undefined;
   /** The id of the access key. */
@@ -83,7 +83,7 @@ export interface ProviderTokens {
 export interface PruningSample {
   readonly candidates: number;
   readonly pruned: number;
-  /** Of the candidates, markers included. */
+  /** Tokens of the candidates, markers included. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** Time spent in pruning. */

@@ -10,7 +10,7 @@ import type {
   Route,
 } from './metrics.ts';
 
-/** Counts samples. The values of configured labels come bounded beside a sample. */
+/** Counts samples. The values of configured labels are bounded by the caller. */
 export interface Recorder extends Pick<Metrics, 'pruning' | 'folded' | 'compaction' | 'page'> {
   request(sample: RequestSample, of: LabelValues): void;
   billed(sample: BillSample, of: LabelValues): void;

@@ -5,7 +5,7 @@ import { type Allowed, type Caller, isForeignHost, isForeignPage } from '../core
 
 export interface PageAccessOptions {
   readonly allowed: Allowed;
-  /** What callers must show; `null` where this machine's own pages and programs are let in without. */
+  /** The token that callers must present; `null` if pages and programs of this machine need none. */
   readonly token: string | null;
   /** Where callers show keys instead, of which there are many. */
   readonly keys?: PageKeys;
@@ -18,7 +18,7 @@ export interface PageAccessOptions {
 export interface PageKeys {
   /** The id of a key that a user typed, `null` for none that opens anything. */
   enter(shown: string): Promise<string | null>;
-  /** What a cookie for this key is sealed with; `null` once the key is void. */
+  /** The secret with which a cookie for this key is sealed; `null` once the key is void. */
   secretOf(keyId: string): string | null;
   /** Whether a request has its own key. */
   cameWithKey(req: IncomingMessage): boolean;

@@ -14,7 +14,7 @@ const deletion = segments.extend({ confirm: z.boolean() });
 const line = z.int().min(1);
 const range = z.strictObject({ prune_id: pruneId, start_line: line, end_line: line });
 
-/** What the page can do: a path below `/page/api/`, and what answers it. */
+/** The actions of the page: paths below `/page/api/` with their handlers. */
 export const actions: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   recover:
     ({ pruner }) =>

@@ -4,8 +4,8 @@ import type { FailureReporter } from '../failures.ts';
 import { Unfit } from './asked.ts';
 
 /**
- * What every answer of the page says to a browser: run nothing but our own files, ask nobody else, be framed by nobody,
- * guess no types, reveal no address.
+ * Headers of every answer of the page. They allow only the page's own scripts and connections, and forbid framing, type
+ * guessing and referrers.
  */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
@@ -44,7 +44,7 @@ export class Refused extends Error {
   }
 }
 
-/** What answers a request with JSON. */
+/** A handler that answers with JSON. */
 export type Answer = (req: Request, res: Response) => Promise<object> | object;
 
 /**
@@ -69,7 +69,7 @@ export function answering(answer: Answer, onFailure: FailureReporter): RequestHa
   };
 }
 
-/** Not `res.json`: its ETag would hash what nobody keeps. */
+/** Sends JSON without `res.json`, whose ETag would hash an answer that is never cached. */
 function send(res: Response, value: object): void {
   const body = Buffer.from(JSON.stringify(value));
   res.setHeader('Content-Type', 'application/json; charset=utf-8');

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 
-/** What was asked does not fit; the message names the field. */
+/** A request with an invalid field, which the message names. */
 export class Unfit extends Error {
   override readonly name = 'Unfit';
 }

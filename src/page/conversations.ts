@@ -32,7 +32,7 @@ const HIT_CHARS = 240;
 /** Shorter words are in almost every text. */
 const MIN_WORDS_CHARS = 3;
 
-/** What a person asks for in the list of conversations. */
+/** The query of the list of conversations. */
 export interface AskedConversations {
   readonly project?: string | undefined;
   readonly client?: string | undefined;

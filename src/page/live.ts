@@ -87,7 +87,7 @@ export class LiveFeed {
     }
   }
 
-  /** @returns where to go on */
+  /** @returns the position to continue from */
   async #send(res: Response, from: number): Promise<number> {
     let next = from;
     for (;;) {

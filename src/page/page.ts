@@ -42,7 +42,7 @@ function conversationParts({ store, recall, flush }: PageParts): ConversationPar
   return { store, recall, flush, segments: store.segments, browse: store.browse };
 }
 
-/** What the page reads: a path below `/page/api/`, and what answers it. A new view is a row. */
+/** The readings of the page: paths below `/page/api/` with their handlers. A new view is a row. */
 const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   ledger: (parts) => async (req) => {
     const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
@@ -145,7 +145,7 @@ export async function openPage(parts: PageParts, folder?: string): Promise<Reque
   return app;
 }
 
-/** What is answered with JSON: the way in first, then what is seen, then what is done. */
+/** The JSON API: sign-in, then readings, then actions. */
 function apiOf(parts: PageParts): Router {
   const { access, onFailure } = parts;
   const answer = (what: Answer): RequestHandler => answering(what, onFailure);
@@ -200,7 +200,7 @@ function live(parts: PageParts): Answer {
   };
 }
 
-/** What anybody may see who may call at all: no more than is needed to ask for the token. */
+/** The data that every caller may see: only what is needed to ask for the token. */
 function sessionOf({ access, version, health, furtherReadings, clock, doctor }: PageParts, req: Request): object {
   if (access.unknown(req) !== null) return { known: false, asksForToken: true };
   return {

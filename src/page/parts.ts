@@ -16,7 +16,7 @@ import type { PageAccess } from './access.ts';
 import type { Answer } from './answers.ts';
 import type { FindingShown, SentAs, SettingShown } from './shapes.ts';
 
-/** What the page is made from. */
+/** The parts from which the page is built. */
 export interface PageParts {
   readonly access: PageAccess;
   readonly version: string;
@@ -54,11 +54,11 @@ export interface PageParts {
   readonly sent: SentAs;
   /** Language of the reasons, as in markers. */
   readonly reasonLanguage: ReasonLanguage;
-  /** Runs the checks of `mcp-pruner doctor`; `null` where nobody can. */
+  /** Runs the checks of `mcp-pruner doctor`; `null` if they are not available. */
   readonly doctor: (() => Promise<readonly FindingShown[]>) | null;
-  /** What the page can ask of extensions; `null` for those that are off. */
+  /** Readings of extensions; `null` for those that are off. */
   readonly furtherReadings: Readonly<Record<string, Answer | null>>;
-  /** What the page can do to extensions that are on. */
+  /** Actions of the extensions that are on. */
   readonly furtherActions: Readonly<Record<string, Answer>>;
   /** Fires when the server stops. */
   readonly stopping: AbortSignal;

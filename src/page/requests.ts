@@ -67,7 +67,7 @@ function amount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** Which requests are listed; absent fields restrict nothing. */
+/** The filter of listed requests; absent fields restrict nothing. */
 export interface AskedRequests {
   readonly project?: string | undefined;
   readonly client?: string | undefined;

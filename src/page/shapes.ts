@@ -17,7 +17,7 @@ export interface TextShown {
 
 /** A request to a model as the events describe it. */
 export interface RequestShown {
-  /** Of its first event. */
+  /** The number of its first event. */
   readonly seq: number;
   readonly atMs: number;
   readonly conversation: string;
@@ -94,7 +94,7 @@ export interface ConversationsShown {
   readonly more: boolean;
 }
 
-/** What conversations can be filtered by, and whether their first words are kept. */
+/** The values by which conversations can be filtered, and whether their first words are stored. */
 export interface FacetsShown {
   readonly projects: readonly string[];
   readonly clients: readonly string[];
@@ -124,7 +124,7 @@ export interface ShelfShown {
   /** The dearest first, at most 200. */
   readonly tools: readonly DeclaredShown[];
   readonly more: number;
-  /** What shortening descriptions of tools that are never called would save in the chosen days, and what it saved. */
+  /** The potential saving of shortening the descriptions of unused tools in the chosen days, and the actual one. */
   readonly wouldSave: { readonly tokens: number; readonly usd: number };
   readonly saved: { readonly tokens: number; readonly usd: number };
 }
@@ -153,7 +153,7 @@ export interface TimelineShown {
     readonly atMs: number;
     readonly tokens: number;
     readonly client: string;
-    /** It ends this conversation, or begins it. */
+    /** Whether it ends this conversation; otherwise it begins it. */
     readonly ends: boolean;
     /** The other conversation, or `''`. */
     readonly other: string;
@@ -161,7 +161,7 @@ export interface TimelineShown {
   readonly recoveries: readonly { readonly atMs: number; readonly pruneId: string; readonly lines: number }[];
 }
 
-/** What was cut of a text, in numbers. */
+/** The cuts of a text in numbers. */
 export interface CutShown {
   readonly pruneId: string;
   readonly kind: string;
@@ -191,7 +191,7 @@ export interface TextOfTurn {
   /** Time of the request of its turn, in epoch milliseconds. */
   readonly atMs: number;
   readonly directed: 'pin' | 'stash' | 'delete' | null;
-  /** It is no longer part of what the client sends. */
+  /** The client no longer sends it. */
   readonly left: boolean;
   readonly cuts: readonly CutShown[];
   /** Under which its whole text can be had while it is stashed; `null` where it cannot. */
@@ -258,7 +258,7 @@ export interface TextPart {
 export interface WhyShown {
   /** Language of the regions' words, as a tag such as `fr`; all else is English. */
   readonly language: string;
-  /** How far the explanation goes; `''` when all the way. */
+  /** The limit of the explanation, or `''`. */
   readonly caveat: string;
   /** By which boldness step it was judged, in words; `''` where none was ever taken. */
   readonly boldness: string;
@@ -284,7 +284,7 @@ export interface SettingShown {
   readonly unit: string;
 }
 
-/** What `doctor` found. */
+/** A finding of `doctor`. */
 export interface FindingShown {
   readonly level: 'ok' | 'note' | 'failure';
   readonly what: string;
@@ -329,7 +329,7 @@ export interface PrunePage {
   readonly next: number | null;
 }
 
-/** What a search of the results of tools found. */
+/** The result of a search in tool results. */
 export interface RecallShown {
   readonly hits: readonly {
     readonly prune_id: string;

@@ -13,7 +13,7 @@ const MOST_LINES = 2_000;
 const MOST_CHARS = 300_000;
 /** A longer line is asked for by itself. */
 const LINE_CHARS = 2_000;
-/** What a line takes up beside its text, about. */
+/** Approximate size of a line in addition to its text, in characters. */
 const CHARS_AROUND = 40;
 const PIECE_CHARS = 64_000;
 const MOST_CUTS = 5_000;

@@ -10,7 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const PRUNES_OF_A_PAGE = 50;
 const MOST_LINES = 200;
 
-/** What the last days cost and what pruning changed. @throws StoreUnavailable */
+/** The cost of the last days, and the effect of pruning. @throws StoreUnavailable */
 export async function ledgerView(
   { ledger, clock, savingAlarm }: PageParts,
   days: number,
@@ -24,7 +24,7 @@ export async function ledgerView(
   return { ...report, notes: [`${what}; ${advice}`, ...report.notes] };
 }
 
-/** What figures are added up for a measure. */
+/** The figures that are summed for a measure. */
 const MEASURES = {
   dollars: ['dollars'],
   tokens: ['fresh', 'write5m', 'write1h', 'read'],

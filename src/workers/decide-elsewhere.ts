@@ -21,7 +21,7 @@ export interface DecideElsewhereOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** About 25 ms of work: below it a thread of its own costs more than the wait of others. */
+/** About 25 ms of work. For less, a thread costs more than it spares others. */
 const LARGE_CHARS = 256 * 1024;
 /** Smaller texts take turns with everything else; a thread that must first be compiled anew pays only for many of them. */
 const MOST_CHARS_HERE = 1024 * 1024;
@@ -50,7 +50,7 @@ export class DecideElsewhere implements Decider {
   readonly #waiting: Waiting[] = [];
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
-  /** Of texts that are being decided about here. */
+  /** Characters of texts that are being decided on this thread. */
   #charsHere = 0;
   #faults = 0;
   #closed = false;

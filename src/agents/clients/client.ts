@@ -19,7 +19,7 @@ export type WireName = 'chat' | 'messages' | 'responses' | 'gemini';
 export interface Wiring {
   /** The proxy's address for OpenAI clients; ends in `/v1`. */
   readonly baseUrl: string;
-  /** The same without a path, as clients of the messages wire want it. */
+  /** The base URL without a path, for clients of the messages wire. */
   readonly origin: string;
   readonly mcp: McpAccess | null;
   /** Set if the URLs embed a proxy key: the origin without it, and the environment variable that holds it. */
@@ -44,7 +44,7 @@ export interface ClientPlace {
 
 /** How to start a client wired for one run, without a change to its user's files. */
 export interface Launch {
-  /** Stand in front of the user's own arguments. */
+  /** Arguments before the user's own. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Written before the start and deleted after the end; names are paths relative to `folder`. */
@@ -73,7 +73,7 @@ export type Edit =
 
 interface EditOf {
   readonly file: string;
-  /** Whether it holds a token, so that nobody else may read the file. */
+  /** Whether it contains a token, so that only the user may read the file. */
   readonly secret?: boolean;
 }
 
@@ -86,11 +86,11 @@ export type TomlTables = Readonly<Record<string, TomlTable>>;
 /** A cloud by which a client reaches its models, instead of the provider of its wire. */
 export interface ClientCloud {
   readonly title: string;
-  /** The variable that holds its base URL, the path behind the origin there, and its value; `''` where it is not set. */
+  /** The variable with its base URL, the path in it, and its value; `''` if it is not set. */
   readonly variable: string;
   readonly path: string;
   readonly current: string;
-  /** Variables that must be empty beside it. */
+  /** Variables that must be empty for it to work. */
   readonly without: readonly string[];
   /** The proxy's setting for its address. */
   readonly key: 'bedrockUrl' | 'vertexUrl' | 'azureUrl';
@@ -102,7 +102,7 @@ export interface ClientCloud {
 
 /** An agent that this product knows how to start and to set up. */
 export interface Client {
-  /** As on the command line of `run` and `setup`. */
+  /** The name on the command line of `run` and `setup`. */
   readonly name: string;
   readonly title: string;
   /** The program that starts it. */
@@ -155,7 +155,7 @@ export function serverEntries(mcp: McpAccess | null, toJson: ServerJson, key = '
   return mcp === null ? [] : [{ path: [key, SERVER_NAME], value: toJson(mcp) }];
 }
 
-/** The same as a text for the command line. */
+/** The servers as a text for the command line. */
 export function serversText(mcp: McpAccess, toJson: ServerJson): string {
   return JSON.stringify({ mcpServers: { [SERVER_NAME]: toJson(mcp) } });
 }
@@ -174,7 +174,7 @@ export function serverEdits(
 /** Name of the provider in configurations that have to name one. */
 export const PROVIDER = 'mcp-pruner';
 
-/** The arguments of a stdio server as JSON knows them, with what the client wants beside them. */
+/** A stdio server as JSON, with further fields of the client. */
 export function stdioJson({ command, args = [], env = {} }: McpServerConfig, more: Record<string, JsonValue> = {}) {
   return { ...more, command, args: [...args], env: { ...env } } satisfies JsonValue;
 }

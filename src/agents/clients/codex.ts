@@ -57,7 +57,7 @@ function mcpSettings({ mcp, keyed }: Wiring): string[] {
   return [`${key}.url=${tomlString(mcp.url)}`, ...token];
 }
 
-/** As the options `--config` of a command line, with the variables that they refer to. */
+/** Settings as `--config` options of a command line, with the variables that they refer to. */
 function launchWith(settings: readonly string[], wiring: Wiring) {
   const { mcp } = wiring;
   const servers = mcp?.transport === 'stdio' ? toCodexArgs({ mcpServers: { [SERVER_NAME]: mcp.server } }) : [];
@@ -81,7 +81,7 @@ function responsesProvider(baseUrl: string, place: ClientPlace): TomlTable {
   return { name: PROVIDER, base_url: baseUrl, wire_api: 'responses', ...key };
 }
 
-/** What the user's configuration says; nothing where it cannot be read. */
+/** The user's configuration; empty if it cannot be read. */
 function configOf(place: ClientPlace): JsonValue {
   try {
     return parseToml(place.readFile(configFile(place)) ?? '', { integersAsBigInt: 'asNeeded' }) as JsonValue;

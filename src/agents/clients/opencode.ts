@@ -14,7 +14,7 @@ import {
 } from './client.ts';
 import { mergeJson } from './merge-json.ts';
 
-/** Providers that opencode has itself; each speaks a wire of its own through whatever address it is given. */
+/** Built-in providers of opencode; each uses its own wire at any given address. */
 const BUILT_IN: readonly string[] = ['openai', 'anthropic'];
 
 function serverJson(mcp: McpAccess): JsonValue {

@@ -159,7 +159,7 @@ export class PastBill {
 const BYTES_PER_ESTIMATED = 4;
 
 interface AddOptions {
-  /** It is one of those that the report is of; others only go before it. */
+  /** Whether it is in the report. Others only precede it in its conversation. */
   readonly counts: boolean;
   readonly bytesPerToken: number;
 }

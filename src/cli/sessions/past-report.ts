@@ -1,17 +1,17 @@
 import type { MissCause, TokenCounts } from '../../core/ports/ledger.ts';
 
-/** What requests of the past cost, and what they would have cost with cuts. Dollars are those of models with a price. */
+/** The cost of past requests, and their cost with cuts. Dollars include only models with a price. */
 export interface PastTotals extends TokenCounts {
   readonly requests: number;
   /** Requests of models without a price: their tokens count, their dollars do not. */
   readonly unpriced: number;
   /** Requests whose tokens are a share of the figures for a whole session. */
   readonly estimated: number;
-  /** As they were billed. */
+  /** The billed dollars. */
   readonly dollars: number;
-  /** The same: nothing had been cut. */
+  /** Equal to `dollars`, because nothing had been cut. */
   readonly dollarsWithout: number;
-  /** As they would have been billed with cuts. */
+  /** The dollars that would have been billed with cuts. */
   readonly dollarsWith: number;
   /** `dollars - dollarsWith`. */
   readonly saved: number;
@@ -29,10 +29,10 @@ export interface PastTool {
   readonly removed: number;
 }
 
-/** What the sessions on a machine come to. */
+/** The report about the sessions on a machine. */
 export interface PastReport {
   readonly sinceDay: string;
-  /** What is missing from the figures, a sentence each. */
+  /** Limits of the figures, one sentence each. */
   readonly notes: readonly string[];
   readonly totals: PastTotals;
   /** Most dollars first. */
@@ -65,7 +65,7 @@ export interface SessionsReport {
   readonly skipped: number;
   /** Sessions with requests. */
   readonly sessions: number;
-  /** Of these, sessions that already went through the proxy: their spending counts, cuts in them do not. */
+  /** The number of these sessions that already went through the proxy: their spending counts, cuts in them do not. */
   readonly throughProxy: number;
   /** Requests by agent. */
   readonly agents: Readonly<Record<string, number>>;

@@ -77,7 +77,7 @@ export class Past {
     this.#done++;
   }
 
-  /** Whether each model of the session has enough of its own. */
+  /** Learns the scales of the session's models; returns whether each has enough evidence of its own. */
   #learnScales(requests: readonly SessionRequest[]): boolean {
     const own = ownScales(requests);
     for (const [model, scale] of own) this.#scales.know(model, scale);

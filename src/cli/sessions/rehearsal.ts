@@ -118,7 +118,7 @@ export class Rehearsal {
   }
 }
 
-/** How many bytes fewer each message would have had. */
+/** The number of bytes that would have been cut from each message. */
 function cutBytesOf({ messages, edits }: Rewritten): number[] {
   let at = 0;
   return messages.map(({ span }) => {

@@ -26,7 +26,10 @@ export function nothingText(sinceMs: number): string {
   return `${wrap(`no session of ${agents} since ${since} below your home folder: --since 1y looks further back`, MOST_COLUMNS, 2)}\n`;
 }
 
-/** What the sessions cost and what pruning would have changed, as one page of text. @param columns - of the terminal */
+/**
+ * The cost of the sessions and the effect that pruning would have had, as one page of text. @param columns - of the
+ * terminal
+ */
 export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST_COLUMNS): string {
   const width = Math.min(columns, MOST_COLUMNS);
   const { report } = found;

@@ -1,7 +1,7 @@
 import { list, oneOf, onOff, share, wholeNumber } from '../rules.ts';
 import { MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
-/** What is pruned, and how. */
+/** Settings of pruning. */
 export const pruningSettings = {
   enabled: setting({
     rule: onOff(),

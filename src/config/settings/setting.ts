@@ -35,7 +35,7 @@ export interface Setting<T> extends Omit<Row<T>, 'env' | 'toml' | 'toggle'> {
   readonly env: readonly [string, ...string[]];
   /** Below `[mcp_pruner]`. */
   readonly toml: string | null;
-  /** What follows `--enable-` and `--disable-`. */
+  /** The name of its switch, after `--enable-` and `--disable-`. */
   readonly toggle?: string;
 }
 

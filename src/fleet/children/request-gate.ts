@@ -10,7 +10,7 @@ import { isActive } from './spec.ts';
 export interface RequestGateOptions {
   readonly store: ChildStore;
   readonly records: ChildRecords;
-  /** What a request cost in dollars; `null` without a price for its model. */
+  /** The cost of a request in dollars; `null` without a price for its model. */
   readonly costOf: (usage: ExchangeUsage) => number | null;
   /** The child with this token hash, if this server monitors it. */
   readonly knownBy: (tokenHash: string) => string | undefined;

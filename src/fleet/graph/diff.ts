@@ -7,7 +7,7 @@ export type PatchOperation = Operation;
 
 export interface GraphDiff {
   readonly patch: PatchOperation[];
-  /** Which parts differ. */
+  /** Whether each part differs. */
   readonly summary: {
     readonly name: boolean;
     readonly metadata: boolean;

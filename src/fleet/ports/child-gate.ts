@@ -1,6 +1,6 @@
 import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
 
-/** What the proxy asks about children: whose token it is, whether a request may continue, and what it used. */
+/** The proxy's interface to children: identifies them by token, admits their requests, and records their use. */
 export interface ChildGate {
   /** The child of a token, or why there is none. */
   admit(token: string): Promise<{ readonly childId: string } | 'child_unknown' | 'child_ended'>;

@@ -8,7 +8,7 @@ export interface ChildUsage {
   readonly tokensIn: number;
   readonly tokensOut: number;
   readonly costUsd: number | null;
-  /** Of the starts before the present one. */
+  /** Wall-clock time of earlier starts, in milliseconds. */
   readonly wallclockMs: number;
 }
 
@@ -55,13 +55,13 @@ export interface ChildLogLine {
   readonly parsed: unknown;
 }
 
-/** How far the two files of a child's output were read, in bytes. */
+/** The number of bytes read from the two files of a child's output. */
 export interface LogPositions {
   readonly stdout: number;
   readonly stderr: number;
 }
 
-/** What a change of a child writes beside the record itself. */
+/** Data that a change of a child writes in addition to its record. */
 export interface ChildChange {
   readonly record: ChildRecord;
   readonly events?: readonly FleetEvent[];

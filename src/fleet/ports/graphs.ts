@@ -53,10 +53,10 @@ export interface GraphCommit {
   readonly baseVersion: number;
   /** The new version; `null` when the graph stays as it is. */
   readonly text: string | null;
-  /** Who commits, for the lock. */
+  /** The name of the committer, which is compared with the lock's owner. */
   readonly owner: string | null;
   readonly note: string | null;
-  /** Of the snapshot; that of an open transaction ends it. */
+  /** Id of the snapshot. If it is that of an open transaction, the commit ends the transaction. */
   readonly txId: string;
   /** Whether `txId` is an open transaction. */
   readonly isTransaction: boolean;
@@ -64,7 +64,7 @@ export interface GraphCommit {
   readonly events: (version: number) => readonly FleetEvent[];
 }
 
-/** What became of a commit. */
+/** The outcome of a commit. */
 export type CommitOutcome =
   | { readonly kind: 'committed'; readonly version: number; readonly committedMs: number }
   | { readonly kind: 'conflict'; readonly found: number }

@@ -25,7 +25,7 @@ const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
   '--enable-bulk': ['child_batch_create', 'graph_batch_mutate', 'bb_batch_set', 'stig_batch'],
 };
 
-/** What every agent needs beside: originals of cuts, and what tools returned before. */
+/** Tools that every agent needs: to recover cut lines, and to search earlier tool results. */
 const OF_ALL = ['recover_text', 'recall'];
 
 /**

@@ -15,7 +15,7 @@ const MOST_NODES = 200;
 const MOST_ENTRIES = 100;
 const MAX_VALUE_CHARS = 2_000;
 
-/** What the page asks of the fleet. */
+/** The page's readings of the fleet. */
 export function fleetReadings(fleet: Fleet, store: FleetStore, records: Records): Readonly<Record<string, Answer>> {
   return {
     fleet: () => fleetView(fleet, store),
@@ -25,7 +25,7 @@ export function fleetReadings(fleet: Fleet, store: FleetStore, records: Records)
   };
 }
 
-/** What the page does to the fleet. The page asks before each. */
+/** The page's actions on the fleet. The page asks for confirmation before each. */
 export function fleetActions({ children, plans }: Fleet): Readonly<Record<string, Answer>> {
   const child = (req: Parameters<Answer>[0]) => bodyOf(req, z.strictObject({ child_id: name })).child_id;
   const byPerson = { why: 'cancelled on the page' };

@@ -29,7 +29,7 @@ const BYTES_PER_TOKEN = 4;
 
 export interface KeyDoorOptions {
   readonly gate: Gate;
-  /** Absent: nobody vouches for users. */
+  /** Absent: users cannot sign in. */
   readonly identities?: Identities | undefined;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
   readonly onFailure: FailureReporter;

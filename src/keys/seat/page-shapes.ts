@@ -9,7 +9,7 @@ export interface KeyOnPage {
   readonly dollars_per_month: number | null;
   /** Epoch milliseconds; `null`: never. */
   readonly last_used_ms: number | null;
-  /** Of the last 30 days. */
+  /** Requests of the last 30 days. */
   readonly requests: number;
   readonly dollars: number;
   readonly dollarsThisMonth: number;

@@ -19,7 +19,7 @@ const MAX_VIEWS = 200;
 /** A caller who has shown no key sees nothing. */
 const NOBODY: Viewer = { projects: [], project: '' };
 
-/** What the views of keys are made from. */
+/** The parts from which the views of keys are built. */
 interface KeyParts {
   readonly gate: Gate;
   readonly owners: Ownership;

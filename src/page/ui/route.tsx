@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 
-/** Where the page is: the parts of its address behind `#/`, decoded, without its query. */
+/** The current route: the decoded parts of the address after `#/`, without the query. */
 export type Route = readonly string[];
 
 const MOVED = 'querychange';

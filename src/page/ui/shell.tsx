@@ -65,7 +65,7 @@ function View({ route: [view, ...rest], session }: { route: Route; session: Sess
   }
 }
 
-/** Which entry of the menu a view belongs to. */
+/** The entry of the menu to which a view belongs. */
 function entryOf(view = ''): string {
   return view === 'conversation' || view === 'text' ? 'conversations' : view;
 }

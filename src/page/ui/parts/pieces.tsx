@@ -82,7 +82,7 @@ export function BoundBadge() {
   );
 }
 
-/** What there is to do where there is nothing to see. */
+/** The advice in an empty view. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="empty">
@@ -155,7 +155,7 @@ export function Table({
   );
 }
 
-/** Part of a whole as a bar, with its figure beside it as text. */
+/** A share as a bar, with its figure as text. */
 export function Bar({ part, all, tone = '' }: { part: number; all: number; tone?: string }) {
   const width = all > 0 ? Math.max(0, Math.min(1, part / all)) : 0;
   return (

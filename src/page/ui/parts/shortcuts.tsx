@@ -27,7 +27,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['Esc', 'close'],
 ];
 
-/** How long `g` waits for the key behind it. */
+/** Longest time between `g` and the next key, in milliseconds. */
 const CHORD_MS = 1_500;
 
 function areOn(): boolean {
@@ -38,7 +38,7 @@ function areOn(): boolean {
   }
 }
 
-/** Keys that lead through the page, and the list of them behind `?`. They can be switched off. */
+/** Keyboard shortcuts, and the list of them, which `?` opens. They can be switched off. */
 export function Shortcuts() {
   const [open, setOpen] = useState(false);
   const [on, setOn] = useState(areOn);

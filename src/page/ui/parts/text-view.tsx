@@ -80,7 +80,7 @@ export function TextView({ id, explained = false }: { id: string; explained?: bo
   );
 }
 
-/** What of the settings changes how a text is sent. */
+/** The settings that change how a text is sent. */
 function SentNote({ sent: { mode, includeMarkers, annotateLines } }: { sent: TextPart['sent'] }) {
   const notes = [
     mode === 'prune' ? '' : 'Nothing is cut now: the model sees the original, and this is what it would see.',

@@ -13,7 +13,7 @@ const MAX_COLUMN = 96;
 /** The threshold is drawn while it is less than this multiple of the longest request. */
 const NEAR = 2;
 
-/** What a column is made of, from below. Colours are custom properties of the style sheet. */
+/** The parts of a column, from bottom to top. Colours are custom properties of the style sheet. */
 const PARTS = [
   { name: 'read from the cache', colour: 'var(--plot-read)', of: ({ read }: TurnShown) => read },
   { name: 'cache missed', colour: 'var(--plot-bad)', of: (turn: TurnShown) => missedIn(turn) },

@@ -8,7 +8,7 @@ import { Badge, Head } from '../parts/pieces.tsx';
 const LEVELS = { ok: ['good', 'ok'], note: ['warn', 'note'], failure: ['bad', 'broken'] } as const;
 const ORDER = ['failure', 'note', 'ok'] as const;
 
-/** What `mcp-pruner doctor` finds, what is broken first. */
+/** The findings of `mcp-pruner doctor`, failures first. */
 export function DoctorView({ can }: { can: boolean }) {
   const [findings, setFindings] = useState<readonly FindingShown[] | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);

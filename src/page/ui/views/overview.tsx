@@ -16,7 +16,7 @@ import { ToolBars } from './overview/tool-bars.tsx';
 import { Work } from './overview/work.tsx';
 import { Start } from './start.tsx';
 
-/** What requests cost, what pruning changed of it, and where the rest of the money goes. */
+/** The cost of requests, the effect of pruning, and the distribution of the remaining cost. */
 export function OverviewView() {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);

@@ -9,7 +9,7 @@ import { Spark } from '../parts/plot.tsx';
 import { useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
-/** What became of texts by tool and kind, where lines were needed after all, and what declared tools cost. */
+/** The outcomes of texts by tool and kind, the regrets, and the cost of declared tools. */
 export function ToolsView() {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);

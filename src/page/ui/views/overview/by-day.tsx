@@ -13,7 +13,7 @@ const inputOf = ({ fresh, write5m, write1h, read }: LedgerDay): number => fresh 
 /** Areas that have a colour of their own; the rest is put together. */
 const MOST_AREAS = 5;
 
-/** What was spent, day by day, as areas by model or project, below what it would have cost without cuts. */
+/** The spend by day, as areas by model or project, below a line for the cost without cuts. */
 export function Spend({ report, days }: { report: LedgerReport; days: number }) {
   const isPriced = report.totals.requests > report.totals.unpriced;
   const [chosen, setUnit] = useState<Unit>('dollars');

@@ -2,7 +2,7 @@ import type { Difference, HoldoutResult } from '../../../../core/ports/ledger-re
 import { compact, dollars, number } from '../../format.tsx';
 import { Card, Table } from '../../parts/pieces.tsx';
 
-/** Pruned conversations beside those that were left whole. */
+/** Compares pruned conversations with those of the control group. */
 export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {
   return (
     <Card title="Against a control group">

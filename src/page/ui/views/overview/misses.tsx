@@ -4,7 +4,7 @@ import type { LedgerMiss } from '../../../../core/ports/ledger-report.ts';
 import { compact, dollars, number, share } from '../../format.tsx';
 import { Card, Table } from '../../parts/pieces.tsx';
 
-/** What a cause means, and what its user can do about it. */
+/** The meaning of each cause, and the remedy. */
 export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: string]>> = {
   first_request: ['first request', 'nothing was in the cache yet'],
   expired: ['expired', 'more time went by than the cache lives: an hour costs more to write and may pay'],
@@ -61,7 +61,7 @@ export function Misses({
   );
 }
 
-/** What a longer cache lifetime would have changed on the user's own pauses, and how to set it where it pays. */
+/** The effect that a longer cache lifetime would have had on the user's own pauses, and how to set it if it pays. */
 function HourCache({ cold: { hour_cache: hour } }: { cold: ColdFigures }) {
   return (
     <p class="quiet small">

@@ -8,7 +8,7 @@ import { toFiltered } from '../../route.tsx';
 
 const MOST_ROWS = 12;
 
-/** What each model or project cost and what was saved on it, with its days as a line. */
+/** The cost and saving of each model or project, with a line by day. */
 export function Parts({ report, by, days }: { report: LedgerReport; by: 'model' | 'project'; days: number }) {
   const measure = report.totals.requests > report.totals.unpriced ? 'dollars' : 'tokens';
   const lines = useLoaded<LinesShown>('lines', { days, project: report.project, by, measure });

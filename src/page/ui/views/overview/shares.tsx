@@ -2,7 +2,7 @@ import type { LedgerReport, Share } from '../../../../core/ports/ledger-report.t
 import { compact, dollars, share } from '../../format.tsx';
 import { Bar, Card } from '../../parts/pieces.tsx';
 
-/** What was removed, of four wholes: one alone always flatters. */
+/** The removed tokens as shares of four totals, because a single share is misleading. */
 export function Shares({ shares: { ofTexts, ofNewInput, ofAllInput, ofBill } }: { shares: LedgerReport['shares'] }) {
   const rows: readonly (readonly [string, string, Share, (value: number) => string])[] = [
     ['of the texts looked at', 'each counted once', ofTexts, compact],

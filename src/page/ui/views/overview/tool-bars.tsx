@@ -12,7 +12,7 @@ interface ToolBar {
   readonly regrets: number;
 }
 
-/** What each tool saved, with what its cuts cost again. */
+/** The saving of each tool, with the cost of its regretted cuts. */
 export function ToolBars({ tools, isPriced }: { tools: readonly LedgerTool[]; isPriced: boolean }) {
   const bars = barsOf(tools, isPriced).slice(0, MOST_BARS);
   if (bars.length === 0) return null;
