@@ -5,7 +5,7 @@ import type { EvalCase } from './cases.ts';
 import { isDeclaration, isHeading } from './structure.ts';
 import { terms } from './terms.ts';
 
-/** What a baseline may look at. `needed` is for the oracle alone. */
+/** The input of a baseline. Only the oracle uses `needed`. */
 export interface BaselineInput extends Pick<EvalCase, 'id' | 'goal' | 'sourceType' | 'needed'> {
   readonly lines: readonly string[];
   /** Words of each line. */
@@ -17,13 +17,13 @@ export interface Baseline {
   readonly name: string;
   /** Short holes, which a marker would not pay for, are closed. */
   readonly gaps: boolean;
-  /** Structural lines come first, as far as the budget goes. */
+  /** Structural lines are kept first, within the budget. */
   readonly protect: boolean;
-  /** The higher, the sooner kept; index 0 is line 1. */
+  /** Lines with higher scores are kept first; index 0 is line 1. */
   readonly scores: (input: BaselineInput) => Float64Array;
 }
 
-/** Uniform numbers in [0, 1) that a key alone decides. */
+/** A generator of uniform numbers in [0, 1) that depend only on a key. */
 function seeded(key: string): () => number {
   const mask = (1n << 64n) - 1n;
   let state = BigInt(`0x${createHash('sha256').update(key).digest('hex').slice(0, 16)}`);
@@ -43,7 +43,7 @@ function headAndTail({ lines }: BaselineInput): Float64Array {
   return Float64Array.from(lines, (_, i) => -Math.min(i, lines.length - 1 - i));
 }
 
-/** Lines that hold goal words, with three lines of context; then from the top. */
+/** Lines with words of the goal and three lines of context; then lines from the top. */
 function grep({ goal, words }: BaselineInput): Float64Array {
   const wanted = new Set(terms(goal));
   const scores = new Float64Array(words.length);
@@ -107,7 +107,7 @@ function bm25Lines({ goal, words }: BaselineInput): Float64Array {
   return smooth(bm25(goal, words), 2, (d) => [1, 0.5, 0.25][d] ?? 0);
 }
 
-/** Opens a block: a head with a bracket or a word that declares. */
+/** Whether a line opens a block: it ends with a bracket or begins with a declaring keyword. */
 function opensBlock(line: string): boolean {
   return (
     isDeclaration(line) &&
@@ -138,7 +138,7 @@ const HOT =
 const COLD =
   /\b(?:0 (?:errors|failures|failed)|no errors|error_?log|errors?=0|failures?[:=] ?0|--fail|fail-fast|-Werror|ignore.?error)\b/i;
 
-/** Rare lines that look like failures, near the end if in doubt; the goal hardly counts in logs. */
+/** Rare lines that look like failures, later ones preferred. The goal hardly matters in logs. */
 function rareFailures(input: BaselineInput): Float64Array {
   const { lines, goal, words } = input;
   const shapes = lines.map((line) =>

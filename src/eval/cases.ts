@@ -7,7 +7,7 @@ import { goalFromMessage } from './message.ts';
 import { type ObjectAnswer, ObjectReader } from './object-reader.ts';
 import { terms } from './terms.ts';
 
-/** One question to the pruner with a known answer: a text, what it is read for, and the lines that had to stay. */
+/** A case with a known answer: a text, a goal, and the lines that have to stay. */
 export interface EvalCase {
   readonly id: string;
   readonly group: string;
@@ -19,7 +19,7 @@ export interface EvalCase {
   readonly needed: readonly number[];
 }
 
-/** Why a commit or a file made no case, counted. */
+/** Why a commit or a file became no case. */
 export type SkipReason =
   | 'merge'
   | 'mass edit: too many files'
@@ -37,7 +37,7 @@ export interface SampleOptions {
   readonly seed: number;
   /** A commit that touches more paths than this is a mass edit. */
   readonly maxFiles: number;
-  /** Called now and then with the number of cases made so far. */
+  /** Called at intervals with the number of cases so far. */
   readonly onProgress?: (made: number, commitsSeen: number) => void;
 }
 
@@ -45,11 +45,11 @@ export const MIN_CHARS = 4000;
 const MIN_LINES = 60;
 export const MAX_BYTES = 1_000_000;
 const MAX_LINES = 20_000;
-/** History is looked at this far back. */
+/** Most commits of the history that are read. */
 const MAX_COMMITS = 200_000;
 const BATCH = 48;
 
-/** What a sample was drawn from and what it left out. */
+/** The population of a sample, and what was left out. */
 export class SampleReport {
   readonly skipped = new Map<SkipReason, number>();
   /** Commits without merges in the history that was looked at. */
@@ -96,7 +96,7 @@ function shuffled(commits: readonly string[], seed: number): string[] {
   return keyed.sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([, id]) => id);
 }
 
-/** Makes the case of one changed file, or says why there is none. */
+/** Makes the case of one changed file, or returns the reason why there is none. */
 async function caseOf(
   reader: ObjectReader,
   change: FileChange,

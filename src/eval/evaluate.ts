@@ -23,11 +23,11 @@ export interface EvaluateOptions {
   readonly quick?: boolean;
 }
 
-/** Everything that the cases of a run add up to. */
+/** The totals of a run. */
 export interface EvaluationTotals {
-  /** At the budget that each ratio allows. */
+  /** Outcomes at the budget of each ratio. */
   readonly rows: CaseRow[];
-  /** At the very number of lines that the pruner kept. */
+  /** Outcomes at the number of lines that the pruner kept. */
   readonly matched: CaseRow[];
   bytes: number;
   /** CPU time that planning took. */

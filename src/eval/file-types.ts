@@ -23,7 +23,7 @@ export function fileTypeOf(path: string): string {
   return dot > 0 ? name.slice(dot + 1) : name;
 }
 
-/** What a repository's file is to the contract of `prune_text`. */
+/** The source type of a repository's file in `prune_text`. */
 export function sourceTypeOf(path: string): SourceType {
   const type = fileTypeOf(path);
   if (DOCS.has(type) || PROSE_NAMES.has(type)) return 'docs';

@@ -16,16 +16,18 @@ export interface FileChange {
   readonly newBlob: string;
 }
 
-/** Where a commit touched the old side of a file: `count` lines from line `start` on, or an insertion after `start`. */
+/**
+ * The range of a change on the old side of a file: `count` lines from line `start` on, or an insertion after `start`.
+ */
 export interface OldRange {
   readonly start: number;
   readonly count: number;
 }
 
-/** A child that says nothing for this long is given up. */
+/** A child without output for this long is ended. */
 export const SILENCE_MS = 120_000;
 
-/** Nothing of the repository's or the user's configuration may run a program or reach out. */
+/** Options that keep the repository's and the user's configuration from running programs or using the network. */
 const SAFE = [
   '--no-pager',
   '-c',
@@ -44,7 +46,7 @@ export function startGit(path: string, args: readonly string[]): GitChild {
   return spawn('git', [...SAFE, '-C', path, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
-/** Why a child failed, in its own words on stderr: what it called fatal, or else its last line. */
+/** Why a child failed, from its stderr: the line with `fatal`, or else the last line. */
 export function lastWords(child: GitChild): () => string {
   let tail = '';
   child.stderr.setEncoding('utf8');
@@ -128,7 +130,7 @@ export async function openRepository(path: string): Promise<Repository> {
   return { path, head };
 }
 
-/** The newest commits that are no merges (at most `limit`), and how many merges stand beside them. */
+/** The newest commits without merges (at most `limit`), and the number of merges between them. */
 export async function listCommits(repo: Repository, limit: number): Promise<{ commits: string[]; merges: number }> {
   const commits: string[] = [];
   let merges = 0;
@@ -142,7 +144,7 @@ export async function listCommits(repo: Repository, limit: number): Promise<{ co
 
 const DIFF = ['diff-tree', '--stdin', '-r', '--no-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
 
-/** Which regular files each commit changed in place, and how many paths it touched in all. */
+/** The regular files that each commit changed in place, and the number of all paths that it touched. */
 export async function listChanges(
   repo: Repository,
   commits: readonly string[],
@@ -176,7 +178,7 @@ function parseHunk(line: string): OldRange | null {
 }
 
 /**
- * Where one commit touched its files, by old blob id (paths may be quoted, ids never are). Files that git holds for
+ * The changed ranges of one commit, by old blob id (paths may be quoted, ids never are). Files that git considers
  * binary have no entry.
  */
 export async function listHunks(repo: Repository, commits: readonly string[]): Promise<Map<string, OldRange[]>> {

@@ -1,4 +1,4 @@
-/** Trailers and references that say nothing about what the change is for. */
+/** Trailers and references that do not describe the purpose of a change. */
 const TRAILERS = new Set(
   `signed-off-by, co-authored-by, co-developed-by, reviewed-by, acked-by, tested-by, reported-by, suggested-by,
   helped-by, assisted-by, approved-by, cc, change-id, bug, issue, closes, close, fixes, resolves, refs, ref, see,
@@ -21,13 +21,13 @@ function isTrailer(line: string): boolean {
   return TRAILERS.has(word.toLowerCase()) && /^(?:#|gh-|https?:|[\w./-]{0,80}#\d)/i.test(next);
 }
 
-/** Takes ` (#123)`, ` (gh-123)` and ` #123` out of a line. */
+/** Removes ` (#123)`, ` (gh-123)` and ` #123` from a line. */
 function withoutNumbers(line: string): string {
   return line.replaceAll(/ ?\((?:gh-|#)\d{1,9}\)/gi, '').replaceAll(/ #\d{1,9}\b/g, '');
 }
 
 /**
- * What a commit message asks for: the message without trailers, lone addresses, and issue numbers; at most 3,000
+ * The goal from a commit message: the message without trailers, lone addresses and issue numbers, at most 3,000
  * characters.
  */
 export function goalFromMessage(message: string): string {

@@ -1,7 +1,7 @@
 import { UserError } from '../errors.ts';
 import { type GitChild, lastWords, type Repository, SILENCE_MS, startGit } from './git.ts';
 
-/** What `cat-file --batch` says of one object. */
+/** The answer of `cat-file --batch` for one object. */
 export type ObjectAnswer = { readonly data: Buffer } | { readonly tooBig: number } | { readonly missing: true };
 
 interface Waiting {
@@ -9,7 +9,10 @@ interface Waiting {
   readonly reject: (cause: Error) => void;
 }
 
-/** Reads objects from one long-lived `git cat-file --batch`; what is too big is passed over without being held. */
+/**
+ * Reads objects from one long-lived `git cat-file --batch`. Objects that are too large are skipped without being
+ * buffered.
+ */
 export class ObjectReader {
   readonly #child: GitChild;
   readonly #maxBytes: number;
@@ -17,7 +20,7 @@ export class ObjectReader {
   #header = Buffer.alloc(0);
   #parts: Buffer[] | null = null;
   #size = 0;
-  /** Bytes of the current object still to come, its closing LF included; -1 between objects. */
+  /** Remaining bytes of the current object, its closing LF included; -1 between objects. */
   #left = -1;
   #failure: UserError | null = null;
 

@@ -23,7 +23,7 @@ export class ProgressBar {
     );
   }
 
-  /** Takes the bar away again. */
+  /** Removes the bar. */
   clear(): void {
     if (this.#write !== null && this.#drawnAt !== Number.NEGATIVE_INFINITY) this.#write('\r\x1b[K');
   }

@@ -4,7 +4,7 @@ import { type EvaluationTotals, PRUNER } from './evaluate.ts';
 import { type CaseRow, type GroupSummary, type Interval, intervals, recallAtSavingsOf, summarise } from './summary.ts';
 import { table, wrap } from './table.ts';
 
-/** What was measured, and on what. */
+/** The result of an evaluation. */
 export interface EvaluationReport {
   readonly repository: string;
   readonly head: string;
@@ -22,7 +22,7 @@ export interface EvaluationReport {
   /** Code apart from docs and logs. */
   readonly byFamily: readonly GroupSummary[];
   readonly byType: readonly GroupSummary[];
-  /** The baselines with the very number of lines that the pruner kept in each case. */
+  /** The baselines with the same number of lines as the pruner kept in each case. */
   readonly sameLines: GroupSummary;
   /** Recall of each baseline's curve at the pruner's savings, ratio by ratio. */
   readonly recallAtSameSaving: Readonly<Record<string, readonly number[]>>;
@@ -33,12 +33,12 @@ export interface EvaluationReport {
 
 /** A file type with fewer cases than this is reported under `other`. */
 const MIN_GROUP = 5;
-/** Chosen: the 95 % interval of a skill over twenty cases is some .2 wide; over fewer the figure says nothing. */
+/** Least number of cases for a skill. Chosen: over twenty cases its 95 % interval is about .2 wide. */
 const MIN_SKILL_CASES = 20;
 
 const RIVALS = ['head+tail', 'grep', 'bm25', 'reference', 'reference+structure'] as const;
 
-/** Adds up a run. There must be at least one case. */
+/** Summarises a run with at least one case. */
 export function buildReport(
   totals: EvaluationTotals,
   sample: SampleReport,

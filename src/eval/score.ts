@@ -3,14 +3,14 @@ import { formatMarker, formatShortMarker } from '../engine/text/marker.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import type { LineRange } from '../engine/types.ts';
 
-/** How one system did on one case at one ratio. Shares are 0..1. */
+/** The outcome of one system on one case at one ratio. Shares are 0..1. */
 export interface Outcome {
   /** Share of the needed lines that stayed. */
   readonly recall: number;
   readonly savedChars: number;
   readonly savedTokens: number;
   readonly keptLines: number;
-  /** Share of the structural lines that stayed; `null` where there are none. */
+  /** Share of the structural lines that stayed; `null` if there are none. */
   readonly structure: number | null;
 }
 
@@ -34,7 +34,7 @@ export function runsOf(flags: Uint8Array, value: 0 | 1): LineRange[] {
   return out;
 }
 
-/** Flags of the lines that stay when the cuts go. */
+/** Flags of the lines that stay. */
 export function keptBy(cuts: readonly LineRange[], lineCount: number): Uint8Array {
   const kept = new Uint8Array(lineCount).fill(1);
   for (const { startLine, endLine } of cuts) kept.fill(0, startLine - 1, endLine);

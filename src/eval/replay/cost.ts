@@ -1,7 +1,7 @@
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import { callsOf, identityOf, type RecordedMessage, textOf } from './messages.ts';
 
-/** What a provider with a prompt cache asks for a cached input token, as a share of the full price. */
+/** The price of a cached input token as a share of the full price. */
 export const CACHED_PRICE = 0.1;
 
 /** Role and delimiters of a message. */
@@ -20,14 +20,14 @@ export interface Prompt {
   readonly messages: readonly RecordedMessage[];
 }
 
-/** Tokens of a prompt, and what is billed for it in full-price tokens. */
+/** Tokens of a prompt, and its bill in full-price tokens. */
 export interface Bill {
   readonly tokens: number;
   readonly cachedTokens: number;
   readonly billed: number;
 }
 
-/** Tokens that two texts share from their beginning on. */
+/** Tokens of the common beginning of two texts. */
 function sharedTokens(a: string, b: string): number {
   let at = 0;
   while (at < a.length && at < b.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
@@ -35,8 +35,8 @@ function sharedTokens(a: string, b: string): number {
 }
 
 /**
- * What a request costs right after another one: the prefix that both share is read from the cache. `previous` is
- * `null` for the first request of a conversation.
+ * The cost of a request right after another one: their common prefix is read from the cache. `previous` is `null` for
+ * the first request of a conversation.
  */
 export function billOf(prompt: Prompt, previous: Prompt | null): Bill {
   let tokens = prompt.headTokens;

@@ -1,7 +1,7 @@
 import { field, parsed } from '../../json/value.ts';
 import { announcesResult, textResult } from '../../transcript/text-results.ts';
 
-/** A message of a recorded request, as far as the replay reads it. */
+/** The part of a recorded message that the replay reads. */
 export interface RecordedMessage {
   readonly role: string;
   readonly content?: unknown;
@@ -15,7 +15,7 @@ export interface RecordedMessage {
 export interface RecordedCall {
   readonly id: string;
   readonly name: string;
-  /** JSON in a string, as it came. */
+  /** JSON in a string, unchanged. */
   readonly args: string;
 }
 
@@ -27,10 +27,10 @@ function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A wire that a recorded body is of. */
+/** The wire of a recorded body. */
 export type RecordedWire = 'chat' | 'messages' | 'responses';
 
-/** Which wire a parsed body is of: the name of its list of messages, and its items. */
+/** The wire of a parsed body, by the name of its list of messages and its items. */
 export function wireOf(body: unknown): RecordedWire {
   if (!isObject(body)) return 'chat';
   if (Array.isArray(body.input)) return 'responses';

@@ -3,13 +3,13 @@ import { linesOf } from '../sessions/lines.ts';
 import type { RecordedMessage } from './messages.ts';
 import type { RecordedRequest } from './replay.ts';
 
-/** The message that a recorded answer holds. */
+/** The message in a recorded answer. */
 function answerOf(response: unknown): RecordedMessage | null {
   const message = field(field(field(response, 'choices'), '0'), 'message');
   return typeof field(message, 'role') === 'string' ? (message as RecordedMessage) : null;
 }
 
-/** What one line of a log holds: a request itself, or an object with `request` and perhaps `response`. */
+/** Parses one line of a log: a request, or an object with `request` and optionally `response`. */
 export function parseRecord(line: string): RecordedRequest {
   const value = parsed(line);
   const request = field(value, 'request');

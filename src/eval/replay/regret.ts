@@ -8,42 +8,42 @@ import {
   textResultOf,
 } from './messages.ts';
 
-/** What a call is about, as the proxy understands it. */
+/** The target of a call, as the proxy understands it. */
 export interface CallTarget {
   readonly reads: boolean;
   readonly path: string;
 }
 
-/** How a conversation came back to a line of an earlier tool result. */
+/** How a conversation used a line of an earlier tool result. */
 export type Use = 'quoted' | 'edited by number' | 'read again';
 
-/** A line of a tool result that the conversation needed later on. */
+/** A line of a tool result that the conversation used later. */
 export interface UsedLine {
   readonly use: Use;
   readonly line: string;
-  /** Message that used it. */
+  /** Index of the message that used it. */
   readonly at: number;
-  /** Message of the result that it was used from; -1 where none is known. */
+  /** Index of the message with the result that it was used from; -1 if unknown. */
   readonly from: number;
-  /** Whether it still stood in what was forwarded of the result that it was used from. */
+  /** Whether the forwarded form of that result still contained it. */
   readonly kept: boolean;
-  /** Whether it stood there or in any other result that the model had been sent by then. */
+  /** Whether that result or any other one that the model had received by then contained it. */
   readonly visible: boolean;
 }
 
-/** Shorter lines (`}`, `return None`) stand anywhere by chance. */
+/** Shortest line that counts, in characters. Shorter ones (`}`, `return None`) occur anywhere by chance. */
 const MIN_LINE = 12;
 
 const NUMBER = /^[ \t]{0,40}(\d{1,7})(?:[:|→│]| \||\t)/u;
 /** `path:12:` of a search result. */
 const PLACE = /^[^\s:]{1,300}:\d{1,7}[:-]/;
 
-/** A line without its indentation and the number or place that a tool put in front. */
+/** A line without its indentation and without the number or place that a tool added. */
 export function bareLine(line: string): string {
   return line.slice(0, 2000).replace(NUMBER, '').replace(PLACE, '').trim();
 }
 
-/** The number that a tool put in front of a line, or `null`. */
+/** The number that a tool added to a line, or `null`. */
 function numberOf(line: string): number | null {
   const [, digits] = NUMBER.exec(line) ?? [];
   return digits === undefined ? null : Number(digits);
@@ -74,7 +74,7 @@ export function namedRange({ name, args }: RecordedCall): { first: number; last:
   return from === undefined ? null : { first: Number(from), last: Number(to) };
 }
 
-/** How a message was sent in requests of up to so many messages, before it was sent otherwise. */
+/** The form of a message in requests of up to `until` messages. */
 export interface EarlierForm {
   readonly until: number;
   readonly message: RecordedMessage;
@@ -82,16 +82,16 @@ export interface EarlierForm {
 
 interface Result {
   readonly at: number;
-  /** The bare lines that are long enough to be known again. */
+  /** The bare lines that are long enough to be recognised. */
   readonly lines: ReadonlySet<string>;
   readonly raw: readonly string[];
-  /** What was forwarded of it, by the time: the first form whose `until` is not passed counts. */
+  /** Its forwarded forms in order of time: the first whose `until` is not exceeded applies. */
   readonly forms: readonly { readonly until: number; readonly lines: ReadonlySet<string> }[];
   readonly target: CallTarget;
   readonly callKey: string;
 }
 
-/** Longest edit by number that is looked at. */
+/** Longest range of an edit by line numbers that is examined. */
 const MAX_RANGE = 2000;
 
 /**
@@ -123,14 +123,14 @@ export function usedLines(
   return [...reading.used.values()];
 }
 
-/** A conversation as it was read so far. */
+/** The state of a conversation while it is read. */
 class Reading {
-  /** By use and line: the first time decides. */
+  /** Used lines by use and text. The first use decides. */
   readonly used = new Map<string, UsedLine>();
-  /** What others than tools said so far: a line that stands here does not depend on a result. */
+  /** All texts so far that are not tool results. A line in them does not depend on a result. */
   readonly said: string[] = [];
   readonly #results: Result[] = [];
-  /** Lines that tool results held, by their longest word. */
+  /** Lines of tool results, by their longest word. */
   readonly #byWord = new Map<string, Set<string>>();
   readonly #calls = new Map<string, RecordedCall>();
   readonly #targetOf: (call: RecordedCall) => CallTarget;
@@ -139,7 +139,7 @@ class Reading {
     this.#targetOf = targetOf;
   }
 
-  /** A message of the model: what it quotes, and the lines that its calls name. */
+  /** Reads a message of the model: the lines that it quotes, and those that its calls name. */
   answer(message: RecordedMessage, at: number): void {
     const own = callsOf(message);
     const texts = [textOf(message), ...own.flatMap(({ args }) => stringsIn(args))];
@@ -160,7 +160,7 @@ class Reading {
     return this.#calls.get(String(id ?? name ?? ''));
   }
 
-  /** A result of a tool: the lines that an earlier result of the same target had. */
+  /** Reads a tool result: the lines that an earlier result of the same target had. */
   result(message: RecordedMessage, at: number, forms: readonly EarlierForm[], call: RecordedCall | undefined): void {
     const result = resultOf(at, message, forms, call, this.#targetOf);
     const before = this.#results.findLast((other) => isSameTarget(other, result));
@@ -206,7 +206,7 @@ function resultOf(
   };
 }
 
-/** The lines that a model had of a result when it answered a request of so many messages. */
+/** The lines of a result that the model had received when it answered a request. */
 function formAt({ forms }: Result, messages: number): ReadonlySet<string> {
   return forms.find(({ until }) => messages <= until)?.lines ?? NO_LINES;
 }
@@ -226,14 +226,14 @@ function shownFile(raw: readonly string[], call: RecordedCall | undefined): Call
   return { reads: true, path: path.split('/').slice(-2).join('/') };
 }
 
-/** Whether a result reads what an earlier one did: the same call, or the same file. */
+/** Whether two results have the same target: the same call, or the same file. */
 function isSameTarget(earlier: Result, later: Result): boolean {
   if (!later.target.reads || later.callKey === '') return false;
   if (earlier.callKey === later.callKey) return true;
   return earlier.target.reads && later.target.path !== '' && earlier.target.path === later.target.path;
 }
 
-/** Whether a text holds a line, or the last two parts of one that is a path. */
+/** Whether a text contains a line or, for a path, its last two parts. */
 function holds(text: string, line: string): boolean {
   if (text.includes(line)) return true;
   if (line.includes(' ') || !line.includes('/')) return false;
@@ -241,7 +241,7 @@ function holds(text: string, line: string): boolean {
   return tail.length >= MIN_LINE && text.includes(tail);
 }
 
-/** Known lines that a text quotes and that nobody but a tool had said before. */
+/** Known lines that a text quotes and that only tools had shown before. */
 function quotedIn(text: string, byWord: ReadonlyMap<string, Set<string>>, said: readonly string[]): string[] {
   const words = new Set(text.match(/\w{1,100}/g) ?? []);
   const quoted: string[] = [];

@@ -11,16 +11,16 @@ import {
 import { type CallTarget, type EarlierForm, type Use, type UsedLine, usedLines } from './regret.ts';
 
 export interface ReplayParts {
-  /** The proxy's own way from a body to the body that it forwards. */
+  /** The proxy's rewriting of a body. */
   readonly rewrite: (body: Buffer, wire: RecordedWire, response: unknown) => Promise<Buffer>;
   readonly targetOf: (call: RecordedCall) => CallTarget;
 }
 
-/** A request of a log and, where the log has it, what the model answered. */
+/** A request of a log with the model's answer, if it was recorded. */
 export interface RecordedRequest {
   readonly body: unknown;
   readonly answer?: RecordedMessage;
-  /** The provider's answer as it was recorded; absent where it was not. */
+  /** The provider's answer; absent if it was not recorded. */
   readonly response?: unknown;
 }
 
@@ -28,33 +28,33 @@ export interface RecordedRequest {
 export interface ReplayTotals {
   conversations: number;
   requests: number;
-  /** Requests that go on from an earlier one with all of its messages. */
+  /** Requests that continue an earlier one with all of its messages. */
   continued: number;
-  /** Of these, requests whose forwarded messages begin with the earlier one's forwarded ones. */
+  /** Those of them whose forwarded messages begin with the earlier one's forwarded messages. */
   stable: number;
   /** Requests that changed history themselves (a client's own compaction). */
   changedByClient: number;
   /** Requests whose body was not understood; they count nowhere else. */
   unreadable: number;
-  /** Messages that were forwarded shorter. */
+  /** Messages that were shortened. */
   prunedMessages: number;
   tokensBefore: number;
   tokensAfter: number;
   billedBefore: number;
   billedAfter: number;
   readonly uses: Record<Use, { used: number; kept: number; visible: number }>;
-  /** Lines needed later that the model had in no result; at most 1,000. */
+  /** Lines that were used later and were in no result that the model had received; at most 1,000. */
   readonly lost: UsedLine[];
 }
 
-/** A conversation by its newest request. */
+/** The state of a conversation after its newest request. */
 interface Open {
   readonly key: string;
   readonly before: Prompt;
   readonly after: Prompt;
   /** The model's answer, as the message that a next request would contain. */
   readonly answer: readonly RecordedMessage[];
-  /** How messages were forwarded before they were forwarded otherwise, by their index. */
+  /** Earlier forwarded forms of messages, by their index. */
   readonly earlier: ReadonlyMap<number, readonly EarlierForm[]>;
 }
 
@@ -67,7 +67,7 @@ function headTokens(body: object): number {
   return tools === undefined ? 0 : estimateTokens(JSON.stringify(tools));
 }
 
-/** How a conversation begins: all up to the first message of its user. */
+/** Identifies a conversation by its beginning, up to the first message of its user. */
 function keyOf(messages: readonly RecordedMessage[]): string {
   const user = messages.findIndex(({ role }) => role === 'user');
   return messages
@@ -98,8 +98,8 @@ function earlierForms({ after: { messages }, earlier }: Open, sent: readonly Rec
 }
 
 /**
- * Replays requests in the order in which they were recorded. Conversations may be mixed; each is distinguished from the others
- * by how it begins.
+ * Replays requests in the order in which they were recorded. Conversations may be interleaved; they are distinguished
+ * by their beginnings.
  */
 export class Replay {
   readonly #parts: ReplayParts;
@@ -165,7 +165,7 @@ export class Replay {
     if (this.#open.length > MAX_OPEN) this.#close(this.#open.shift());
   }
 
-  /** Ends every conversation: the lines they came back to are known only now. */
+  /** Ends all conversations, and determines the lines that they used. */
   finish(): ReplayTotals {
     for (const open of this.#open) this.#close(open);
     this.#open = [];

@@ -2,14 +2,14 @@ import { table } from '../table.ts';
 import { CACHED_PRICE } from './cost.ts';
 import type { ReplayTotals } from './replay.ts';
 
-/** What a replay amounts to; shares 0..1, `null` where there was nothing to measure. */
+/** The result of a replay. Shares are 0..1, or `null` if there was nothing to measure. */
 export interface ReplayReport extends Readonly<Omit<ReplayTotals, 'continued' | 'stable'>> {
   /** Billed after ÷ billed before, cached input at 0.1 of its price. */
   readonly costRatio: number | null;
   readonly prefixStable: number | null;
-  /** Share of the later-used lines that had been forwarded in the result that they were used from. */
+  /** Share of the later used lines that had been forwarded in their own result. */
   readonly laterUsedKept: number | null;
-  /** Share of them that the model had in that result or in another one. */
+  /** Share of the later used lines that had been forwarded in any result. */
   readonly laterUsedVisible: number | null;
 }
 
@@ -36,7 +36,7 @@ function percent(value: number | null): string {
   return value === null ? '-' : `${(value * 100).toFixed(1)} %`;
 }
 
-/** What conversations cost by the table of prices, as they were sent and with their cuts. */
+/** The dollars of conversations by the price table, as recorded and with cuts. */
 export interface ReplayDollars {
   readonly before: number;
   readonly after: number;
@@ -85,7 +85,7 @@ export function renderReplay(report: ReplayReport, dollars: ReplayDollars, showL
   return `${out.join('\n')}\n`;
 }
 
-/** What the dollars are made from. */
+/** A note on how the dollars were computed. */
 function noteOn({ estimated, unpriced }: ReplayDollars, requests: number): string[] {
   if (unpriced >= requests) return ['no dollars: the table of prices has none of these models'];
   const notes = [

@@ -14,7 +14,7 @@ import {
 interface Answer {
   readonly key: string;
   readonly blocks: unknown[];
-  /** Tool results that came before its last block: they belong behind it. */
+  /** Tool results that arrived before its last block. They are placed after it. */
   readonly results: unknown[];
   readonly request: Omit<SessionRequest, 'usage' | 'reasoning' | 'history' | 'length'>;
   usage: ReportedUsage;
@@ -93,7 +93,7 @@ export class ClaudeSession implements SessionReader {
     };
   }
 
-  /** The answer is whole: its request is one, and what came in between follows it. */
+  /** Ends the answer: its request is complete, and the results that arrived meanwhile follow. */
   #finish(conversation: Conversation): void {
     const { answer, thread } = conversation;
     conversation.answer = null;

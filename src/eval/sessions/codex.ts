@@ -9,7 +9,7 @@ import {
   textOf,
 } from './recorded.ts';
 
-/** Items that the model makes; a request held what stood before the first of them. */
+/** Types of items by the model. A request contained the items before the first of them. */
 const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
 
 /**
@@ -20,7 +20,7 @@ const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_s
 export class CodexSession implements SessionReader {
   readonly #thread = new Thread();
   readonly #requests: SessionRequest[] = [];
-  /** How many items the newest request held; -1 while none was made since the last bill. */
+  /** The number of items in the newest request; -1 if there was none since the last bill. */
   #asked = -1;
   #model = '';
   #project = '';

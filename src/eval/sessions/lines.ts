@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 
 const LINE_FEED = 0x0a;
-/** A longer line is no message of a model's that was ever answered. */
+/** Longest line that is read. No longer message was ever answered by a model. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 /**

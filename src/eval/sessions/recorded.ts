@@ -3,53 +3,53 @@ import type { ReportedUsage } from '../../core/ports/request-facts.ts';
 /** A message (or item) of a conversation as it went over the wire. */
 export interface SessionMessage {
   readonly json: string;
-  /** The model made it. */
+  /** Whether the model wrote it. */
   readonly made: boolean;
 }
 
-/** The wire that the requests of a session are put together for. */
+/** The wire for which the requests of a session are reconstructed. */
 export type SessionWire = 'messages' | 'responses' | 'chat';
 
-/** A request as an agent's session file lets it be put together again: its messages, and what it was billed for. */
+/** A request reconstructed from an agent's session file: its messages and its usage. */
 export interface SessionRequest {
-  /** The same for the same request in another file. */
+  /** Identifies the request across files. */
   readonly key: string;
-  /** Which conversation of the file it belongs to: agents keep those of their sub-agents beside their own. */
+  /** The conversation of the file to which it belongs: agents store those of their sub-agents in the same file. */
   readonly thread: string;
   readonly atMs: number;
   readonly wire: SessionWire;
   readonly model: string;
-  /** Last part of the folder that the session ran in. */
+  /** Last part of the session's working directory. */
   readonly project: string;
-  /** Its messages are the first `length` of these; what the model answered follows them. */
+  /** Its messages are the first `length` of these. The model's answer follows. */
   readonly history: readonly SessionMessage[];
   readonly length: number;
   readonly usage: ReportedUsage;
-  /** Tokens of `usage.output` that the model thought; `null` where that is not said. */
+  /** Tokens of reasoning in `usage.output`; `null` if they are not reported. */
   readonly reasoning: number | null;
-  /** The usage is a share of what the file says of the whole session. */
+  /** The usage is a share of the usage that the file reports for the whole session. */
   readonly shared?: true;
 }
 
-/** What a session file holds. */
+/** The content of a session file. */
 export interface Session {
-  /** In their order. */
+  /** The requests in order. */
   readonly requests: readonly SessionRequest[];
   /** Tools that were offered by name. */
   readonly offered: ReadonlySet<string>;
 }
 
-/** Puts the requests of one session file together, line by line. */
+/** Reconstructs the requests of one session file, line by line. */
 export interface SessionReader {
-  /** Takes a line; one that is not understood is left out. */
+  /** Reads a line. A line that is not understood is ignored. */
   line(text: string): void;
-  /** What the lines so far hold. */
+  /** The session after the lines so far. */
   end(): Session;
 }
 
 /**
- * A conversation that grows. Its messages are never changed in place, so that requests can share them; where the history
- * begins anew it is another list.
+ * A growing conversation. Its messages are never changed in place, so that requests can share them. If the history
+ * begins anew, it is a new list.
  */
 export class Thread {
   #messages: SessionMessage[] = [];
@@ -63,12 +63,12 @@ export class Thread {
     this.#messages.push({ json: JSON.stringify(message), made });
   }
 
-  /** The history begins anew, with nothing or with what is left of it. */
+  /** Begins a new history, empty or with the messages that remain. */
   restart(messages: readonly SessionMessage[] = []): void {
     this.#messages = [...messages];
   }
 
-  /** Leaves out what cannot have been in a request of so many tokens. @param length - messages of that request */
+  /** Removes messages that cannot have been in a request of this size. @param length - messages of that request */
   fit(inputTokens: number, length = this.#messages.length): number {
     const lost = lostBefore(this.#messages.slice(0, length), inputTokens);
     if (lost > 0) this.restart(this.#messages.slice(lost));
@@ -89,14 +89,14 @@ export function projectOf(folder: unknown): string {
   return textOf(folder).split(/[\\/]/).filter(Boolean).at(-1) ?? '';
 }
 
-/** No tokeniser puts so many bytes into a token, on average over a request. */
+/** Upper bound for the mean number of bytes per token of a request. */
 const MOST_BYTES_PER_TOKEN = 8;
 const SPARE_BYTES = 64 * 1024;
-/** Images are in the file as text, and count by their size in pixels. */
+/** Images are stored as text, but billed by their size in pixels. */
 const IMAGE = /"type":"(?:input_)?image(?:_url)?"/;
 const IMAGE_BYTES = 8 * 1024;
 
-/** Whether a message holds an image. */
+/** Whether a message contains an image. */
 export function hasImage({ json }: SessionMessage): boolean {
   return IMAGE.test(json);
 }

@@ -1,8 +1,8 @@
 import { hasImage, type SessionMessage, type SessionRequest } from './recorded.ts';
 
-/** What one request has more than the one before it in the same history. */
+/** The difference between a request and the previous one in the same history. */
 interface Step {
-  /** Tokens of its input more than the other's, by the provider. */
+  /** Additional input tokens, as reported by the provider. */
   readonly tokens: number;
   /** Bytes of the messages that are new; of these, what the model wrote. */
   readonly bytes: number;
