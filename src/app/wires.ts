@@ -198,7 +198,7 @@ function exactCounts({ settings, failures }: Services): ExactCounts {
   return new ExactCounts({
     share: settings.verify,
     question: countBody,
-    refusesPast: (status, answer) => anthropicMessages.refusesPast(status, answer),
+    refusesHistory: (status, answer) => anthropicMessages.refusesHistory(status, answer),
     onFailure: failures.of('counts'),
   });
 }

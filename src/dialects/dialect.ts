@@ -42,7 +42,7 @@ export interface Dialect {
    *
    * @param answer - the beginning of the answer's body, decoded
    */
-  refusesPast(status: number, answer: Buffer): boolean;
+  refusesHistory(status: number, answer: Buffer): boolean;
   /** The JSON body of an error by the proxy, in the shape that clients of this wire expect. */
   error(status: number, code: string, message: string): Buffer;
 }

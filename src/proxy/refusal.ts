@@ -28,7 +28,7 @@ export class Refusal implements Decline {
   }
 
   byBody(status: number, body: Buffer): boolean {
-    this.ofHistory = this.#dialect.refusesPast(status, body);
+    this.ofHistory = this.#dialect.refusesHistory(status, body);
     return this.ofHistory || this.#mayGoWhole;
   }
 }

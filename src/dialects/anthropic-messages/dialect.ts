@@ -19,7 +19,7 @@ export const anthropicMessages: Dialect = {
   scan: scanMessagesBody,
   meaning: meaningOf,
   answer: () => new MessagesAnswer(),
-  refusesPast(status, answer) {
+  refusesHistory(status, answer) {
     if (status !== 400) return false;
     // `invalid_request_error` and `INVALID_ARGUMENT` are types that every error of a request has
     const words = answer

@@ -21,7 +21,7 @@ export const bedrockConverse: Dialect = {
   scan: scanConverseBody,
   meaning: meaningOf,
   answer: converseAnswer,
-  refusesPast: (status, answer) => anthropicMessages.refusesPast(status, answer),
+  refusesHistory: (status, answer) => anthropicMessages.refusesHistory(status, answer),
   // clients of AWS read `message`
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ message: `${message} (${code})`, error: { message, code } })),

@@ -24,7 +24,7 @@ export const googleGemini: Dialect = {
   scan: scanGeminiBody,
   meaning: meaningOf,
   answer: () => new TailUsage(USAGE, usageOf),
-  refusesPast: () => false,
+  refusesHistory: () => false,
   error: (status, code, message) =>
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
 };

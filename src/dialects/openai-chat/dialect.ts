@@ -16,7 +16,7 @@ export const openaiChat: Dialect = {
   scan: scanChatBody,
   meaning: meaningOf,
   answer: () => new TailUsage(USAGE, usageOf),
-  refusesPast: () => false,
+  refusesHistory: () => false,
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } })),
 };

@@ -17,6 +17,6 @@ export const openaiResponses: Dialect = {
   scan: scanResponsesBody,
   meaning: meaningOf,
   answer: () => new ResponsesAnswer(),
-  refusesPast: () => false,
+  refusesHistory: () => false,
   error: openaiChat.error,
 };

@@ -10,7 +10,7 @@ export interface ExactCountsOptions {
   /** Converts a body to a request for its token count. @throws if the body is not understood */
   readonly question: (body: Buffer) => Buffer;
   /** Whether an answer rejects a request because of its history. */
-  readonly refusesPast: (status: number, answer: Buffer) => boolean;
+  readonly refusesHistory: (status: number, answer: Buffer) => boolean;
   /** Reports a failed count; `reason` is a short constant code. */
   readonly onFailure: (reason: string, cause: unknown, about: { readonly requestId: string }) => void;
 }
@@ -68,7 +68,8 @@ export class ExactCounts {
     const [own = '', query] = path.split('?', 2);
     const to = `${own}/count_tokens${query === undefined ? '' : `?${query}`}`;
     const { status, body: answer } = await upstream.ask(to, requestHeaders(rawHeaders, NOT_OF_IT), asked, PATIENCE_MS);
-    if (this.#options.refusesPast(status, answer)) throw new NotCounted('history_refused', `answered with ${status}`);
+    if (this.#options.refusesHistory(status, answer))
+      throw new NotCounted('history_refused', `answered with ${status}`);
     if (status !== 200) throw new NotCounted(`status_${status}`, `answered with ${status}`);
     const tokens = field(parsed(answer.toString('utf8')), 'input_tokens');
     if (typeof tokens !== 'number' || !(tokens >= 0)) {

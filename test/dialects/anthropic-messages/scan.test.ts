@@ -96,16 +96,16 @@ describe('a refusal of the past', () => {
       ),
     ],
   ])('is recognised as %s words it', (_name, answer) => {
-    expect(anthropicMessages.refusesPast(400, answer)).toBe(true);
+    expect(anthropicMessages.refusesHistory(400, answer)).toBe(true);
   });
 
   it('is no other error of the request, and no other status', () => {
-    expect(anthropicMessages.refusesPast(500, refusal(words))).toBe(false);
-    expect(anthropicMessages.refusesPast(400, refusal('messages.3: `thinking` blocks must have a signature'))).toBe(
+    expect(anthropicMessages.refusesHistory(500, refusal(words))).toBe(false);
+    expect(anthropicMessages.refusesHistory(400, refusal('messages.3: `thinking` blocks must have a signature'))).toBe(
       false,
     );
-    expect(anthropicMessages.refusesPast(400, refusal('max_tokens: field required'))).toBe(false);
+    expect(anthropicMessages.refusesHistory(400, refusal('max_tokens: field required'))).toBe(false);
     const missing = 'messages.1.content.0.thinking.signature: Field required';
-    expect(anthropicMessages.refusesPast(400, refusal(missing))).toBe(false);
+    expect(anthropicMessages.refusesHistory(400, refusal(missing))).toBe(false);
   });
 });
