@@ -58,7 +58,7 @@ describe.each(clients.filter(({ usesMcp }) => usesMcp))('$title', (client) => {
 });
 
 describe.each(clients)('$title', (client) => {
-  it('is sent through the proxy, to the address that its wire wants', () => {
+  it('sends its requests through the proxy, to the address of its wire', () => {
     const isBare = client.wire === 'messages' || client.wire === 'gemini';
     const address = isBare ? /"http:\/\/127\.0\.0\.1:8006"/ : /http:\/\/127\.0\.0\.1:8006\/v1(?:\/responses)?"/;
     if (client.launch !== null) {
@@ -70,7 +70,7 @@ describe.each(clients)('$title', (client) => {
     else expect(written(client, stdio)).toMatch(address);
   });
 
-  it('has no key written into its files by setup, and files below the home only', () => {
+  it('gets no key written into its files by setup, and only files below the home', () => {
     expect(written(client, stdio)).not.toContain('sk-secret');
     for (const { file } of client.edits(stdio, place)) expect(file).toMatch(/^\/home\/me\//);
   });
@@ -116,13 +116,13 @@ describe('pi and Kimi Code, for one run', () => {
 });
 
 describe('a client with a configuration of its own', () => {
-  it('keeps it: opencode in its variable', () => {
+  it('stays in effect: opencode keeps it in its variable', () => {
     const env = { OPENCODE_CONFIG_CONTENT: '{"theme":"dark","mcp":{"mine":{"type":"remote"}}}' };
     const content = findClient('opencode')?.launch?.(stdio, { ...place, env }, '/tmp/run').env.OPENCODE_CONFIG_CONTENT;
     expect(JSON.parse(content ?? '')).toMatchObject({ theme: 'dark', mcp: { mine: {}, pruner: { type: 'local' } } });
   });
 
-  it('keeps it: cline in copies of its files', () => {
+  it('stays in effect: Cline keeps it in copies of its files', () => {
     const own = {
       providers: { 'openai-compatible': { settings: { apiKey: 'mine', baseUrl: 'http://old/v1' } }, x: {} },
     };
@@ -133,7 +133,7 @@ describe('a client with a configuration of its own', () => {
     });
   });
 
-  it('is found where its variables say', () => {
+  it('is found where its variables point', () => {
     const env = {
       CODEX_HOME: '/c',
       CLAUDE_CONFIG_DIR: '/d',
@@ -154,7 +154,7 @@ describe('a client with a configuration of its own', () => {
 });
 
 describe('Cline on a fresh home', () => {
-  it('gets a provider that it takes, and no daemon that would outlive the run', () => {
+  it('gets a provider that it accepts, and no daemon that would outlive the run', () => {
     const cline = findClient('cline');
     const launch = cline?.launch?.(http, place, '/tmp/run');
     const [providers] = launch?.files ?? [];
@@ -165,7 +165,7 @@ describe('Cline on a fresh home', () => {
     expect(edit && snippet(edit)).toContain('updatedAt');
   });
 
-  it('is said to be broken where an older set-up left the time out', () => {
+  it('is reported as broken if an older set-up left out the time', () => {
     const file = '{"providers":{"openai-compatible":{"settings":{}}}}';
     const readFile = (path: string) => (path.endsWith('/providers.json') ? file : null);
     expect(findClient('cline')?.problem?.({ ...place, readFile })).toMatch(/updatedAt/);
@@ -179,7 +179,7 @@ describe('Claude Code on a cloud', () => {
     ...claude?.launch?.({ ...http, passesCloud }, { ...place, env }, '/tmp/run').env,
   });
 
-  it('gets the base URL of that cloud alone, and what excludes one is emptied', () => {
+  it('gets only the base URL of that cloud, and conflicting variables are emptied', () => {
     const foundry = { CLAUDE_CODE_USE_FOUNDRY: '1', ANTHROPIC_FOUNDRY_RESOURCE: 'mine' };
     expect(variablesIn(foundry)).toEqual({
       ANTHROPIC_FOUNDRY_BASE_URL: `${http.origin}/anthropic`,
@@ -240,7 +240,7 @@ describe('where an agent sends requests today', () => {
     expect(args.join(' ')).not.toContain('model_provider=');
   });
 
-  it('is no matter for the login: a ChatGPT login is asked for, a key in the environment read from there', () => {
+  it('does not depend on the login: a ChatGPT login is requested, a key in the environment is used', () => {
     const args = (env: Record<string, string>, auth: string | null) =>
       findClient('codex')
         ?.launch?.(http, { ...place, env, readFile: (path) => (path.endsWith('auth.json') ? auth : null) }, '/tmp/run')
@@ -255,12 +255,12 @@ describe('opencode', () => {
     ['gpt-x', '"model": "mcp-pruner/gpt-x"', '"@ai-sdk/openai-compatible"'],
     ['openai/gpt-x', '"model": "openai/gpt-x"', '"openai": {'],
     ['anthropic/claude-x', '"model": "anthropic/claude-x"', '"anthropic": {'],
-  ])('goes by the wire of the model %s', (model, ...pieces) => {
+  ])('uses the wire of the model %s', (model, ...pieces) => {
     const [edit] = findClient('opencode')?.edits({ ...http, model }, place) ?? [];
     for (const piece of [...pieces, `"baseURL": "${baseUrl}"`]) expect(edit && snippet(edit)).toContain(piece);
   });
 
-  it('has its settings in opencode.jsonc where its user has', () => {
+  it('keeps its settings in opencode.jsonc if the user has that file', () => {
     const readFile = (path: string) => (path.endsWith('.jsonc') ? '{}' : null);
     const [edit] = findClient('opencode')?.edits(http, { ...place, readFile }) ?? [];
     expect(edit).toMatchObject({ file: '/home/me/.config/opencode/opencode.jsonc', comments: true });

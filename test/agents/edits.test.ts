@@ -54,11 +54,11 @@ describe('an edit of JSON', () => {
     );
   });
 
-  it('leaves a value that the user chose where it only fills a gap', () => {
+  it('keeps a value that the user chose if the edit only fills a gap', () => {
     expect(JSON.parse(applyEdit('{"model":"mine"}', json('f')))).toMatchObject({ model: 'mine' });
   });
 
-  it('taken out again leaves the value that was there', () => {
+  it('restores the earlier value when it is undone', () => {
     const value: fc.Arbitrary<JsonValue> = fc.dictionary(
       fc.constantFrom('mcpServers', 'model', 'a', '__proto__'),
       fc.oneof(fc.constant(1), fc.dictionary(fc.constantFrom('pruner', 'other'), fc.string())),
@@ -72,7 +72,7 @@ describe('an edit of JSON', () => {
     );
   });
 
-  it('leaves comments, trailing commas and the spelling of numbers where the client reads them', () => {
+  it('keeps comments, trailing commas and the spelling of numbers', () => {
     const text =
       '\ufeff{\r\n  // mine\r\n  "id": 12345678901234567890, "f": 1.0, /* two */\r\n  "mcpServers": {},\r\n}\r\n';
     const edit: Edit = { ...json('f'), comments: true } as Edit;
@@ -94,18 +94,18 @@ describe('an edit of JSON', () => {
     expect(removeEdit(edited, text, json('f'))).toContain('{"id":12345678901234567890}');
   });
 
-  it('refuses a file that says the same key twice', () => {
+  it('refuses a file with a duplicate key', () => {
     const text = '{"mcpServers":{"a":1},"mcpServers":{"b":2}}';
     expect(() => applyEdit(text, json('f'))).toThrow(/twice/);
   });
 
-  it.each(['// comment\n{}', '[]', '"x"', '{'])('refuses a file that holds %j', (text) => {
+  it.each(['// comment\n{}', '[]', '"x"', '{'])('refuses a file that contains %j', (text) => {
     expect(() => applyEdit(text, json('f'))).toThrow(UserError);
   });
 });
 
 describe('an edit of TOML', () => {
-  it('puts top keys before all tables and tables after them, comments and all else kept', () => {
+  it('puts top-level keys before all tables and tables after them, and keeps comments and everything else', () => {
     const text = '# mine\nmodel = "m"\n\n[tools]\nweb = true # yes\n';
     const edited = applyEdit(text, toml('f'));
     expect(edited).toContain(text);
@@ -119,7 +119,7 @@ describe('an edit of TOML', () => {
   });
 
   it.each(['', '# only a comment\n', 'a = 1', 'a = 1\n', 'a = 1\n\n', '[t]\nb = 2\n'])(
-    'made twice is the same, and taken out leaves %j',
+    'changes nothing when repeated, and leaves %j when undone',
     (text) => {
       const once = applyEdit(text, toml('f'));
       expect(applyEdit(once, toml('f'))).toBe(once);
@@ -127,7 +127,7 @@ describe('an edit of TOML', () => {
     },
   );
 
-  it('keeps what an agent that rewrites the file has put between its lines', () => {
+  it('keeps lines that an agent inserted between its own', () => {
     const edited = applyEdit('a = 1\n', toml('f'));
     const foreign = '[projects."/home/me"]\ntrust_level = "trusted"';
     const end = edited.lastIndexOf('# <<<');
@@ -138,7 +138,7 @@ describe('an edit of TOML', () => {
     });
   });
 
-  it.each(['top', 'tables'])('keeps all that its user wrote when the line that ends our %s is gone', (which) => {
+  it.each(['top', 'tables'])('keeps everything that the user wrote if the end of our %s is missing', (which) => {
     const text = 'a = 1\n# note\n[mine]\nb = 2\n';
     const edited = `${applyEdit(text, toml('f'))}\n# after\n[later]\nc = 3\n`;
     const end = '# <<< mcp-pruner <<<\n';
@@ -150,7 +150,7 @@ describe('an edit of TOML', () => {
     expect(removed).toContain('# after');
   });
 
-  it('calls a file with an inline table or a big number valid, and says what is in the way', () => {
+  it('accepts a file with an inline table or a big number as valid, and names the obstacle', () => {
     expect(() => applyEdit('mcp_servers = { other = { url = "x" } }\n', toml('f'))).toThrow(
       /mcp_servers as an inline table/,
     );
@@ -158,7 +158,7 @@ describe('an edit of TOML', () => {
   });
 
   it.each(['model_provider = "mine"\n', '[mcp_servers.pruner]\nurl = "x"\n', 'not toml ['])(
-    'refuses a file that says %j',
+    'refuses a file that contains %j',
     (text) => {
       expect(() => applyEdit(text, toml('f'))).toThrow(UserError);
     },
@@ -186,7 +186,7 @@ describe('a file that is edited', () => {
   const text = () => readFileSync(file, 'utf8');
   const other = 'http://127.0.0.1:9000/rpc';
 
-  it('comes back byte for byte', () => {
+  it('is restored byte for byte', () => {
     const before = '{"b":1,   "a" :2}\r\n';
     writeFileSync(file, before);
     const { outcome, backup = '' } = writeEdit(json(file));
@@ -197,7 +197,7 @@ describe('a file that is edited', () => {
     expect(readdirSync(folder)).toEqual(['config']);
   });
 
-  it('goes again when there was none, with the folders that were made for it', () => {
+  it('is removed if there was none before, with the folders created for it', () => {
     file = join(folder, 'deep/er/config');
     writeEdit(toml(file));
     expect(text()).toContain('model_provider');
@@ -205,7 +205,7 @@ describe('a file that is edited', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('keeps what its user changed in the meantime', () => {
+  it('keeps changes that the user made in the meantime', () => {
     writeFileSync(file, 'a = 1\n');
     writeEdit(toml(file));
     writeFileSync(file, `${text()}\n[mine]\nb = 2\n`);
@@ -214,7 +214,7 @@ describe('a file that is edited', () => {
     expect(readdirSync(folder)).toEqual(['config']);
   });
 
-  it('edited twice comes back as it was before the first time', () => {
+  it('is restored to its state before the first of two edits', () => {
     writeFileSync(file, '{"a":1}');
     writeEdit(json(file));
     expect(writeEdit(json(file))).toMatchObject({ outcome: 'unchanged' });
@@ -225,7 +225,7 @@ describe('a file that is edited', () => {
     expect(text()).toBe('{"a":1}');
   });
 
-  it('edited twice with a change of the user in between keeps that change', () => {
+  it('keeps a change that the user made between two edits', () => {
     writeFileSync(file, '{"a":1}');
     writeEdit(json(file));
     writeFileSync(file, JSON.stringify({ ...(JSON.parse(text()) as object), mine: true }));
@@ -234,7 +234,7 @@ describe('a file that is edited', () => {
     expect(JSON.parse(text())).toEqual({ a: 1, mine: true });
   });
 
-  it('keeps its rights, and stays where a link leads', () => {
+  it('keeps its permissions and stays at the target of a link', () => {
     const real = join(folder, 'real');
     writeFileSync(real, '{}');
     chmodSync(real, 0o600);
@@ -262,7 +262,7 @@ describe('a file that is edited', () => {
     expect(text()).toBe('\ufeff{"a":1}');
   });
 
-  it('is made where a link leads that has no file yet', () => {
+  it('is created at the target of a dangling link', () => {
     const real = join(folder, 'elsewhere/real');
     symlinkSync('elsewhere/real', file);
     writeEdit(json(file));
@@ -273,7 +273,7 @@ describe('a file that is edited', () => {
     expect(readdirSync(folder)).toEqual(['config']);
   });
 
-  it('is written with all others of its set-up or not at all', () => {
+  it('is written together with all other files of its set-up, or not at all', () => {
     const other = join(folder, 'other');
     writeFileSync(other, '{ // mine\n}');
     expect(() => writeEdits([json(file), json(other)])).toThrow(UserError);
@@ -287,7 +287,7 @@ describe('a file that is edited', () => {
     expect(readFileSync(other, 'utf8')).toBe('{}');
   });
 
-  it('that is to hold a token can be read by nobody else, and gets its rights back', () => {
+  it('is readable only by the user while it contains a token, and gets its permissions back', () => {
     writeFileSync(file, '{}');
     chmodSync(file, 0o644);
     writeEdit({ ...json(file), secret: true });
@@ -296,7 +296,7 @@ describe('a file that is edited', () => {
     expect(statSync(file).mode & 0o777).toBe(0o644);
   });
 
-  it('that is refused is not touched', () => {
+  it('is left unchanged when it is refused', () => {
     writeFileSync(file, '{ // mine\n}');
     expect(() => writeEdit(json(file))).toThrow(UserError);
     expect(readdirSync(folder)).toEqual(['config']);

@@ -46,7 +46,7 @@ describe('JEEVES_PRUNER_ENABLED', () => {
 
 describe('JEEVES_PRUNER_URL', () => {
   it.each(['', 'http://127.0.0.1:8006/prune', 'https://pruner.example:444/a?b=c#d', 'HTTP://Pruner.example'])(
-    '%j is handed on word for word',
+    '%j is passed on unchanged',
     (url) => {
       const { servers, lines } = build({ ...on, JEEVES_PRUNER_URL: url });
       expect(servers?.pruner?.env).toEqual({ PRUNER_URL: url, MCP_PRUNER_CWD: cwd });
@@ -65,7 +65,7 @@ describe('JEEVES_PRUNER_URL', () => {
 });
 
 describe('the entry point', () => {
-  it('is the one that JEEVES_MCP_PRUNER_PATH names, and only that', () => {
+  it('is only the one named by JEEVES_MCP_PRUNER_PATH', () => {
     const named = { ...on, JEEVES_MCP_PRUNER_PATH: '/elsewhere/index.js' };
     const all = { isReadableFile: () => true };
     expect(build(named, all).servers?.pruner?.args).toEqual(['/elsewhere/index.js']);
@@ -85,7 +85,7 @@ describe('the entry point', () => {
     ]);
   });
 
-  it('that is nowhere disables the pruner for the run, with a diagnostic', () => {
+  it('disables the pruner for the run if it is missing, with a diagnostic', () => {
     const { servers, lines } = build(on, { candidates: [] });
     expect(servers).toBeUndefined();
     expect(lines).toEqual([expect.stringContaining('entry point')]);

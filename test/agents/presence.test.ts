@@ -43,7 +43,7 @@ describe('the socket of a run', () => {
     await is('up', 'up', 'lost');
   });
 
-  it('that is not there disturbs no server', () => {
+  it('does not disturb a server if it is missing', () => {
     announcePresence(join(folder, 'nobody.sock'))();
   });
 });

@@ -9,7 +9,7 @@ const mcpServers = {
 };
 
 describe('toClaudeOptions', () => {
-  it('hands the servers on as they are', () => {
+  it('passes the servers on unchanged', () => {
     expect(toClaudeOptions({ mcpServers }).mcpServers).toBe(mcpServers);
   });
 
@@ -48,7 +48,7 @@ describe('toCodexArgs', () => {
     expect(toCodexArgs({ mcpServers }).join(' ')).not.toMatch(/\.url=|streamable_http/);
   });
 
-  it('arrives as it was given, whatever the values hold', () => {
+  it('passes any values through unchanged', () => {
     const text = fc.string({ unit: 'grapheme' });
     const server = fc.record({
       command: text,
@@ -68,7 +68,7 @@ describe('toCodexArgs', () => {
     );
   });
 
-  it('refuses a name that Codex would cut apart', () => {
+  it('refuses a name that Codex would split', () => {
     expect(() => toCodexArgs({ mcpServers: { 'a.b': { command: 'x' } } })).toThrow(RangeError);
     expect(() => toCodexArgs({ mcpServers: { a: { command: 'x', env: { 'b c': '' } } } })).toThrow(RangeError);
   });

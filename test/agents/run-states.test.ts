@@ -36,7 +36,7 @@ describe('the pruner of a run', () => {
     expect(run.lines).toHaveLength(happened.length);
   });
 
-  it('was never started when the agent ends before it was seen', () => {
+  it('counts as never started if the agent ends before it appeared', () => {
     const { state, lines } = follow('config_resolved', 'phase_ended');
     expect(state).toBe('shutdown');
     expect(lines.slice(1)).toEqual([

@@ -25,13 +25,13 @@ const CODE = [
 ].join('\n');
 
 describe('finding the kept lines of a pruned text', () => {
-  it('takes equal lines to stand next to their neighbours', () => {
+  it('assigns equal lines to positions next to their neighbours', () => {
     expect(kept(CODE, 'function b() {\n  return 2;\n}')).toEqual([5, 6, 7]);
     expect(kept(CODE, 'function c() {\n  return 1;\n}\n')).toEqual([9, 10, 11]);
     expect(kept(CODE, 'function a() {\n  return 1;\n}\nfunction c() {\n}')).toEqual([1, 2, 3, 9, 11]);
   });
 
-  it('skips what the service wrote in the place of lines, and learns from it where it goes on', () => {
+  it('skips placeholders of the service, and uses them to find the next position', () => {
     expect(kept(CODE, 'function a() {\n(filtered 5 lines)\n}')).toEqual([1, 7]);
     expect(kept(CODE, '(filtered 9 lines)\n  return 1;\n}')).toEqual([10, 11]);
     expect(kept(CODE, '// ...\n  return 2;\n# …\n  return 1;')).toEqual([6, 10]);
@@ -39,13 +39,13 @@ describe('finding the kept lines of a pruned text', () => {
     expect(kept(CODE, `${marker}\n  return 1;\n}`)).toEqual([10, 11]);
   });
 
-  it('takes a line that looks like a placeholder for what it is', () => {
+  it('treats a line that looks like a placeholder as an ordinary line', () => {
     const stub = 'class A:\n    ...\nclass B:\n    ...\nend';
     expect(kept(stub, 'class A:\n    ...\nclass B:\n    ...')).toEqual([1, 2, 3, 4]);
     expect(kept('...\nfirst\nsecond', 'first\n...\nsecond')).toEqual([2, 3]);
   });
 
-  it('does not mind line ends, white space at the end of lines, and blank lines', () => {
+  it('ignores line ends, trailing white space and blank lines', () => {
     expect(kept('a  \r\n\r\nb\r\nc\r\n', 'a\n\n\nc')).toEqual([1, 4]);
     const flags = keptLines(splitLines('a\n\nb\n'), 'b');
     expect([...(flags ?? [])]).toEqual([0, Number.NaN, 1]);
@@ -62,7 +62,7 @@ describe('finding the kept lines of a pruned text', () => {
     expect(kept(CODE, pruned)).toBeNull();
   });
 
-  it('finds some place for every selection of lines of any text, whose lines then read the same', () => {
+  it('finds positions with equal lines for every selection of lines of any text', () => {
     const line = fc.constantFrom('a', 'b', '}', '', ' x', '...', '# ...');
     fc.assert(
       fc.property(fc.array(fc.tuple(line, fc.boolean()), { maxLength: 60 }), (rows) => {
@@ -76,7 +76,7 @@ describe('finding the kept lines of a pruned text', () => {
     );
   });
 
-  it('takes time in proportion to the text, also where all lines are alike', () => {
+  it('takes time proportional to the text, even if all lines are alike', () => {
     const original = '}\n'.repeat(60_000);
     const startedAt = cpuMs();
     expect(kept(original, '}\n'.repeat(30_000))).toHaveLength(30_000);

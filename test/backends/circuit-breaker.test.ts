@@ -34,7 +34,7 @@ describe('a circuit breaker', () => {
     expect(changes).toEqual(['timeout']);
   });
 
-  it('lets one call try when its time has come, and closes when that works', () => {
+  it('admits one trial call when its time has come, and closes if the call succeeds', () => {
     const { it: circuit, clock, changes } = breaker(1);
     circuit.failed('timeout');
     clock.at += 999;
@@ -47,7 +47,7 @@ describe('a circuit breaker', () => {
     expect(changes).toEqual(['timeout', null]);
   });
 
-  it('stays open when the try fails, for the whole time again', () => {
+  it('stays open for the full time if the trial fails', () => {
     const { it: circuit, clock, changes } = breaker(1);
     circuit.failed('timeout');
     clock.at += 1_000;
@@ -60,7 +60,7 @@ describe('a circuit breaker', () => {
     expect(changes).toEqual(['timeout']);
   });
 
-  it('lets another call try when the one that did was given up', () => {
+  it('admits another trial call if the first was cancelled', () => {
     const { it: circuit, clock } = breaker(1);
     circuit.failed('timeout');
     clock.at += 1_000;
@@ -69,7 +69,7 @@ describe('a circuit breaker', () => {
     expect(circuit.admits()).toBe(true);
   });
 
-  it('opens at the first failure for as long as the service asks, whatever the usual time', () => {
+  it('opens at the first failure for as long as the service requests', () => {
     for (const waitMs of [200, 5_000]) {
       const { it: circuit, clock, changes } = breaker(3);
       circuit.failed('status_429', waitMs);
@@ -86,7 +86,7 @@ describe('a circuit breaker', () => {
     }
   });
 
-  it('is not held open by a clock that was set back', () => {
+  it('does not stay open because a clock was set back', () => {
     const { it: circuit, clock } = breaker(1);
     circuit.failed('timeout');
     clock.at -= 500_000;
@@ -134,7 +134,7 @@ describe('a backend that is dead', () => {
     ['503', '2', 2_000],
     ['503 with a date', 'Thu, 01 Jan 1970 00:16:50 GMT', 10_000],
     ['429 that asks for an hour', '3600', 60_000],
-  ])('is left alone as long as it asks in Retry-After: %s', async (answer, retryAfter, waitMs) => {
+  ])('is not called for the time requested in Retry-After: %s', async (answer, retryAfter, waitMs) => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = (res) => {
       res.setHeader('retry-after', retryAfter);
@@ -151,7 +151,7 @@ describe('a backend that is dead', () => {
     expect(reranker.calls).toHaveLength(2);
   });
 
-  it.each(['0', '-5', 'soon', ''])('is asked again at once where Retry-After says nothing: %j', async (retryAfter) => {
+  it.each(['0', '-5', 'soon', ''])('is called again at once if Retry-After is unusable: %j', async (retryAfter) => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = (res) => {
       res.setHeader('retry-after', retryAfter);
@@ -162,7 +162,7 @@ describe('a backend that is dead', () => {
     expect(reranker.calls).toHaveLength(2);
   });
 
-  it('is not taken for dead when callers are impatient or leave', async () => {
+  it('is not considered dead when callers time out or leave', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = hang;
     const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker) });

@@ -44,7 +44,7 @@ describe('the memory of answers', () => {
     });
   });
 
-  it('applies the bounds of each call anew', async () => {
+  it('applies the limits of each call separately', async () => {
     // whole passages are noise, so that cutting them pays
     const reranker = await startReranker((_line, index) => (Math.floor(index / 20) % 2 === 0 ? 0.001 : 0.7));
     const proxy = await startWithDeepinfra(reranker, { DEEPINFRA_MAX_DOCS: '500' });
@@ -56,7 +56,7 @@ describe('the memory of answers', () => {
     expect(timid.stats.pruned_ratio).toBeLessThanOrEqual(0.3);
   });
 
-  it('asks anew for another goal, another text and another source type', async () => {
+  it('calls again for another goal, another text and another source type', async () => {
     const reranker = await startReranker(score);
     const proxy = await startWithDeepinfra(reranker);
     await pruneText(proxy, TEXT, GOAL);
@@ -66,7 +66,7 @@ describe('the memory of answers', () => {
     expect(reranker.calls).toHaveLength(4);
   });
 
-  it('forgets when the time to live has passed', async () => {
+  it('forgets answers after their time to live', async () => {
     const reranker = await startReranker(score);
     const { clock, proxy } = await withClock(reranker, { MCP_PRUNER_CACHE_TTL_S: '10' });
     await pruneText(proxy, TEXT, GOAL);
@@ -77,7 +77,7 @@ describe('the memory of answers', () => {
     expect(reranker.calls).toHaveLength(2);
   });
 
-  it('holds no more answers than allowed, and none when that is 0 or they may not live', async () => {
+  it('stores no more answers than allowed, and none if the limit or the lifetime is 0', async () => {
     const reranker = await startReranker(score);
     const small = await startWithDeepinfra(reranker, { MCP_PRUNER_CACHE_MAX_ITEMS: '1' });
     for (const goal of ['first goal', 'second goal', 'first goal']) await pruneText(small, TEXT, goal);
@@ -105,7 +105,7 @@ describe('the memory of answers', () => {
     expect(again.stats).toMatchObject({ used_fallback: false, deepinfra_cached: false });
   });
 
-  it('makes one call for equal questions that come at once', async () => {
+  it('makes one call for equal simultaneous questions', async () => {
     const reranker = await startReranker(score);
     const waiting: (() => void)[] = [];
     reranker.respond = (res, { body }) => {
@@ -125,7 +125,7 @@ describe('the memory of answers', () => {
     expect(third?.stats.pruned_ratio).toBeLessThanOrEqual(0.5);
   });
 
-  it('ends a call that nobody waits for any more', async () => {
+  it('cancels a call for which nobody waits any more', async () => {
     const reranker = await startReranker(score);
     reranker.respond = hang;
     const proxy = await startWithDeepinfra(reranker);

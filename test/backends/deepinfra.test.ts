@@ -40,11 +40,11 @@ describe('prune_text with the cloud backend', () => {
     expect(pruned.stats.cost_estimated_usd).toBeGreaterThan(0);
   });
 
-  it('is called cloud as well', () => {
+  it('can also be named cloud', () => {
     expect(settingsOf({ KIMI_PRUNING_BACKEND: 'cloud' }).backend).toBe('deepinfra');
   });
 
-  it('keeps within the bounds whatever the scores are', async () => {
+  it('respects the limits, whatever the scores are', async () => {
     const reranker = await startReranker(() => 0.001);
     reranker.respond = (res, request) => {
       const { documents } = JSON.parse(request.body.toString('utf8')) as RerankCall;
@@ -62,14 +62,14 @@ describe('prune_text with the cloud backend', () => {
     }
   });
 
-  it('can give back every line that it left out', async () => {
+  it('can restore every line that it removed', async () => {
     const proxy = await startWithDeepinfra(await startReranker(relevant));
     const { prune_id, annotations } = await pruneText(proxy, TEXT, GOAL);
     expect(annotations.length).toBeGreaterThan(0);
     expect(await proxy.recover(prune_id, 1, 200)).toBe(TEXT.trimEnd());
   });
 
-  it('calls nobody unless it is switched on, whatever key and address are set', async () => {
+  it('makes no call unless it is switched on, whatever key and address are set', async () => {
     const reranker = await startReranker(relevant);
     const env = deepinfraEnv(reranker, { KIMI_PRUNING_BACKEND: 'heuristic' });
     const proxy = await startProxy(NOWHERE, { env });
@@ -79,7 +79,7 @@ describe('prune_text with the cloud backend', () => {
     expect(pruned.stats).not.toHaveProperty('cost_estimated_usd');
   });
 
-  it('sends nothing of a text that the bounds leave whole, or without a goal', async () => {
+  it('sends nothing if the limits leave the text whole, or without a goal', async () => {
     const reranker = await startReranker(relevant);
     const proxy = await startWithDeepinfra(reranker, { MCP_PRUNER_MAX_INPUT_CHARS: '20000' });
     const unmet = await pruneText(proxy, TEXT, GOAL, { min_keep_lines: 500 });
@@ -114,7 +114,7 @@ describe('prune_text with the cloud backend', () => {
     }
   });
 
-  it('breaks the call off when the client leaves', async () => {
+  it('cancels the call when the client leaves', async () => {
     const reranker = await startReranker(relevant);
     reranker.respond = hang;
     const proxy = await startWithDeepinfra(reranker);
@@ -154,7 +154,7 @@ describe('prune_text with the cloud backend', () => {
 describe('a text of more lines than may be sent', () => {
   const topics = { 181: 'Refunds are handled by the ledger.', 182: 'A refund may take a week.' };
 
-  it('has its most promising lines scored, not its first, and says so', async () => {
+  it('has its most promising lines scored, not its first, and reports it', async () => {
     const reranker = await startReranker(() => 0.6);
     const proxy = await startWithDeepinfra(reranker, { DEEPINFRA_MAX_DOCS: '16' });
     const text = prose(300, topics);
@@ -172,7 +172,7 @@ describe('a text of more lines than may be sent', () => {
     });
   });
 
-  it('is not decided by the scored minority: what was not scored is ranked as without the backend', async () => {
+  it('is not decided by the scored minority: other lines are ranked as without the backend', async () => {
     const text = prose(300, topics);
     const proxy = await startWithDeepinfra(await startReranker((line) => (line.startsWith('Entry') ? 0.9 : 0.001)), {
       DEEPINFRA_MAX_DOCS: '4',

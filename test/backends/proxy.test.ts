@@ -115,7 +115,7 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
     expect(service.calls).toHaveLength(1);
   });
 
-  it('prunes as without a backend when that fails, and says so in the log', async () => {
+  it('prunes as without a backend if the backend fails, and logs it', async () => {
     const service = await start();
     service.respond = (res) => json(res, 503, { detail: 'overloaded' });
     const upstream = await startUpstream();
@@ -133,7 +133,7 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
     expect(await proxy.logText()).toContain(`"backend":"${name}"`);
   });
 
-  it('asks about several new texts at once, about none that stays whole anyway, and never about old ones', async () => {
+  it('asks about several new texts at once, never about old ones or texts that stay whole anyway', async () => {
     const service = await start();
     let most = 0;
     let open = 0;
@@ -164,7 +164,7 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
 });
 
 describe('the proxy and prune_text', () => {
-  it('share what the backend has said', async () => {
+  it("share the backend's answers", async () => {
     const service = await startReranker((line) => (chosen(line) ? 0.98 : 0.001));
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: deepinfraEnv(service) });
@@ -207,7 +207,7 @@ describe('the backend swe-pruner', () => {
     ['a text that is a number', { pruned_code: 7 }],
   ];
 
-  it.each(refused)('that answers %s is not believed', async (_what, body) => {
+  it.each(refused)('is ignored if it answers %s', async (_what, body) => {
     const service = await startSwePruner(() => true);
     service.respond = (res) => json(res, 200, body);
     const proxy = await startProxy(await startUpstream(), { env: { MCP_PRUNER_SWE_PRUNER_URL: service.url } });

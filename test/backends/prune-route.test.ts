@@ -74,14 +74,14 @@ describe('POST /prune', () => {
     expect(await client.prune('a short text', '')).toBe('a short text');
   });
 
-  it('gives a text back whole that it cannot prune, and says why', async () => {
+  it('returns a text whole if it cannot be pruned, with the reason', async () => {
     const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_MAX_INPUT_CHARS: '1000' } });
     const answer = await prune(proxy, LOG, QUERY);
     expect(answer).toMatchObject({ pruned_code: LOG, warnings: ['input_too_large'], stats: { used_fallback: true } });
     expect(answer.kept_frags).toEqual([]);
   });
 
-  it('takes a compressed body, and one without a content type', async () => {
+  it('accepts a compressed body, and one without a content type', async () => {
     const proxy = await startProxy(NOWHERE);
     const body = JSON.stringify({ code: LOG, query: QUERY });
     for (const response of [
@@ -127,14 +127,14 @@ describe('POST /prune', () => {
     expect((await post(proxy, body, { origin: 'https://evil.example' })).status).toBe(403);
   });
 
-  it('asks for the token where one is set', async () => {
+  it('requires the token if one is set', async () => {
     const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_AUTH_TOKEN: 'a-long-enough-secret' } });
     const body = JSON.stringify({ code: LOG, query: QUERY });
     expect((await post(proxy, body)).status).toBe(401);
     expect((await post(proxy, body, { authorization: 'Bearer a-long-enough-secret' })).status).toBe(200);
   });
 
-  it('asks the cloud backend where that is on, and breaks the call off when the client leaves', async () => {
+  it('calls the cloud backend if that is on, and cancels the call when the client leaves', async () => {
     const reranker = await startReranker(() => 0.5);
     const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker) });
     expect(await prune(proxy, LOG, QUERY)).toMatchObject({ stats: { backend: 'deepinfra', used_fallback: false } });
@@ -148,7 +148,7 @@ describe('POST /prune', () => {
     await until(() => reranker.calls[1]?.gone.aborted);
   });
 
-  it('never asks another swe-pruner, which may be this very server', async () => {
+  it('never calls another swe-pruner, which may be this server itself', async () => {
     const service = await startSwePruner(() => true);
     const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_SWE_PRUNER_URL: service.url } });
     const { pruned_code } = await prune(proxy, LOG, QUERY);

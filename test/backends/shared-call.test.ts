@@ -46,7 +46,7 @@ describe('one call that several wait for', () => {
     expect(backend.calls).toHaveLength(1);
   });
 
-  it('is not joined once it was broken off', async () => {
+  it('is not shared once it was cancelled', async () => {
     const backend = new HeldBackend();
     const scorer = scorerOf(backend);
     const leaving = new AbortController();
@@ -59,14 +59,14 @@ describe('one call that several wait for', () => {
     expect((await second).opinions).not.toBeNull();
   });
 
-  it('is not begun for a caller that has left already', async () => {
+  it('is not started for a caller that has already left', async () => {
     const backend = new HeldBackend();
     const { opinions } = await scorerOf(backend).score({ ...request, timeoutMs: 60_000, signal: AbortSignal.abort() });
     expect(opinions).toBeNull();
     expect(backend.calls.filter(({ signal }) => !signal.aborted)).toHaveLength(0);
   });
 
-  it('that fails by a bug counts as an answer that cannot be used', async () => {
+  it('counts as an unusable answer if it fails by a bug', async () => {
     const backend = new HeldBackend();
     backend.ask = () => Promise.reject(new TypeError('cannot read x of undefined'));
     const { warnings } = await scorerOf(backend).score({ ...request, timeoutMs: 60_000 });

@@ -40,7 +40,7 @@ describe('the real bill', () => {
     outputPrice: 5,
   };
 
-  it('takes removed tokens off at the price that they had, first in full and then from the cache', () => {
+  it('subtracts removed tokens at their price, first in full and then from the cache', () => {
     const sent = recording.messages.map((message) => (message.content === result ? shows('') : message));
     const bill = realBillOf(recording, sent, 4);
     expect(bill.before).toBeCloseTo(1_000 + 1_000 + 100 + 200);
@@ -48,7 +48,7 @@ describe('the real bill', () => {
     expect([bill.peakBefore, bill.peakAfter]).toEqual([2_000, 1_000]);
   });
 
-  it('counts no saving for a result that the client has taken back', () => {
+  it('counts no saving for a result that the client has removed', () => {
     const sent = recording.messages.map((message) => (message.content === result ? shows('') : message));
     const usage = [...recording.usage.slice(0, 2), usageAt(5, 300, 0)];
     const messages = [...recording.messages, asked, { role: 'assistant', content: '' } as const];
@@ -58,7 +58,7 @@ describe('the real bill', () => {
     expect(bill.before - bill.after).toBeCloseTo(1_000);
   });
 
-  it('counts the characters of a token from what each request brought', () => {
+  it('measures the characters per token from the new part of each request', () => {
     expect(charsPerToken(recording, 3)).toBeCloseTo(4, 0);
     expect(charsPerToken({ ...recording, usage: [] }, 3)).toBe(3);
   });
@@ -80,7 +80,7 @@ describe('what a conversation came back to', () => {
   const edit = calls('Edit', { old_string: file.slice(1, 3).join('\n'), new_string: 'z' });
   const messages = [asked, calls('Read', {}), shows(file.map((line, i) => `${i + 1}\t${line}`).join('\n')), edit];
 
-  it('is the lines that a later call repeats, and the text that an edit replaces', () => {
+  it('consists of lines that a later call repeats, and texts that an edit replaces', () => {
     const needs = needsOf(messages);
     expect(needs.lines.map(({ text }) => text)).toEqual([
       'export function parseTheThing(text) {',
@@ -131,7 +131,7 @@ describe('what a conversation came back to', () => {
 });
 
 describe('the control that cuts at random', () => {
-  it('takes as many lines as the pruner took, and keeps the others in order', () => {
+  it('removes as many lines as the pruner, and keeps the others in order', () => {
     const runs = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(runs, fc.integer({ min: 5, max: 80 }), fc.string(), (lengths, rest, name) => {

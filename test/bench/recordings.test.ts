@@ -34,11 +34,11 @@ describe('recordings of Claude Code', () => {
     said('c', { type: 'text', text: 'done' }, 7),
   ]);
 
-  it('takes the lines of one answer together although results stand between them', () => {
+  it('merges the lines of one answer although results are between them', () => {
     expect(rolesOf(claudeCode, text)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'assistant']);
   });
 
-  it('bills each answer once, with what its last line reports', () => {
+  it('bills each answer once, by its last line', () => {
     const [recording] = claudeCode.read(text, '');
     expect(recording?.usage?.map(({ at, output }) => [at, output])).toEqual([
       [1, 9],
@@ -76,7 +76,7 @@ describe('recordings of Codex', () => {
     bill(300),
   ]);
 
-  it('closes an answer with its bill and reads a bill that is repeated once', () => {
+  it('ends an answer with its bill, and reads a repeated bill once', () => {
     expect(rolesOf(codex, text)).toEqual(['user', 'assistant', 'tool', 'assistant', 'assistant']);
     expect(codex.read(text, '')[0]?.usage).toHaveLength(3);
     expect(codex.read(text, '')[0]?.usage?.[0]).toEqual({
@@ -125,7 +125,7 @@ describe('recordings of opencode', () => {
 });
 
 describe('recordings of Copilot CLI', () => {
-  it('estimates input from the texts and says so', () => {
+  it('estimates input from the texts, and notes it', () => {
     const answer = {
       type: 'assistant.message',
       data: { model: 'claude-opus', content: 'x'.repeat(400), outputTokens: 9 },

@@ -72,7 +72,7 @@ describe('the built program', () => {
     expect(await run([])).toEqual({ code: 0, out: '', err: '' });
   });
 
-  it('serves, says where, and ends with 0 on SIGTERM', async () => {
+  it('serves, prints its address, and ends with 0 on SIGTERM', async () => {
     const { child, line } = await startServer({ MCP_PRUNER_UPSTREAM_URL: 'http://127.0.0.1:9/v1/' });
     expect(line).toMatchObject({
       upstreamUrl: 'http://127.0.0.1:9/v1',

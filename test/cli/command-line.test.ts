@@ -16,7 +16,7 @@ describe('the command line', () => {
     expect(await run([flag])).toEqual({ code: 0, out: '9.8.7\n', err: '' });
   });
 
-  it.each(names)('has help and version for %s too, whatever else stands there', async (name) => {
+  it.each(names)('prints help and version for %s too, whatever other arguments there are', async (name) => {
     const help = await run([name, '--no-such-option', '--help']);
     expect(help).toMatchObject({ code: 0, err: '' });
     expect(help.out).toMatch(new RegExp(`^Usage: mcp-pruner ${name}`));
@@ -64,7 +64,7 @@ describe('mcp-pruner config', () => {
     expect(out).not.toContain('a-long-random-secret');
   });
 
-  it('shows ten options of serve, and all of them on request', async () => {
+  it('lists ten options of serve, and all of them on request', async () => {
     const options = async (...args: string[]) => (await run(['serve', ...args])).out.match(/^ {2}--[\w-]+/gm) ?? [];
     const common = await options('--help');
     expect(common).toHaveLength(10);
@@ -75,7 +75,7 @@ describe('mcp-pruner config', () => {
     expect(all).toEqual(expect.arrayContaining(common));
   });
 
-  it('warns where serve would not start, and goes on', async () => {
+  it('warns if serve would not start, and continues', async () => {
     const { code, out, err } = await run(['config'], { env: { MCP_PRUNER_HOST: '0.0.0.0' } });
     expect(code).toBe(0);
     expect(out).toContain('0.0.0.0');

@@ -13,7 +13,7 @@ interface LockedPackage {
 }
 
 describe('the demonstration', () => {
-  it('shows cuts, gives lines back and keeps the prefix, with nothing but what an installation brings', () => {
+  it('shows cuts, recovers lines and keeps the prefix, using only installed files', () => {
     const folder = tempFolder();
     cpSync(join(compiled('cli.js'), '..'), join(folder, 'dist'), { recursive: true });
     cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'));
@@ -36,7 +36,7 @@ describe('the demonstration', () => {
     expect(out).toMatch(/turn 3 begins with the \d+ bytes forwarded in turn 2: yes/);
   });
 
-  it('says in one line what to do where the driver of SQLite was not compiled, and so does doctor', () => {
+  it('names the remedy in one line if the SQLite driver was not compiled, as does doctor', () => {
     const folder = tempFolder();
     cpSync(join(compiled('cli.js'), '..'), join(folder, 'dist'), { recursive: true });
     cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'));

@@ -19,14 +19,14 @@ describe('the lines of run about itself', () => {
     expect(shown.map((line) => line.trim()).join(' ')).toBe(`mcp-pruner: ${LINE}`);
   });
 
-  it('is one line where a program reads it', () => {
+  it('is one line if a program reads it', () => {
     const { held, text } = lines({ errIsTerminal: false });
     held.hold();
     held.say(LINE);
     expect(text()).toBe(`mcp-pruner: ${LINE}\n`);
   });
 
-  it('waits while an agent draws on the terminal, and comes in order then', () => {
+  it('waits while an agent draws on the terminal, and is then printed in order', () => {
     const { held, text } = lines({ errIsTerminal: true, errColumns: 200 });
     held.hold();
     held.say('one');

@@ -17,7 +17,7 @@ async function aStoreElsewhere(): Promise<string> {
 }
 
 describe('mcp-pruner keys', () => {
-  it('prints a key once, alone, and shows everything of it but the key afterwards', async () => {
+  it('prints a key once, alone, and afterwards shows everything but the key', async () => {
     const env = aPlace();
     const options = [
       '--name',
@@ -86,14 +86,14 @@ describe('mcp-pruner keys', () => {
     [['keys', 'set', 'ci'], 'needs a limit to change'],
     [['keys', 'set', 'ci', '--dollars-per-month', '-1'], 'a number such as 50'],
     [['keys', 'list', 'ci'], 'takes no argument'],
-  ])('%j is told what is wrong, and makes nothing', async (args, words) => {
+  ])('%j is refused with the reason, and makes no key', async (args, words) => {
     const env = aPlace();
     const { code, err } = await run(args, { env });
     expect([code, err]).toEqual([2, expect.stringContaining(words)]);
     expect(await run(['keys', 'list'], { env })).toMatchObject({ code: 1, err: expect.stringContaining('no store') });
   });
 
-  it('is what doctor looks for where keys are asked for', async () => {
+  it('are checked by doctor if keys are required', async () => {
     const env = {
       ...aPlace(),
       MCP_PRUNER_REQUIRE_KEY: 'true',
@@ -107,7 +107,7 @@ describe('mcp-pruner keys', () => {
     expect(out).not.toContain('must name a key');
   });
 
-  it('makes no key in another store than the running proxy uses, and says which store it uses', async () => {
+  it('makes no key in a store that the running proxy does not use, and names the store', async () => {
     const proxy = await startProxy(await startUpstream());
     const port = { MCP_PRUNER_PORT: new URL(proxy.url).port };
     const create = ['keys', 'create', '--name', 'ci', '--project', 'web'];
@@ -124,7 +124,7 @@ describe('mcp-pruner keys', () => {
     expect((await run(['doctor'], { env: here })).out).toContain(`ok    the store ${proxy.dbPath} holds`);
   });
 
-  it('says which key is meant where names do not', async () => {
+  it('asks for an id if a name is ambiguous', async () => {
     const env = aPlace();
     const create = ['keys', 'create', '--name', 'twice', '--project', 'web'];
     const { out } = await run(create, { env });

@@ -22,7 +22,7 @@ describe('a log line for people', () => {
     );
   });
 
-  it('says when nothing was saved, and what only would have been', () => {
+  it('states when nothing was saved, and what would have been saved in shadow mode', () => {
     expect(line({ ...request, tokensSaved: 0, pruneIds: [] })).toMatch(/1\.2 s {2}nothing to save\n$/);
     expect(line({ ...request, shadow: true })).toContain('would save 15,000 tokens');
   });
@@ -34,7 +34,7 @@ describe('a log line for people', () => {
     );
   });
 
-  it('lets no character through that a terminal would obey', () => {
+  it('removes characters that would control a terminal', () => {
     const shown = line({ ...request, model: 'm\u009b31m\u202egpt\u001b[2J' });
     for (const control of ['\u009b', '\u202e', '\u001b']) expect(shown).not.toContain(control);
     expect(shown).toContain('gpt');

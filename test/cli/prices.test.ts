@@ -7,7 +7,7 @@ import { run } from './fake-io.ts';
 const clock = { nowMs: () => Date.parse('2026-12-04T12:00:00Z') };
 
 describe('prices', () => {
-  it('names the row that fits a model, and how old it is', async () => {
+  it('names the row of a model and its age', async () => {
     const { code, out } = await run(['prices', 'anthropic/claude-haiku-4.5', '--json'], { clock });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual({
@@ -21,13 +21,13 @@ describe('prices', () => {
     expect(Math.max(...shown.split('\n').map((line) => line.length))).toBeLessThanOrEqual(70);
   });
 
-  it('ends with 1 and no row where none fits', async () => {
+  it('ends with 1 if no row matches', async () => {
     const { code, out } = await run(['prices', 'a-model-of-mine', '--json'], { clock });
     expect([code, JSON.parse(out)]).toEqual([1, { row: null, fits: null, ageDays: null }]);
     expect((await run(['prices', 'a-model-of-mine'], { clock })).out).toContain('no row fits');
   });
 
-  it('lists own rows before those of the program, and what is broken', async () => {
+  it("lists the user's rows before the installed ones, and invalid ones", async () => {
     const path = join(tempFolder(), 'prices.toml');
     writeFileSync(
       path,

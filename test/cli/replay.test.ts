@@ -47,7 +47,7 @@ describe('replay', () => {
     expect((await run(['replay', file])).out).toMatch(/dollars +\$0\.2338 +\$0\.\d+ +0\.\d+/);
   });
 
-  it('says where tokens are estimated, and where there is no price', async () => {
+  it('notes estimated tokens and missing prices', async () => {
     const turns = [oneResult(serverLog(300)), [...oneResult(serverLog(300)), ...toolTurn('2', 'bash', {}, 'ok')]];
     const requests = (model: string) => turns.map((messages) => parsed(chatBody(messages, { model })));
     const priced = await dollarsOf(logOf(requests('gpt-5.1')));

@@ -29,7 +29,7 @@ async function printed(home: string): Promise<Printed> {
 }
 
 describe('report --sessions', () => {
-  it('reads what other agents keep, each in its own form', async () => {
+  it('reads the session files of other agents, each in its own format', async () => {
     const home = tempFolder();
     const put = (path: string, value: unknown): void => {
       mkdirSync(dirname(join(home, path)), { recursive: true });
@@ -173,7 +173,7 @@ describe('report --sessions', () => {
     expect(report.totals.dollars).toBeCloseTo((10_000 * 0.6 + 100 * 3) / 1e6, 9);
   });
 
-  it('knows a session by the store of this machine where it has no marker: agents keep what they sent, not what went on', async () => {
+  it("recognises a pruned session without markers by this machine's store", async () => {
     const upstream = await startUpstream((_, res) => {
       json(res, 200, {
         type: 'message',

@@ -104,7 +104,7 @@ async function printed(home: string): Promise<Printed> {
 const OPUS = (6 * 5 + 95_000 * 6.25 + 70_000 * 0.5 + 240 * 25) / 1_000_000;
 
 describe('report --sessions', () => {
-  it('has the dollars of sessions that are over, read where they lie, without any configuration', async () => {
+  it('reports the dollars of finished sessions without any configuration', async () => {
     const home = tempFolder();
     write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
     write(home, '.codex/sessions/2026/11/20/rollout-x.jsonl', codexLines());
@@ -122,7 +122,7 @@ describe('report --sessions', () => {
     expect(projects.map(({ project }) => project).sort()).toEqual(['api', 'shop']);
   });
 
-  it('bills an answer once where tool results stand between the blocks of its message', async () => {
+  it('bills an answer once although tool results are between its blocks', async () => {
     const lines = claudeLines();
     const [, , text, call, result] = lines;
     // a second call of the same message, after the result of the first
@@ -170,7 +170,7 @@ describe('report --sessions', () => {
     expect(out).toContain('1 session went through the proxy already');
   });
 
-  it('says first that there is no price, and has no saving in dollars then', async () => {
+  it('states first that there is no price, and shows no saving in dollars', async () => {
     const home = tempFolder();
     const lines = JSON.stringify(claudeLines()).replaceAll('claude-opus-5', 'a-model-of-mine');
     write(home, '.claude/projects/-home-me-shop/s.jsonl', JSON.parse(lines) as unknown[]);
@@ -199,7 +199,7 @@ describe('report --sessions', () => {
     }
   });
 
-  it('is a block to post that has no name, path or text of the sessions', async () => {
+  it('prints a block for sharing without names, paths or texts of the sessions', async () => {
     const home = tempFolder();
     const lines = JSON.stringify(claudeLines()).replaceAll('"Bash"', '"mcp__secret-server__look"');
     write(home, '.claude/projects/-home-me-shop/s.jsonl', JSON.parse(lines) as unknown[]);
@@ -220,7 +220,7 @@ describe('report --sessions', () => {
     expect((await run(['report', '--share'], { homeDir: home })).code).toBe(2);
   });
 
-  it('shows on a terminal how far it is, and takes that away again', async () => {
+  it('shows its progress on a terminal, and removes it again', async () => {
     const home = tempFolder();
     write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
     const here = { homeDir: home, cwd: home, clock: { nowMs }, errIsTerminal: true };
@@ -230,7 +230,7 @@ describe('report --sessions', () => {
     expect(err.endsWith('\r\x1b[K')).toBe(true);
   });
 
-  it('says in at most three lines where it looked when there is nothing', async () => {
+  it('lists in at most three lines where it looked if nothing was found', async () => {
     const { code, out } = await run(['report', '--sessions'], { homeDir: tempFolder() });
     expect([code, out.trimEnd().split('\n').length <= 3]).toEqual([0, true]);
     expect(out.replaceAll(/\s+/g, ' ')).toContain('Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, Cline');

@@ -63,7 +63,7 @@ describe('the report', () => {
     }
   });
 
-  it('advises a cache lifetime of an hour where that pays, and so does doctor', async () => {
+  it('advises a cache lifetime of an hour if that pays, as does doctor', async () => {
     const dbPath = `${tempFolder()}/store.db`;
     const noon = Date.parse('2026-11-20T12:00:00Z');
     const paused = (missDollars: number, id: string) => [
@@ -107,7 +107,7 @@ describe('the report', () => {
     }
   });
 
-  it('is one HTML file that asks for nothing and takes every name for text', async () => {
+  it('is one HTML file that loads nothing and escapes every name', async () => {
     const html = reportHtml(await filled(), '0');
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
     expect(html).not.toMatch(/<script|https?:|src=|@import/);
@@ -115,7 +115,7 @@ describe('the report', () => {
 });
 
 describe('spend by', () => {
-  it('key, project, model and day is a table, CSV that a spreadsheet runs nothing of, and JSON', async () => {
+  it('key, project, model and day is printed as a table, as CSV without formulas, and as JSON', async () => {
     const { ledger } = openStore(':memory:');
     const all = { requests: 3, dollars: 2, without: 5, fresh: 100, read: 900, output: 50, removed: 400 };
     await ledger.add(
@@ -164,7 +164,7 @@ describe('spend by', () => {
     [['--by', 'tool'], 'is not one of key, project, model, day'],
     [['--csv'], '--csv needs --by'],
     [['--by', 'key', '--csv', '--json'], 'exclude each other'],
-  ])('%j says what is allowed', async (args, words) => {
+  ])('%j is refused with the allowed values', async (args, words) => {
     const { code, err } = await run(['report', ...args], { env: {} });
     expect([code, err]).toEqual([2, expect.stringContaining(words)]);
   });

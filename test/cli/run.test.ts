@@ -126,7 +126,7 @@ describe('mcp-pruner run', () => {
     expect(readdirSync(join(at.home, 'tmp'))).toEqual([]);
   });
 
-  it('sends what went to OPENAI_BASE_URL there still, through the proxy', async () => {
+  it('still sends requests to OPENAI_BASE_URL, through the proxy', async () => {
     const at = machine({ agent: reporter });
     const { MCP_PRUNER_UPSTREAM_URL: _, ...env } = at.env;
     const { out } = await run({ ...at, env }, ['run', 'agent'], { OPENAI_BASE_URL: `${upstreamUrl}/` });
@@ -152,7 +152,7 @@ describe('mcp-pruner run', () => {
     expect(states).toEqual(['init>starting', 'starting>running', 'running>shutdown']);
   });
 
-  it('goes on when the server dies, and says so', async () => {
+  it('continues when the server dies, and reports it', async () => {
     const at = machine({ codex: codex('server.kill("SIGKILL"); setTimeout(() => process.exit(3), 1200);') });
     const { code, err } = await run(at, ['run', 'codex'], { JEEVES_PRUNER_ENABLED: '1' });
     expect(code).toBe(3);
@@ -164,7 +164,7 @@ describe('mcp-pruner run', () => {
     [{ JEEVES_PRUNER_ENABLED: 'false' }, /run:init -> run:mcp_pruner_disabled: no MCP server in this run \(JEEVES/],
     [{ JEEVES_PRUNER_URL: 'nowhere' }, /run:init -> run:mcp_pruner_disabled: .*invalid \(JEEVES_PRUNER_URL/],
     [{ JEEVES_MCP_PRUNER_PATH: '/nowhere.js' }, /run:init -> run:mcp_pruner_disabled: .*invalid \(the entry point/],
-  ])('starts the agent without the server when %j says so', async (env, line) => {
+  ])('starts the agent without the server for %j', async (env, line) => {
     const at = machine({ codex: 'console.log(process.argv.join(" ").includes("mcp_servers"))' });
     const { code, out, err } = await run(at, ['run', 'codex'], env);
     expect({ code, out }).toEqual({ code: 0, out: 'false\n' });
@@ -172,7 +172,7 @@ describe('mcp-pruner run', () => {
     expect(err).toMatch(/run:mcp_pruner_disabled -> run:shutdown/);
   });
 
-  it('hands JEEVES_PRUNER_URL and JEEVES_MCP_PRUNER_PATH on', async () => {
+  it('passes JEEVES_PRUNER_URL and JEEVES_MCP_PRUNER_PATH on', async () => {
     const at = machine({ codex: 'console.log(process.argv.slice(2).join("\\n"))' });
     const entry = join(at.home, 'entry.js');
     writeFileSync(entry, '');
@@ -292,7 +292,7 @@ describe('mcp-pruner run', () => {
     expect(err).toMatch(/messages to .* through http:/);
   });
 
-  it('leads Claude Code past the proxy where its requests are signed with keys that the proxy has not', async () => {
+  it('leaves Claude Code direct if its requests are signed with keys that the proxy does not have', async () => {
     const at = machine({
       claude: `console.log(JSON.stringify([process.env.ANTHROPIC_BEDROCK_BASE_URL ?? null, process.argv.join(' ')]));`,
     });
@@ -348,13 +348,13 @@ describe('mcp-pruner run', () => {
     expect(readFileSync(join(own, 'settings.json'), 'utf8')).toContain('// mine');
   });
 
-  it('says nothing of a pruner that is disabled while it prunes', async () => {
+  it('does not report a disabled pruner while it prunes', async () => {
     const { err } = await run(machine({ agent: reporter }), ['run', 'agent']);
     expect(err).not.toMatch(/pruner disabled/);
     expect(err).toMatch(/chat completions through http/);
   });
 
-  it('hands the settings of the store on to the server, and no secret', async () => {
+  it("passes the store's settings to the server, but no secret", async () => {
     const at = machine({ codex: 'console.log(process.argv.slice(2).join("\\n"))' });
     const { out } = await run(at, ['run', 'codex'], {
       MCP_PRUNER_STORE_MAX_BYTES: '2000000000',
@@ -366,7 +366,7 @@ describe('mcp-pruner run', () => {
     expect(out).not.toMatch(/secret/);
   });
 
-  it('says in one line what is missing', async () => {
+  it('names what is missing in one line', async () => {
     const at = machine();
     expect(await run(at, ['run', 'no-such-agent'])).toMatchObject({
       code: 1,

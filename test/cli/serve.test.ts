@@ -71,7 +71,7 @@ describe('mcp-pruner serve', () => {
     await code;
   });
 
-  it('goes on after an error that nobody caught', async () => {
+  it('continues after an uncaught error', async () => {
     const { run, events, exits } = serve(async () => idle);
     const code = run();
     await ready(events);
@@ -82,7 +82,7 @@ describe('mcp-pruner serve', () => {
     expect(await code).toBe(0);
   });
 
-  it('hands the settings of the command line to the server', async () => {
+  it('passes the settings of the command line to the server', async () => {
     const seen: unknown[] = [];
     const start: Start = async (settings, { version }) => {
       seen.push(settings.port, settings.host, settings.upstreamUrl, version);
@@ -96,7 +96,7 @@ describe('mcp-pruner serve', () => {
     expect(seen).toEqual([7, 'localhost', 'http://localhost:1/v1', '9.8.7']);
   });
 
-  it('makes the token of this user where MCP_PRUNER_LOCAL_TOKEN asks for it, and has the server ask for it', async () => {
+  it("creates this user's token if MCP_PRUNER_LOCAL_TOKEN is set, and the server requires it", async () => {
     const folder = tempFolder();
     const seen: (string | null)[] = [];
     const start: Start = async ({ authToken }) => {
@@ -125,7 +125,7 @@ describe('mcp-pruner serve', () => {
     expect(started).toBe(false);
   });
 
-  it('says in one line that the port is taken, by whom perhaps, and how to choose another', async () => {
+  it('reports in one line that the port is in use, the likely process, and how to choose another', async () => {
     const holder = createServer();
     servers.push(holder);
     await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));

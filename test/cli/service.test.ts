@@ -91,7 +91,7 @@ describe('mcp-pruner service', () => {
     return { homeDir, asked, run };
   }
 
-  it('takes the settings of the moment along, secrets where only their owner reads them', async () => {
+  it('includes the current settings, secrets only in a file that the owner can read', async () => {
     const { homeDir, asked, run } = machine();
     const env = {
       MCP_PRUNER_AUTH_TOKEN: 'a-very-secret-token',
@@ -135,7 +135,7 @@ describe('mcp-pruner service', () => {
     expect(Buffer.isBuffer(bytes) && bytes.subarray(0, 2)).toEqual(Buffer.from([0xff, 0xfe]));
   });
 
-  it('says what to do where there is no systemd, and writes nothing', async () => {
+  it('names the remedy if there is no systemd, and writes nothing', async () => {
     const { homeDir, run } = machine('linux', () => ({ code: null, output: '' }));
     await expect(run('install')).rejects.toThrow(/systemctl is not there.*mcp-pruner serve/);
     expect(existsSync(homeDir)).toBe(false);

@@ -76,7 +76,7 @@ describe('mcp-pruner setup', () => {
     expect(existsSync(join(at.home, '.qwen'))).toBe(false);
   });
 
-  it('writes, keeps the file as it was, and takes it back', async () => {
+  it('writes, keeps a backup, and undoes', async () => {
     const at = machine();
     const file = join(at.home, '.codex/config.toml');
     mkdirSync(join(at.home, '.codex'));
@@ -88,7 +88,7 @@ describe('mcp-pruner setup', () => {
     expect(readdirSync(join(at.home, '.codex'))).toEqual(['config.toml']);
   });
 
-  it('carries the token into a file that nobody else can read, and prints it nowhere', async () => {
+  it('writes the token into a file that only the user can read, and prints it nowhere', async () => {
     const at = machine();
     const env = { MCP_PRUNER_AUTH_TOKEN: 'a-very-secret-token' };
     const printed = await run(at, ['setup', 'qwen'], env);
@@ -100,7 +100,7 @@ describe('mcp-pruner setup', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("carries this machine's own token where the proxy asks for that", async () => {
+  it("writes this machine's own token if the proxy requires it", async () => {
     const at = machine();
     const env = { MCP_PRUNER_LOCAL_TOKEN: 'auto', MCP_PRUNER_DB_PATH: join(at.home, 'data/store.db') };
     await run(at, ['setup', 'qwen', '--write'], env);
@@ -108,7 +108,7 @@ describe('mcp-pruner setup', () => {
     expect(readFileSync(join(at.home, '.qwen/settings.json'), 'utf8')).toContain(`Bearer ${token}`);
   });
 
-  it('leaves all files as they were when one of them is refused, and nothing behind after --undo', async () => {
+  it('leaves all files unchanged if one is refused, and nothing behind after --undo', async () => {
     const at = machine();
     writeFileSync(join(at.home, '.claude.json'), '{ // mine\n}');
     expect(await run(at, ['setup', 'claude', '--write'])).toMatchObject({ code: 1 });
@@ -235,7 +235,7 @@ describe('mcp-pruner doctor', () => {
     ]);
   });
 
-  it('names a cloud that Claude Code reaches past the proxy, and is content once it leads there', async () => {
+  it('reports a cloud that Claude Code reaches past the proxy, until that is mended', async () => {
     const at = machine();
     const env = await running(at);
     await run(at, ['setup', 'claude', '--write'], env);
@@ -287,7 +287,7 @@ describe('mcp-pruner doctor', () => {
     }
   });
 
-  it('says by which proxy the upstream is reached, and tries that', async () => {
+  it('names the proxy by which the upstream is reached, and tests it', async () => {
     const env = { MCP_PRUNER_UPSTREAM_URL: 'https://api.example/v1', NO_PROXY: 'else.example' };
     const there = await run(machine(), ['doctor'], {
       ...env,
@@ -323,7 +323,7 @@ describe('mcp-pruner doctor', () => {
     expect(out).toMatch(/FAIL {2}Codex is logged in for https:\/\/chatgpt\.com, but the proxy forwards to/);
   });
 
-  it('knows the proxy that runs, its store and the agents that are set up for it', async () => {
+  it('recognises the running proxy, its store and the agents set up for it', async () => {
     const at = machine();
     const given = await running(at);
     const env = { ...given, OPENAI_BASE_URL: `http://127.0.0.1:${given.MCP_PRUNER_PORT}/v1` };

@@ -24,7 +24,7 @@ async function freePort(): Promise<number> {
 const clock = { nowMs: () => Date.now() };
 
 describe('mcp-pruner status', () => {
-  it('says that the proxy runs and what it saved, to a person and to a hook', async () => {
+  it('reports that the proxy runs and what it saved, to a person and to a hook', async () => {
     const proxy = await startProxy(await startUpstream(completion()));
     const env = { MCP_PRUNER_PORT: new URL(proxy.url).port, MCP_PRUNER_DB_PATH: proxy.dbPath };
     const idle = await run(['status'], { env, clock });
@@ -62,7 +62,7 @@ describe('mcp-pruner status', () => {
     ]);
   });
 
-  it('starts the proxy from a hook where the user allowed it', async () => {
+  it('starts the proxy from a hook if the user allowed it', async () => {
     const home = tempFolder();
     mkdirSync(join(home, 'data'));
     const port = await freePort();

@@ -70,12 +70,12 @@ describe('mcp-pruner recover', () => {
     expect(await run(['recover', 'prn_abcdefghijkl'])).toEqual({ code: 0, out: text, err: '' });
   });
 
-  it('gives only the lines that were asked for, in the order asked', async () => {
+  it('prints only the requested lines, in the requested order', async () => {
     const { out } = await run(['recover', 'prn_abcdefghijkl', '--lines', '5-6,2']);
     expect(out).toBe('line 5\r\nline 6\r\nline 2\r\n');
   });
 
-  it('stops at the last line, and says how many there are to whom asks beyond it', async () => {
+  it('stops at the last line, and reports the number of lines if more were requested', async () => {
     expect((await run(['recover', 'prn_abcdefghijkl', '--lines', '40-900'])).out).toBe('line 40\r\n');
     for (const command of ['recover', 'why']) {
       expect(await run([command, 'prn_abcdefghijkl', '--lines', '3,50-60'])).toEqual({
@@ -97,13 +97,13 @@ describe('mcp-pruner recover', () => {
     expect(await regionsOf(marker)).toEqual((await regionsOf(pruneId)).slice(1, 2));
   });
 
-  it('lets no control character of a text reach a terminal', async () => {
+  it('never sends a control character of a text to a terminal', async () => {
     const { out } = await runOnTerminal(['recover', 'prn_abcdefghijkl', '--lines', '20']);
     expect(out).not.toContain(ESC);
     expect(out).toContain('line 20 ␛[31mred');
   });
 
-  it.each(['recover', 'diff', 'why'])('says in one line when the id is unknown (%s)', async (command) => {
+  it.each(['recover', 'diff', 'why'])('reports an unknown id in one line (%s)', async (command) => {
     const { code, out, err } = await run([command, 'prn_ZZZZZZZZZZZZ']);
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(
@@ -204,7 +204,7 @@ describe('mcp-pruner stats', () => {
     expect(shown.totals).toHaveLength(2);
   });
 
-  it('shows what each wire had, where requests were counted by wire', async () => {
+  it('shows sums by wire if requests were counted by wire', async () => {
     const file = join(folder, 'wires.db');
     const two = openSqliteStore({ path: file, clock: { nowMs: () => NOW }, ttlMs: DAY, maxBytes: 1e9, maxEvents: 10 });
     const usage = { atMs: NOW, model: 'm', candidates: 2, pruned: 1, tokensBefore: 1000, tokensAfter: 250 };
@@ -226,7 +226,7 @@ describe('mcp-pruner stats', () => {
     expect(shown).toMatchObject({ wires: [{ wire: 'messages', requests: 2, tokens_saved: 750 }] });
   });
 
-  it('says so when nothing was recorded', async () => {
+  it('reports when nothing was recorded', async () => {
     const later = { nowMs: () => NOW + 400 * DAY };
     const { out } = await runPlain(['stats'], { env: { MCP_PRUNER_DB_PATH: db }, clock: later });
     expect(out).toBe('nothing was recorded since 2027-02-08: requests through the proxy count\n');
@@ -235,7 +235,7 @@ describe('mcp-pruner stats', () => {
 
 describe('a store that is not there', () => {
   it.each([['recover', 'prn_x'], ['diff', 'prn_x'], ['why', 'prn_x'], ['stats']])(
-    'is named in one line and not made: %s',
+    'is reported in one line and not created: %s',
     async (...args) => {
       const missing = join(folder, 'missing', 'store.db');
       const { code, err } = await run(args, { MCP_PRUNER_DB_PATH: missing });
@@ -245,7 +245,7 @@ describe('a store that is not there', () => {
     },
   );
 
-  it('but a file that is no database is named as such', async () => {
+  it('is distinguished from a file that is not a database', async () => {
     const wrong = join(folder, 'wrong.db');
     writeFileSync(wrong, 'no database '.repeat(100));
     const { code, err } = await run(['stats'], { MCP_PRUNER_DB_PATH: wrong });

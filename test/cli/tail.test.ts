@@ -54,7 +54,7 @@ describe('mcp-pruner tail', () => {
     ]);
   });
 
-  it('says which kinds there are when none of those asked for came yet', async () => {
+  it('lists the existing kinds if none of the requested ones occurred yet', async () => {
     await store.addEvents([request(1), pruned('bash')]);
     const { code, out, err } = await run('--once', '--kind', 'bogus,request');
     expect(code).toBe(0);
@@ -94,7 +94,7 @@ describe('mcp-pruner tail', () => {
     expect(events.listenerCount('SIGINT')).toBe(0);
   });
 
-  it('paints for a terminal only, and shows control characters rather than obeying them', async () => {
+  it('uses colours only on a terminal, and shows control characters escaped', async () => {
     await store.addEvents([pruned('evil\u001b[2J')]);
     const painted = await runPlain(['tail', '--once'], { env: env(), clock, outIsTerminal: true });
     expect(painted.out).toContain('\u001b[32m');

@@ -44,14 +44,14 @@ describe('the key of a proxy that others run', () => {
     },
   );
 
-  it('stands in what is printed for a shell as the variable that holds it', async () => {
+  it('is printed for a shell as the variable that contains it', async () => {
     const { run } = machine({ MCP_PRUNER_KEY: KEY });
     const { out } = await run('setup', 'gemini', '--proxy', PROXY);
     expect(out).toContain(`export GOOGLE_GEMINI_BASE_URL=${PROXY}/k/$MCP_PRUNER_KEY\n`);
     expect(out).not.toContain(KEY);
   });
 
-  it('is refused without being repeated where it is none, and where the store of this machine would be asked', async () => {
+  it("is refused without being repeated if it is invalid or meant for this machine's store", async () => {
     const wrong = await machine({ MCP_PRUNER_KEY: 'sk-of-the-provider' }).run('setup', 'qwen');
     expect(wrong).toMatchObject({
       code: 1,
@@ -63,7 +63,7 @@ describe('the key of a proxy that others run', () => {
     expect(await run('setup', 'qwen', '--proxy', 'pruner.example')).toMatchObject({ code: 2 });
   });
 
-  it('reaches an agent that is started for one run, and stands on no command line', () => {
+  it('reaches an agent that is started for one run, and appears on no command line', () => {
     const origin = `${PROXY}/k/${KEY}`;
     const place = { env: {}, homeDir: '/home/none', readFile: () => null };
     const said: string[] = [];

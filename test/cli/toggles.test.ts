@@ -31,13 +31,13 @@ const toggles = {
 } as const;
 
 describe('the toggles of mcp-pruner serve', () => {
-  it('are off but for introspection', async () => {
+  it('are off except introspection', async () => {
     const settings = await startedWith([]);
     expect(settings.enableMcpIntrospection).toBe(true);
     for (const key of Object.values(toggles)) expect(settings[key]).toBe(false);
   });
 
-  it('each go on by --enable and off by --disable, over the environment', async () => {
+  it('are switched by --enable and --disable, which override the environment', async () => {
     const on = await startedWith(Object.keys(toggles).map((name) => `enable-${name}`));
     for (const key of Object.values(toggles)) expect(on[key]).toBe(true);
     const env = { MCP_PRUNER_ENABLE_RESOURCES: '1', MCP_PRUNER_ENABLE_BULK: '1' };

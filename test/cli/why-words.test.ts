@@ -29,7 +29,7 @@ describe('the words of an explanation', () => {
     expect(inWords({ ...region, because: 'rule', rule }, why, '')).toMatch(new RegExp(`^rule ${rule}: .`));
   });
 
-  it('has a French word for each English one, and no English left in a French explanation', () => {
+  it('have a French form for each English one, and no English word in a French explanation', () => {
     const { fr, en } = REASON_WORDS;
     expect(Object.keys(fr.measures)).toEqual(Object.keys(en.measures));
     for (const because of [

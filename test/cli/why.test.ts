@@ -62,7 +62,7 @@ function restore(proxy: TestProxy, pruneId: string, change: (body: Record<string
 }
 
 describe('mcp-pruner why', () => {
-  it('says for each region which rule or score kept or cut it, and against which goal', async () => {
+  it('gives the rule or score that kept or cut each region, and the goal', async () => {
     const { proxy, cuts } = await pruned();
     const id = cuts[0]?.pruneId ?? '';
     const { code, out } = await why(proxy, id);
@@ -109,7 +109,7 @@ describe('mcp-pruner why', () => {
     expect(await why(proxy, pruneId, '--lines', 'x')).toMatchObject({ code: 2, out: '' });
   });
 
-  it('does not explain cuts that are not there when this version would cut elsewhere', async () => {
+  it('does not explain cuts that only this version would make', async () => {
     const { proxy, cuts } = await pruned();
     const id = cuts[0]?.pruneId ?? '';
     restore(proxy, id, (body) => {
@@ -127,7 +127,7 @@ describe('mcp-pruner why', () => {
     expect(regions.at(-1)?.end_line).toBe(300);
   });
 
-  it('says what it cannot know of a prune that an older version stored', async () => {
+  it('names what it cannot know about a prune that an older version stored', async () => {
     const { proxy, cuts } = await pruned();
     const id = cuts[0]?.pruneId ?? '';
     restore(proxy, id, (body) => {
@@ -137,7 +137,7 @@ describe('mcp-pruner why', () => {
     expect((await whyAsJson(proxy, id)).explained_by).toBe('unrecorded');
   });
 
-  it('names another backend that had a say, whose scores are not kept', async () => {
+  it('names another backend that took part, whose scores are not stored', async () => {
     const scores = (call: RerankCall) => rerankAnswer(call.documents.map((_, i) => (i % 7 === 0 ? 0.9 : 0.001)));
     const service = await startReranker(() => 0.5);
     service.respond = (res, { body }) => json(res, 200, scores(JSON.parse(body.toString('utf8')) as RerankCall));
@@ -151,7 +151,7 @@ describe('mcp-pruner why', () => {
     expect(regions.filter(({ kept }) => !kept)).toHaveLength(annotations.length);
   });
 
-  it('says that a stashed segment gave way on request, and that a deleted one is gone', async () => {
+  it('reports that a segment was stashed on request or deleted', async () => {
     const { proxy, agent, log } = await pruned();
     agent.chatter();
     await agent.send();
@@ -168,7 +168,7 @@ describe('mcp-pruner why', () => {
     expect(gone.err).toMatch(/^mcp-pruner: the store has no "prn_\w+": [^\n]+ was deleted\n$/);
   });
 
-  it('says why a text given to prune_text was left whole', async () => {
+  it('explains why a text given to prune_text was left whole', async () => {
     const proxy = await startProxy(NOWHERE);
     const small = await pruneText(proxy, 'one\ntwo\nthree\nfour\nfive\nsix\nseven\n', 'four', {});
     expect((await why(proxy, small.prune_id)).out).toContain(
