@@ -9,24 +9,21 @@ import { startProxy } from '../helpers/proxy.ts';
 const text = (file: string): string => readFileSync(`${projectRoot}${file}`, 'utf8');
 const known = new Set(rows.flatMap(({ setting }) => setting.env));
 
-describe('what is started elsewhere', () => {
-  it.each(['docker-compose.yml', 'deploy/kubernetes.yaml', 'Dockerfile'])(
-    'sets nothing that is unknown (%s)',
-    (file) => {
-      const named = [...text(file).matchAll(/\b(?:MCP_PRUNER|DEEPINFRA|KIMI)_[A-Z_]+\b/g)].map(([name]) => name);
-      expect(named.length).toBeGreaterThan(2);
-      expect(named.filter((name) => !known.has(name))).toEqual([]);
-    },
-  );
+describe('the deployment files', () => {
+  it.each(['docker-compose.yml', 'deploy/kubernetes.yaml', 'Dockerfile'])('set only known variables (%s)', (file) => {
+    const named = [...text(file).matchAll(/\b(?:MCP_PRUNER|DEEPINFRA|KIMI)_[A-Z_]+\b/g)].map(([name]) => name);
+    expect(named.length).toBeGreaterThan(2);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
 
   it.each(['config/haproxy.cfg', 'deploy/kubernetes.yaml'])(
-    'asks whether a proxy is ready, not how it feels (%s)',
+    'probe whether a proxy is ready, not its health report (%s)',
     (file) => {
       expect(text(file)).toContain('/health/ready');
     },
   );
 
-  it('asks for paths that a server has, at the port that it listens on', async () => {
+  it('use paths and the port of the server', async () => {
     const texts = ['docker-compose.yml', 'config/haproxy.cfg', 'config/prometheus.yml', 'deploy/kubernetes.yaml'].map(
       text,
     );
@@ -40,7 +37,7 @@ describe('what is started elsewhere', () => {
     for (const one of texts) expect(one).toContain(String(port));
   });
 
-  it('gives a proxy that stops more time than it takes to drain', () => {
+  it('give a stopping proxy more time than it needs to drain', () => {
     const drainMs = Number(
       rows.find(({ setting }) => setting.env[0] === 'MCP_PRUNER_DRAIN_TIMEOUT_MS')?.setting.fallback,
     );
@@ -100,7 +97,7 @@ describe('the Kubernetes manifest', () => {
     expect(new Set(objects.map(({ metadata }) => metadata.name)).size).toBe(1);
   });
 
-  it('leads each object to the same pods, and keeps at least one free to be replaced', () => {
+  it('selects the same pods in each object, and allows one at a time to be replaced', () => {
     const { labels } = deployment.spec.template.metadata;
     for (const selected of [
       deployment.spec.selector.matchLabels,
@@ -113,7 +110,7 @@ describe('the Kubernetes manifest', () => {
     expect(budget.spec.minAvailable).toBeLessThan(deployment.spec.replicas);
   });
 
-  it('asks ports that are open, paths that are served, and mounts volumes that are there', () => {
+  it('uses open ports, served paths and existing volumes', () => {
     const { containers, volumes } = deployment.spec.template.spec;
     const [container] = containers;
     const ports = container.ports.map(({ name }) => name);
@@ -158,7 +155,7 @@ describe('the compose file', () => {
     expect(compose.services.proxy?.environment?.MCP_PRUNER_DATABASE_URL).toMatch(/^postgres:.*@postgres\//);
   });
 
-  it('names volumes, files and services that are there, and opens ports on loopback alone', () => {
+  it('names existing volumes, files and services, and opens ports on loopback only', () => {
     for (const [, { depends_on = [], volumes = [], ports = [] }] of services) {
       for (const name of Array.isArray(depends_on) ? depends_on : Object.keys(depends_on)) {
         expect(Object.keys(compose.services)).toContain(name);

@@ -8,15 +8,15 @@ import { composeFile, configurationPage, defaultToml } from './print.ts';
 const shipped = new URL('../../config/default.toml', import.meta.url);
 
 describe('the documents of the configuration', () => {
-  it('config/default.toml is what the table of settings says', async () => {
+  it('config/default.toml is generated from the table of settings', async () => {
     await expect(defaultToml()).toMatchFileSnapshot('../../config/default.toml');
   });
 
-  it('docs/configuration.md is what the table of settings says', async () => {
+  it('docs/configuration.md is generated from the table of settings', async () => {
     await expect(configurationPage()).toMatchFileSnapshot('../../docs/configuration.md');
   });
 
-  it('docker-compose.yml passes on what the table of settings has', async () => {
+  it('docker-compose.yml passes on the settings of the table', async () => {
     const asItIs = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
     await expect(composeFile(asItIs)).toMatchFileSnapshot('../../docker-compose.yml');
     expect(asItIs).toMatch(/^ {6}MCP_PRUNER_UPSTREAM_URL:$/m);
@@ -30,7 +30,7 @@ describe('the documents of the configuration', () => {
     expect(fromFile.warnings).toEqual([]);
   });
 
-  it('config/default.toml documents every key that a file may hold', () => {
+  it('config/default.toml documents every key of a file', () => {
     const text = readFileSync(shipped, 'utf8');
     const keys = rows.flatMap(({ setting }) => (setting.toml === null ? [] : [setting.toml]));
     const documented = [...text.matchAll(/^(?:# )?(\w+) = /gm)].map(([, key]) => key);

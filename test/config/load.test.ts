@@ -44,7 +44,7 @@ describe('loadSettings', () => {
     expect(configFile).toBeNull();
   });
 
-  it('puts the command line over the environment, the environment over the file, the file over the default', () => {
+  it('prefers the command line to the environment, the environment to the file, the file to the default', () => {
     const file = '[mcp_pruner]\nport = 1111\nmin_keep_lines = 5\ntimeout_ms = 99\n';
     const { settings, origins } = loadSettings(
       withFile(file, {
@@ -65,14 +65,14 @@ describe('loadSettings', () => {
     expect(Object.isFrozen(settings.neverPruneTools)).toBe(true);
   });
 
-  it('takes an empty variable as not set', () => {
+  it('treats an empty variable as not set', () => {
     const { settings } = loadSettings(
       withFile('[mcp_pruner]\nport = 1111', { env: { MCP_PRUNER_PORT: ' ', KIMI_PRUNING_BACKEND: '' } }),
     );
     expect(settings).toMatchObject({ port: 1111, backend: 'heuristic' });
   });
 
-  it('takes an empty list and an empty optional address as none, over the file', () => {
+  it('treats an empty list and an empty optional address as none, overriding the file', () => {
     const { settings } = loadSettings(
       withFile('[mcp_pruner]\nnever_prune_tools = ["x"]\nswe_pruner_url = "http://127.0.0.1:8000/prune"', {
         env: { MCP_PRUNER_NEVER_PRUNE_TOOLS: '', MCP_PRUNER_SWE_PRUNER_URL: '' },
@@ -104,7 +104,7 @@ describe('loadSettings', () => {
     expect(settings.maxInputChars).toBe(1_000_000);
   });
 
-  it('takes the cache size by its older name, and by the newer one when both are set', () => {
+  it('accepts the older name of the cache size, and prefers the newer one', () => {
     const older = { MCP_PRUNER_CACHE_MAX_ENTRIES: '7' };
     expect(loadSettings(machine({ env: older })).settings.cacheMaxItems).toBe(7);
     const both = { ...older, MCP_PRUNER_CACHE_MAX_ITEMS: '8' };
@@ -171,7 +171,7 @@ describe('a configuration that cannot be used', () => {
   });
 
   it.each(['/v1/chat/completions', '/v1/responses/', '/openai/v1/messages'])(
-    'takes no endpoint (%s) for a base URL, and says what one is',
+    'refuses an endpoint (%s) as a base URL, and describes one',
     (path) => {
       const [problem] = problemsOfEnv({ MCP_PRUNER_UPSTREAM_URL: `https://api.example.com${path}` });
       expect(problem).toContain('such as https://api.openai.com/v1');
@@ -192,7 +192,7 @@ describe('a configuration that cannot be used', () => {
     ['mcp_pruner = 3', 'mcp_pruner must be a table'],
     ['[mcp_pruner]\nbackend = "magic"', 'one of heuristic, deepinfra, swe-pruner, cloud'],
     ['[mcp_pruner]\nport = ', `${USER_FILE}:2:8 is not valid TOML`],
-  ])('is refused when the file says %j', (text, expected) => {
+  ])('is refused if the file contains %j', (text, expected) => {
     const problems = problemsOf(withFile(text));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(expected);
@@ -205,7 +205,7 @@ describe('a configuration that cannot be used', () => {
     ['[mcp_pruner]\nauth_token = "s3cr3t"', 'MCP_PRUNER_AUTH_TOKEN'],
     ['[mcp_pruner]\nOPENAI_API_KEY = "sk-s3cr3t"', 'environment variable'],
     ['[upstream.headers]\n"x-api-key" = "s3cr3t"', 'environment variable'],
-  ])('is refused when the file holds a secret, without showing it: %j', (text, variable) => {
+  ])('is refused if the file contains a secret, without showing it: %j', (text, variable) => {
     const problems = problemsOf(withFile(text));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/looks like a secret/);
@@ -213,13 +213,13 @@ describe('a configuration that cannot be used', () => {
     expect(problems[0]).not.toContain('s3cr3t');
   });
 
-  it('does not quote the file where it is not valid TOML', () => {
+  it('does not quote a file that is not valid TOML', () => {
     const [problem] = problemsOf(withFile('[mcp_pruner]\napi_key = s3cr3t'));
     expect(problem).toContain('is not valid TOML');
     expect(problem).not.toContain('s3cr3t');
   });
 
-  it('is one that names a file which is not there', () => {
+  it('includes one that names a missing file', () => {
     expect(problemsOfEnv({ MCP_PRUNER_CONFIG: '/nowhere.toml' })[0]).toMatch(
       /\/nowhere\.toml .*MCP_PRUNER_CONFIG.*ENOENT/,
     );
@@ -240,7 +240,7 @@ describe('the configuration file', () => {
     expect(loadSettings(machine({ files })).settings.port).toBe(3);
   });
 
-  it('is never taken from the working directory by itself', () => {
+  it('is never read from the working directory by default', () => {
     const files = { '/work/here/config.toml': '[mcp_pruner]\nport = 1', '/work/here/config/default.toml': 'x' };
     expect(loadSettings(machine({ files })).settings.port).toBe(8006);
   });
@@ -259,7 +259,7 @@ describe('the configuration file', () => {
     expect(loadSettings(windows).settings.port).toBe(5);
   });
 
-  it('that nobody named and that may not be read is a warning, not a refusal', () => {
+  it('causes a warning, not a refusal, if it was not named and cannot be read', () => {
     const readFile = (): string => {
       throw Object.assign(new Error('no'), { code: 'EACCES' });
     };
@@ -296,11 +296,11 @@ describe('the choice of the backend', () => {
     [{ KIMI_PRUNING_BACKEND: 'heuristic' }, 'heuristic'],
     [{ KIMI_PRUNING_BACKEND: 'Cloud' }, 'deepinfra'],
     [{ KIMI_PRUNING_BACKEND: 'swe-pruner' }, 'swe-pruner'],
-  ])('over a file that asks for deepinfra, %o gives %s', (env, expected) => {
+  ])('overrides deepinfra in a file: %o gives %s', (env, expected) => {
     expect(loadSettings(withFile(file, { env })).settings.backend).toBe(expected);
   });
 
-  it('takes an unknown word as heuristic, with a warning, so that nothing leaves the machine', () => {
+  it('treats an unknown word as heuristic, with a warning, so that nothing leaves the machine', () => {
     const { settings, warnings } = loadSettings(withFile(file, { env: { KIMI_PRUNING_BACKEND: 'magic' } }));
     expect(settings.backend).toBe('heuristic');
     expect(warnings).toEqual([expect.stringMatching(/KIMI_PRUNING_BACKEND = "magic".*heuristic is used/)]);
@@ -322,7 +322,7 @@ describe('the least size of what commands print', () => {
     [{ MCP_PRUNER_MIN_PRUNE_CHARS: '100000' }, 100_000],
     [{ MCP_PRUNER_MIN_PRUNE_CHARS: '2000' }, 1_000],
     [{ MCP_PRUNER_MIN_PRUNE_CHARS: '100000', MCP_PRUNER_MIN_OUTPUT_CHARS: '3000' }, 3_000],
-  ])('follows that of all texts where a user raises it and names no other: %j', (env, expected) => {
+  ])('follows the least size of all texts if only that is raised: %j', (env, expected) => {
     expect(loadSettings(machine({ env })).settings.minOutputChars).toBe(expected);
   });
 });

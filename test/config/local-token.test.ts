@@ -14,12 +14,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the file of the local token', () => {
-  it('stands beside the store, and beside the default one when the store is in memory', () => {
+  it('is in the folder of the store, or of the default store if the store is in memory', () => {
     expect(localTokenFile(machine(), { dbPath: '/var/p/store.db' })).toBe('/var/p/local-token');
     expect(localTokenFile(machine(), { dbPath: ':memory:' })).toBe('/home/me/.local/share/mcp-pruner/local-token');
   });
 
-  it('is made once, for its owner alone, with a token that nobody guesses', () => {
+  it('is created once, readable by its owner only, with a random token', () => {
     const file = join(folder, 'new', 'local-token');
     const token = makeLocalToken(file);
     expect(token).toMatch(/^[\w-]{43}$/);
@@ -31,7 +31,7 @@ describe('the file of the local token', () => {
     expect(readdirSync(join(folder, 'new'))).toEqual(['local-token']);
   });
 
-  it('is not there for a client until a server made it, and is replaced when it holds no token', () => {
+  it('is created only by a server, and replaced if it contains no token', () => {
     const file = join(folder, 'local-token');
     expect(readLocalToken(file)).toBeNull();
     writeFileSync(file, 'short\n', { mode: 0o600 });
@@ -40,7 +40,7 @@ describe('the file of the local token', () => {
     expect(readLocalToken(file)).toBe(makeLocalToken(file));
   });
 
-  it('is refused when others can read it, in one line that says what to do', () => {
+  it('is refused if others can read it, with the remedy in one line', () => {
     const file = join(folder, 'local-token');
     makeLocalToken(file);
     chmodSync(file, 0o644);
@@ -64,12 +64,12 @@ describe('serverToken', () => {
     ...changes,
   });
 
-  it('is nothing by default, so that a client which knows the address alone is let in', () => {
+  it('is absent by default, so that a client needs only the address', () => {
     expect(serverToken(machine(), settings({}))).toBeNull();
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is that of the file when asked for, and always the configured one where there is one', () => {
+  it("is the file's if requested, and always the configured one if there is one", () => {
     const token = serverToken(machine(), settings({ localToken: 'auto' }));
     expect(token).toBe(readLocalToken(join(folder, 'local-token')));
     expect(token).not.toBeNull();

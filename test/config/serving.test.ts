@@ -6,7 +6,7 @@ import { machine } from './machine.ts';
 
 describe('isLoopbackHost', () => {
   it.each(['127.0.0.1', '127.9.9.9', '::1', '[::1]', 'localhost', 'LOCALHOST', 'a.localhost', '::ffff:127.0.0.1'])(
-    'says yes to %s',
+    'accepts %s',
     (host) => expect(isLoopbackHost(host)).toBe(true),
   );
   it.each([
@@ -18,13 +18,13 @@ describe('isLoopbackHost', () => {
     '127.0.0.1.example.com',
     'x127.0.0.1',
     '1270.0.0.1',
-  ])('says no to %s', (host) => expect(isLoopbackHost(host)).toBe(false));
+  ])('rejects %s', (host) => expect(isLoopbackHost(host)).toBe(false));
 });
 
 describe('servingProblem', () => {
   const settingsOf = (env: Record<string, string>) => loadSettings(machine({ env })).settings;
 
-  it('forbids an address that others can reach without a token, in one line that says what to do', () => {
+  it('forbids an address that others can reach without a token, with the remedy in one line', () => {
     const problem = servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0' }));
     expect(problem).toContain('0.0.0.0');
     expect(problem).toContain('MCP_PRUNER_AUTH_TOKEN');

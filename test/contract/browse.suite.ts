@@ -38,7 +38,7 @@ export function browseContract(name: string, open: Open): void {
     const names = async (store: StoreHandle, over: Partial<ConversationQuery>): Promise<string[]> =>
       (await store.browse.conversations({ order: 'seen', offset: 0, limit: 9, ...over })).map((one) => one.name);
 
-    it('gives each with its client, first words and bill, of its own project alone', async () => {
+    it('lists each with its client, first words and bill, only of its own project', async () => {
       const [c3, c2, c1] = await (await filled()).browse.conversations({ order: 'seen', offset: 0, limit: 9 });
       expect(c1).toMatchObject({ name: 'c1', client: 'codex_cli', opening: 'Mend the 100% Cart', turns: 2 });
       expect(c1?.bill).toEqual({
@@ -74,7 +74,7 @@ export function browseContract(name: string, open: Open): void {
       expect((await store.browse.facets()).projects).toEqual(['bank', 'shop']);
     });
 
-    it('adds figures up by day and project, model or tool', async () => {
+    it('sums figures by day and project, model or tool', async () => {
       const store = await filled();
       const sum = { project: 'shop', slice: 'all', key: '', field: 'dollars', value: 1 } as const;
       await store.ledger.add(
@@ -99,7 +99,7 @@ export function browseContract(name: string, open: Open): void {
       expect(await series({ by: 'tool' })).toEqual([]);
     });
 
-    it('knows what was compacted, which conversations showed a text, and what a request cost', async () => {
+    it('reports compactions, the conversations that showed a text, and the cost of a request', async () => {
       const store = await filled();
       const about = { project: 'shop', client: 'codex', product: '', model: 'gpt', session: '', tokens: 900, atMs: 5 };
       await store.compactions.add({ ...about, continues: 'c1' });

@@ -65,7 +65,7 @@ export function describeDialect(material: DialectMaterial): void {
   const scanned = (bytes: Buffer): ScannedBody => dialect.scan(bytes);
 
   describe(`the dialect ${dialect.name}`, () => {
-    it.each(material.claims)('says of %s %s that it is %s', (method, path, purpose) => {
+    it.each(material.claims)('classifies %s %s as %s', (method, path, purpose) => {
       expect(dialect.claims(method, path)).toBe(purpose);
     });
 
@@ -109,7 +109,7 @@ export function describeDialect(material: DialectMaterial): void {
       );
     });
 
-    it('changes no byte outside the cuts, and what is cut comes back', async () => {
+    it('changes no byte outside the cuts, and cuts can be reverted', async () => {
       const store = openStore();
       for (const bytes of [
         body(TURNS),
@@ -139,7 +139,7 @@ export function describeDialect(material: DialectMaterial): void {
       }
     });
 
-    it('goes on behind any message as if it had read the whole body', () => {
+    it('resumes after any message as if it had read the whole body', () => {
       for (const bytes of [body(TURNS), body(TURNS, { model: 'behind', stream: true }), ...material.respelled(TURNS)]) {
         const whole = scanned(bytes);
         for (let known = 1; known <= whole.messages.length; known++) {
@@ -150,7 +150,7 @@ export function describeDialect(material: DialectMaterial): void {
       }
     });
 
-    it('goes on the same way in the pipeline: what was sent stands at the beginning of what is sent', async () => {
+    it('resumes in the pipeline, and each forwarded body begins with the previous one', async () => {
       const pipeline = openPipeline();
       let last: Buffer = Buffer.alloc(0);
       for (const turns of [TURNS, [...TURNS, { said: 'It is the gateway.', calls: [] }, { user: 'Go on.' }]]) {
@@ -161,7 +161,7 @@ export function describeDialect(material: DialectMaterial): void {
       }
     });
 
-    it('means the same by every spelling, and something else by another text', () => {
+    it('has the same meaning for every spelling, and another one for another text', () => {
       const meanings = (bytes: Buffer): string[] =>
         scanned(bytes)
           .messages.filter(({ role }) => role !== 'other')
@@ -189,11 +189,11 @@ export function describeDialect(material: DialectMaterial): void {
       expect(changed).not.toEqual(plain);
     });
 
-    it.each(material.ambiguous(LOG))('never touches what is ambiguous: %s', async (_name, bytes) => {
+    it.each(material.ambiguous(LOG))('never changes ambiguous texts: %s', async (_name, bytes) => {
       expect((await openPipeline().rewrite({ body: bytes, dialect })).body).toBe(bytes);
     });
 
-    it('refuses mangled bodies with one kind of error, and never points outside', () => {
+    it('refuses mangled bodies with one kind of error, and never returns positions outside them', () => {
       const bytes = body([
         { user: 'Why?' },
         { said: '', calls: [{ id: 'c', name: 'ls', args: {} }] },
@@ -228,7 +228,7 @@ export function describeDialect(material: DialectMaterial): void {
       }
     });
 
-    it('stops at once where there are more messages than any session has', () => {
+    it('stops at once at more messages than any session has', () => {
       expect(scanned(material.many(MAX_MESSAGES)).messages).toHaveLength(MAX_MESSAGES);
       // what comes behind the last that may be looked at is broken, and nobody sees it
       const hostile = material.many(40 * MAX_MESSAGES).subarray(0, -3);
@@ -240,7 +240,7 @@ export function describeDialect(material: DialectMaterial): void {
       expect(JSON.parse(error)).toHaveProperty('error.message', expect.stringContaining('Try again in a moment.'));
     });
 
-    it.each(material.answers)('reads the usage of $name, wherever it is torn', ({ bytes, usage }) => {
+    it.each(material.answers)('reads the usage of $name, wherever its chunks are split', ({ bytes, usage }) => {
       for (const size of [bytes.length, 1, 7, 1_000]) {
         const reader = dialect.answer();
         for (let at = 0; at < bytes.length; at += size) reader.data(bytes.subarray(at, at + size));

@@ -99,7 +99,7 @@ const boardEvents = ({ kind, key, version }: { kind: string; key: string; versio
 /** @param filled - whether stores are filled up to their bounds, which takes a while where each step is a round trip */
 export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, { filled = true } = {}): void {
   describe(`${name}: graphs`, () => {
-    it('makes versions one after the other, each with its snapshot and its event', async () => {
+    it('creates versions in sequence, each with its snapshot and its event', async () => {
       const { store, clock, events } = await open();
       const first = await store.graphs.commit(aCommit({ txId: 't1', owner: 'me', note: 'why' }));
       expect(first).toEqual({ kind: 'committed', version: 1, committedMs: clock.now });
@@ -183,7 +183,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect((await events()).map(({ kind }) => kind)).toEqual(['tx_rolled_back', 'tx_expired']);
     });
 
-    it.runIf(filled)('bounds what is kept: versions, snapshots, open transactions', async () => {
+    it.runIf(filled)('bounds versions, snapshots and open transactions', async () => {
       const { store } = await open();
       for (let version = 0; version < 503; version++) {
         await store.graphs.commit(aCommit({ baseVersion: version, txId: `v${version}`, text: `${version}` }));
@@ -223,7 +223,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await store.board.lastVersion()).toBe(4);
     });
 
-    it('lets an entry expire once, at its time, even when it is replaced before anybody looked', async () => {
+    it('expires an entry once, at its time, even if it is replaced before anybody looks', async () => {
       const { store, clock, events } = await open();
       await store.board.set([aWrite('a', 1, { ttlMs: 10 }), aWrite('b', 1, { ttlMs: 20 })], boardEvents);
       clock.now += 9;
@@ -271,7 +271,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await store.board.namespaces({ prefix: 'n', limit: 5 })).toMatchObject([{ namespace: 'n', entries: 1 }]);
     });
 
-    it.runIf(filled)('keeps the newest ten thousand changes and says which are gone', async () => {
+    it.runIf(filled)('keeps the newest ten thousand changes and reports which are gone', async () => {
       const { store } = await open();
       for (let i = 0; i < 101; i++) {
         const writes = Array.from({ length: 100 }, (_, j) => aWrite(`k${j}`, i));
@@ -281,7 +281,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect([dropped, events[0]?.version]).toEqual([100, 101]);
     });
 
-    it.runIf(filled)('has room for ten thousand entries and takes nothing of a batch that goes beyond', async () => {
+    it.runIf(filled)('holds ten thousand entries, and refuses a batch that exceeds them as a whole', async () => {
       const { store } = await open();
       for (let i = 0; i < 100; i++) {
         await store.board.set(
@@ -297,7 +297,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
   });
 
   describe(`${name}: pheromones`, () => {
-    it('add up, are changed as a whole, and go when nothing is left', async () => {
+    it('add up, are changed as a whole, and are removed when nothing is left', async () => {
       const { store, clock, events } = await open();
       const marks = [
         { nodeId: 'n', type: 'busy', intensity: 1 },
@@ -354,7 +354,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await events()).toHaveLength(1);
     });
 
-    it('lists the newest first and lets the oldest that have ended go', async () => {
+    it('lists the newest first, and drops the oldest ended ones', async () => {
       const { store } = await open();
       const add = (id: string, over: Partial<ChildRecord>) =>
         store.children.insert({ record: aChild(id, over), spec: {} }, 3);
@@ -371,7 +371,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await store.children.endedBefore(6)).toEqual(['b']);
     });
 
-    it('knows which servers were heard of', async () => {
+    it('knows which servers reported recently', async () => {
       const { store, clock } = await open();
       await store.children.heartbeat({ instanceId: 'one', pid: 1, url: 'u' });
       clock.now += 10;
@@ -395,7 +395,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await store.plans.open('other')).toHaveLength(0);
     });
 
-    it('decides an award by those that are open, and closes it once', async () => {
+    it('decides an award among the open bids, and closes it once', async () => {
       const { store, clock } = await open();
       const announce = (callId: string, deadlineMs: number | null) =>
         store.contracts.announce((open, nowMs) => ({

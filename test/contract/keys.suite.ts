@@ -35,7 +35,7 @@ const minute = (at: number, most: number): Toll => ({ span: 'minute', at, add: 1
 /** What any store must do for keys, and for what belongs to projects. */
 export function keysContract(name: string, open: Open): void {
   describe(`the keys of ${name}`, () => {
-    it('are kept, revoked and rotated, and each change shows to others', async () => {
+    it('are stored, revoked and rotated, and others see each change', async () => {
       const store = await open({});
       const other = await (await open({ beside: store })).keys();
       const keys = await store.keys();
@@ -57,7 +57,7 @@ export function keysContract(name: string, open: Open): void {
       expect(await other.generation()).toBeGreaterThan(before);
     });
 
-    it('are read again where they changed, in pages, and nothing else', async () => {
+    it('are read again in pages if they changed, and only then', async () => {
       const store = await open({});
       const keys = await store.keys();
       const other = await (await open({ beside: store })).keys();
@@ -85,7 +85,7 @@ export function keysContract(name: string, open: Open): void {
       expect(await other.generation()).toBeGreaterThanOrEqual(Math.max(...changed.map(({ number }) => number)));
     });
 
-    it('are issued together, read in pages, changed and noted as used without a change of the keys', async () => {
+    it('are issued together, read in pages, changed, and marked as used without a change of the keys', async () => {
       const keys = await (await open({})).keys();
       const all = Array.from({ length: 25 }, (_, i) =>
         aKey(`k${String(i).padStart(2, '0')}`, { createdMs: 5 + (i >> 3) }),
@@ -119,7 +119,7 @@ export function keysContract(name: string, open: Open): void {
       expect(await keys.change(id, { name: 'again' })).toBeNull();
     });
 
-    it('count what all processes let through, each span for itself, and never beyond the limit', async () => {
+    it('count the requests that all processes admit, by time span, never beyond the limit', async () => {
       const store = await open({});
       const [one, two] = [await store.keys(), await (await open({ beside: store })).keys()];
       await one.create([aKey('a')]);
@@ -139,7 +139,7 @@ export function keysContract(name: string, open: Open): void {
   });
 
   describe(`the projects of ${name}`, () => {
-    it('own the originals whose texts they brought, together where they brought the same', async () => {
+    it('own the originals of the texts that they sent, jointly if they sent the same', async () => {
       const store = await open({});
       const projects = await store.projects();
       const [a, b] = [aPrune('a', 'text a'), aPrune('b', 'text b')];
@@ -162,7 +162,7 @@ export function keysContract(name: string, open: Open): void {
       expect(await projects.sizes([])).toMatchObject({ prunes: 0, bytes: 0, oldestMs: null });
     });
 
-    it('erase what is theirs alone, and let go of what another has too', async () => {
+    it('erase originals that only they own, and release shared ones', async () => {
       const store = await open({});
       const projects = await store.projects();
       const decisions = ['mine', 'both', 'theirs'].map((one) => aPrune(one, one));
@@ -179,7 +179,7 @@ export function keysContract(name: string, open: Open): void {
       expect((await projects.owned(['q'], [both ?? '', theirs ?? ''])).size).toBe(2);
     });
 
-    it('adopt once what belonged to nobody, by the conversations it was seen in', async () => {
+    it('adopt unowned originals once, by the conversations that showed them', async () => {
       const store = await open({});
       const projects = await store.projects();
       await store.commit({ decisions: [aPrune('a', 'a')], touch: [], conversation: 'c1' }, 1_000);

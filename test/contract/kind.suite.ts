@@ -45,13 +45,13 @@ export function describeKind(kind: Kind, { make, hints, goal }: KindSample): voi
   );
 
   describe(`the kind ${kind.family}`, () => {
-    it('is recognised, also without a word of the caller but the path and the command', () => {
+    it('is recognised, even if the caller gives only the path and the command', () => {
       const view = viewText(text, 0);
       expect(recogniseKind(view, undefined, hints).kind.family).toBe(kind.family);
       expect(recogniseKind(view, undefined, { ...hints, origin: 'unknown' }).kind.family).toBe(kind.family);
     });
 
-    it('is cut within the limits, in order, where it is cut at all', () => {
+    it('is cut within the limits and in order, if at all', () => {
       let cutLines = 0;
       for (const input of inputs) {
         const { cuts, lineCount } = planPrune(input);
@@ -77,7 +77,7 @@ export function describeKind(kind: Kind, { make, hints, goal }: KindSample): voi
       }
     });
 
-    it('is cut the same way twice, whatever was cut in between', () => {
+    it('is cut the same way twice, whatever other texts are cut in between', () => {
       const first = inputs.map((input) => planPrune(input));
       expect(
         inputs
@@ -96,7 +96,7 @@ export function describeKind(kind: Kind, { make, hints, goal }: KindSample): voi
       expect(cpuMs(plan(160_000)) / cpuMs(plan(20_000))).toBeLessThan(MOST_GROWTH);
     });
 
-    it('has no shape that a look at what lines need hides', () => {
+    it('has no shape that the prefilter of lines hides', () => {
       const view = viewText(text, 0);
       for (const { name, pattern } of kind.shapes) {
         const rule = new LinePattern(pattern);
@@ -107,7 +107,7 @@ export function describeKind(kind: Kind, { make, hints, goal }: KindSample): voi
       }
     });
 
-    it('has a share of what the goal needs for every line, all together 1', () => {
+    it('assigns to every line a share of what the goal needs, 1 in total', () => {
       const value = analyse({ text, goal, hints })?.value ?? new Float64Array();
       expect(value.every((share) => share >= 0 && share <= 1)).toBe(true);
       expect(value.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 6);

@@ -57,7 +57,7 @@ const OF_KIND: ReadonlyMap<Kind, readonly KindSample[]> = new Map([
   ],
 ]);
 
-it('every kind has a sample, and no two kinds a name or an extension in common', () => {
+it('every kind has a sample, and no two kinds share a name or an extension', () => {
   expect([...new Set(KINDS.map(({ family }) => family))].sort()).toEqual(Object.keys(BY_FAMILY).sort());
   const names = KINDS.flatMap(({ names }) => Object.keys(names));
   const extensions = KINDS.flatMap(({ names }) => Object.values(names).flatMap((all) => all.split(' '))).filter(

@@ -47,7 +47,7 @@ const sum = (over: Partial<LedgerSum>): LedgerSum => ({
 /** What the ledger of any store must do. */
 export function ledgerContract(name: string, open: () => Promise<StoreHandle>): void {
   describe(`the ledger of ${name}`, () => {
-    it('keeps the settings of projects as numbered rows, the newest of which holds', async () => {
+    it('keeps the settings of projects as numbered rows, the newest of which applies', async () => {
       const { projectSettings: store } = await open();
       expect([await store.version(), await store.current()]).toEqual([0, []]);
       const row = (project: string, settings: string, atMs: number) => ({ project, settings, atMs, author: 'cli:é' });
@@ -67,7 +67,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await store.history('web', 1)).toHaveLength(1);
     });
 
-    it('adds dollars up by day for keys and projects', async () => {
+    it('sums dollars by day for keys and projects', async () => {
       const { ledger } = await open();
       await ledger.add(
         [],
@@ -88,7 +88,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       ]);
     });
 
-    it('gives requests back as they were, in their order and page by page', async () => {
+    it('returns requests unchanged, in order and page by page', async () => {
       const { ledger } = await open();
       const turns = [
         aTurn('r1', { miss: 'expired', missTokens: 9, missDollars: 0.01, missAt: 3, estimated: true, arm: 'control' }),
@@ -104,7 +104,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.turns({ conversationId: 'other', limit: 9 })).toEqual([]);
     });
 
-    it('adds figures up by day, project and part', async () => {
+    it('sums figures by day, project and part', async () => {
       const { ledger } = await open();
       await ledger.add([], [sum({}), sum({}), sum({ day: '2026-11-21', value: 5 })]);
       await ledger.add([], [sum({ value: 0.25 }), sum({ project: 'q\0', slice: 'model', key: 'm\0' })]);
@@ -118,7 +118,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.sums({ sinceDay: '2026-11-20', slice: 'model' })).toHaveLength(1);
     });
 
-    it('keeps no more figures of a day than it has room for, and every figure of the totals', async () => {
+    it('bounds the figures of a day, but keeps every figure of the totals', async () => {
       const { ledger } = await open();
       const figures = (project: string): LedgerSum[] => [
         sum({ project }),
@@ -198,13 +198,13 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.conversations({ sinceMs: 0, limit: 1 })).toHaveLength(1);
     });
 
-    it('counts a conversation to the control group where one of its requests is of it', async () => {
+    it('assigns a conversation to the control group if one of its requests belongs to it', async () => {
       const { ledger } = await open();
       await ledger.add([aTurn('r1'), aTurn('r2', { arm: 'control' }), aTurn('r3')], []);
       expect((await ledger.conversations({ sinceMs: 0, limit: 9 })).map(({ arm }) => arm)).toEqual(['control']);
     });
 
-    it('knows where a text was cut, with the newest request of that conversation and project', async () => {
+    it('finds where a text was cut, with the newest request of that conversation and project', async () => {
       const { ledger, segments } = await open();
       const cut = aBatch([aSegment('s', { pruneIds: ['p1'] })], { project: 'shop\nbound', conversationId: 'c1' });
       await segments.note([cut, aBatch([aSegment('t', { pruneIds: ['p2'] })], { project: 'q', conversationId: 'c2' })]);
@@ -215,7 +215,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.cutIn('p3')).toBeNull();
     });
 
-    it('numbers steps of boldness and says which holds', async () => {
+    it('numbers steps of boldness and returns the one in force', async () => {
       const { ledger } = await open();
       const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };
       const first = await ledger.addStep(step, 0);
@@ -226,7 +226,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.steps()).toEqual([other, second]);
     });
 
-    it('adds no step where another process added one since', async () => {
+    it('adds no step if another process has added one since', async () => {
       const { ledger } = await open();
       const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };
       const [first, late] = [await ledger.addStep(step, 0), await ledger.addStep({ ...step, step: 1 }, 0)];

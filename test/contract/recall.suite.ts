@@ -79,7 +79,7 @@ export function recallContract(name: string, open: Open): void {
       }
     });
 
-    it('gives lines as recover_text counts them, verbatim, and never more than 40 in all', async () => {
+    it('returns lines verbatim, numbered as by recover_text, never more than 40 in all', async () => {
       const store = await open({});
       const texts = Array.from({ length: 60 }, (_, i) => aResult(`needle ${i}`));
       for (const [i, text] of texts.entries()) await keep(store, text, { path: `${i}.ts`, ordinal: i });
@@ -122,7 +122,7 @@ export function recallContract(name: string, open: Open): void {
       expect(idsOf(await search(store, 'old'))).toEqual([]);
     });
 
-    it('says which results were superseded, and puts them behind their successors', async () => {
+    it('marks superseded results, and lists them after their successors', async () => {
       const store = await open({});
       const old = await keep(store, `${aResult('needle')}\nneedle needle needle`, { call: 'k', ordinal: 1 });
       const now = await keep(store, `${aResult('haystack')}\nneedle`, { call: 'k', ordinal: 3 });
@@ -171,7 +171,7 @@ export function recallContract(name: string, open: Open): void {
       expect([answer.scope, idsOf(answer).length]).toEqual(['project', 3]);
     });
 
-    it('takes a deleted text out of the index with the text, and leaves that of another project', async () => {
+    it('removes a deleted text from the index together with the text, except for other projects', async () => {
       const store = await open({});
       const text = aResult('needle');
       const id = await keep(store, text);
@@ -187,7 +187,7 @@ export function recallContract(name: string, open: Open): void {
       expect(idsOf(await search(store, 'needle'))).toEqual([id]);
     });
 
-    it('forgets what expires, and indexes after the next start what was only noted', async () => {
+    it('forgets expired results, and indexes recorded ones after the next start', async () => {
       const clock = manualClock();
       const store = await open({ clock });
       const id = await keep(store, aResult('needle'));
@@ -201,7 +201,7 @@ export function recallContract(name: string, open: Open): void {
       expect((await next.recall.frequencies('p', ['needle'])).withTerm.get('needle') ?? 0).toBe(0);
     });
 
-    it('notes compactions once with their retries, and links what goes on from them within the project', async () => {
+    it('records compactions once with their retries, and links the conversations that continue from them within the project', async () => {
       const { compactions } = await open({});
       const one = {
         project: 'p',
@@ -234,7 +234,7 @@ export function recallContract(name: string, open: Open): void {
       });
     });
 
-    it('says how long conversations were, and what their pauses cost', async () => {
+    it('reports the lengths of conversations and the cost of their pauses', async () => {
       const store = await open({});
       const turn = (requestId: string, atMs: number, read: number, over: Partial<LedgerTurn> = {}): LedgerTurn => ({
         ...aTurn(requestId, { atMs, project: 'p', conversationId: 'c', model: 'm', client: 'codex_exec' }),

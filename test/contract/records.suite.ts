@@ -58,7 +58,7 @@ export function recordsContract(name: string, open: Open): void {
       expect(await store.records.pruneState('prn_never')).toBe('unknown');
     });
 
-    it('list prunes page by page, the newest first, and say how old they are and when they go', async () => {
+    it('list prunes page by page, newest first, with their age and expiry', async () => {
       const clock = manualClock();
       const store = await open({ clock });
       const { records } = store;
@@ -82,7 +82,7 @@ export function recordsContract(name: string, open: Open): void {
       expect(await records.prunesByAge({ limit: 9 })).toEqual([]);
     });
 
-    it('keep the first answer under a key, let go of claims that failed, and forget what has expired', async () => {
+    it('keep the first answer under a key, release failed claims, and forget expired ones', async () => {
       const clock = manualClock();
       const store = await open({ clock });
       const { records } = store;
@@ -102,7 +102,7 @@ export function recordsContract(name: string, open: Open): void {
       expect(await records.claimReply('other', 'k', 'h4', 1_000)).toBeNull();
     });
 
-    it('hold a claim for as long as its call runs, and let others have it once it is held no longer', async () => {
+    it('keep a claim as long as its call runs, and then release it to others', async () => {
       const clock = manualClock();
       const { records } = await open({ clock });
       expect(await records.claimReply('t', 'k', 'h', 1_000)).toBeNull();
@@ -114,14 +114,14 @@ export function recordsContract(name: string, open: Open): void {
       expect(await records.claimReply('t', 'k', 'h', 1_000)).toBeNull();
     });
 
-    it('never keep more lines of agents than events', async () => {
+    it('bound the lines of agents like events', async () => {
       const { records } = await open({ maxEvents: 5 });
       await records.addChildLogs(Array.from({ length: 20 }, (_, i) => entry('x', String(i))));
       const kept = await records.childLogs({ childId: 'x', fromSeq: 0, limit: 100 });
       expect(kept.map(({ message }) => message)).toEqual(['15', '16', '17', '18', '19']);
     });
 
-    it('refuse a batch as a whole when one of its prunes stands for another text', async () => {
+    it('refuse a batch as a whole if one of its prune ids belongs to another text', async () => {
       const store = await open({});
       await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
       const batch = [aPrune('b', 'new'), aPrune('a', 'other text')];
@@ -132,7 +132,7 @@ export function recordsContract(name: string, open: Open): void {
       expect((await store.commit({ decisions: twice, touch: [], wholeOrNothing: true }, 0)).refused).toHaveLength(1);
       expect(await store.findOriginal(pruneIdOf('c'))).toBeNull();
     });
-    it('keep any text as it is', async () => {
+    it('keep any text unchanged', async () => {
       const { records } = await open({});
       const text = 'NUL \0, one \x01, both \x01\0\x010, é 😀';
       await records.addChildLogs([{ ...entry('x\0', text), parsed: { text }, jobId: 'j', nodeId: text }]);

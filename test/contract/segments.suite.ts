@@ -64,7 +64,7 @@ async function listed(store: StoreHandle, project = 'p'): Promise<string[]> {
 export function segmentsContract(name: string, open: Open): void {
   describe(name, () => {
     describe('conversations', () => {
-      it('of all projects come page by page, the one seen last first, and are found by their name', async () => {
+      it('of all projects are listed page by page, the last seen first, and are found by their name', async () => {
         const { segments } = await open({});
         const seen = [
           ['p', 'one', 5],
@@ -95,7 +95,7 @@ export function segmentsContract(name: string, open: Open): void {
     });
 
     describe('a segment', () => {
-      it('comes back as it was noted, and is found in its own project only', async () => {
+      it('is returned as it was recorded, and found in its own project only', async () => {
         const { segments } = await open({});
         const noted = aSegment('seg_1', { tool: 'lone \ud83d', path: 'ü.ts' });
         await segments.note([aBatch([noted])]);
@@ -105,7 +105,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect((await segments.findSegments('other', ['seg_1'])).size).toBe(0);
       });
 
-      it('keeps when it came first and for which task, however often it is seen', async () => {
+      it('keeps its first time and task, however often it is seen', async () => {
         const { segments } = await open({});
         await segments.note([aBatch([aSegment('seg_1')])]);
         await segments.note([aBatch([], { whole: false, turns: 4, task: 'next' })]);
@@ -127,7 +127,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await segments.conversations('p', 'never')).toHaveLength(0);
       });
 
-      it('has the time and turn of the request that said it last, where it is said again or in another conversation', async () => {
+      it('gets the time and turn of the last request with it, in this or another conversation', async () => {
         const { segments } = await open({});
         const goesOn = { whole: false } as const;
         const seen = async (id: string) => (await segments.findSegments('p', [id])).get(id);
@@ -146,7 +146,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await seen('seg_2')).toMatchObject({ createdMs: 1, firstTurn: 1 });
       });
 
-      it('stands in the order of its message, a page at a time', async () => {
+      it('is listed in the order of its message, page by page', async () => {
         const { segments } = await open({});
         const many = Array.from({ length: 25 }, (_, i) => aSegment(`seg_${i}`, { ordinal: i % 10 }));
         await segments.note([aBatch(many)]);
@@ -165,7 +165,7 @@ export function segmentsContract(name: string, open: Open): void {
     });
 
     describe('directives', () => {
-      it('are seen by another process at its next turn, and only where they changed', async () => {
+      it('reach another process at its next turn, and only if they changed', async () => {
         const first = await open({});
         const [here, there] = [first.segments, (await open({ beside: first })).segments];
         const before = there.directivesVersion();
@@ -180,7 +180,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await there.directives('p', read?.generation)).toBeNull();
       });
 
-      it('replace what was asked before, those of steps too; a step replaces nothing', async () => {
+      it('replace earlier directives, including those of steps; a step replaces nothing', async () => {
         const { segments } = await open({});
         const stash = (segment: string) => ({ segment, action: 'stash' as const, scope: 's1', upTo: 5 });
         const step = { scope: 's1', conversation: 'c', messages: 5 };
@@ -202,7 +202,7 @@ export function segmentsContract(name: string, open: Open): void {
     });
 
     describe('a deletion', () => {
-      it('erases the prunes of the segment, but none that another segment needs', async () => {
+      it('erases the prunes of the segment, except those that another segment needs', async () => {
         const store = await open({});
         const decisions = [aPrune('own', 'text one'), aPrune('shared', 'text two'), aPrune('stash', 'text three')];
         await store.commit({ decisions, touch: [] }, 0);
@@ -220,7 +220,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await store.findOriginal(shared)).toBeNull();
       });
 
-      it('reaches what a request under way stored in the meantime', async () => {
+      it('includes what a request in progress stored in the meantime', async () => {
         const store = await open({});
         await store.segments.change({ project: 'p', set: [{ ...pin('a'), action: 'delete' }], clear: [] });
         await store.commit({ decisions: [aPrune('late', 'late text')], touch: [] }, 0);
@@ -230,7 +230,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await store.findOriginal(pruneIdOf('late'))).toBeNull();
       });
 
-      it('changes the epoch, so that nobody replays from memory what has gone', async () => {
+      it('changes the epoch, so that no process replays deleted texts from memory', async () => {
         const store = await open({});
         await store.commit({ decisions: [aPrune('own', 'text one')], touch: [] }, 0);
         await store.segments.note([aBatch([aSegment('a', { pruneIds: [pruneIdOf('own')] })])]);

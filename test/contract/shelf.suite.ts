@@ -30,7 +30,7 @@ export function shelfContract(name: string, open: Open): void {
     const fishOf = async (store: StoreHandle, project = 'p'): Promise<ShelfTool | undefined> =>
       (await store.shelf.tools({ project })).find((tool) => tool.name === 'fish');
 
-    it('counts a conversation once, its days in UTC, and none that was under way', async () => {
+    it('counts a conversation once, with its days in UTC, and none that had begun before', async () => {
       const store = await open({});
       await see(store, 'a');
       await see(store, 'a', { atMs: NOON + DAY_MS });
@@ -51,7 +51,7 @@ export function shelfContract(name: string, open: Open): void {
       expect(await fishOf(store)).toMatchObject({ calls: 3, lastCallMs: NOON + 9 });
     });
 
-    it('counts a call that leaves the namespace of its tool out, and none of a tool whose name only ends alike', async () => {
+    it('counts a call without the namespace of its tool, but no call of a tool whose name only ends alike', async () => {
       const store = await open({});
       const declarations = [aDeclaration('functions__fish'), aDeclaration('catfish')];
       await see(store, 'a', { declarations, calls: new Map([['fish', 2]]) });
@@ -64,7 +64,7 @@ export function shelfContract(name: string, open: Open): void {
       );
     });
 
-    it('says from the sixth conversation on, over two days, what an unused tool would save', async () => {
+    it('reports from the sixth conversation on, over two days, what an unused tool would save', async () => {
       const store = await open({});
       for (const [i, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
         expect((await see(store, id, { atMs: NOON + (i > 3 ? DAY_MS : 0) })).wouldSave).toBe(0);
@@ -95,7 +95,7 @@ export function shelfContract(name: string, open: Open): void {
     const shelvedOn = (store: StoreHandle, atMs: number, over: object = {}): Promise<ReadonlySet<string>> =>
       store.shelf.shelved({ project: 'p', client: 'codex', never: () => false, atMs, ...over });
 
-    it('puts unused tools on the shelf once a day at most, and takes one that was called off at once', async () => {
+    it('puts unused tools on the shelf at most once a day, and removes a called one at once', async () => {
       const store = await open({});
       await seeUnused(store, 'fish');
       const atMs = NOON + DAY_MS;
@@ -117,7 +117,7 @@ export function shelfContract(name: string, open: Open): void {
       expect(await shelvedOn(store, atMs + DAY_MS)).toEqual(new Set(['hash of crab']));
     });
 
-    it('records what a conversation begins with, and keeps to it', async () => {
+    it('records the shelf with which a conversation begins, and never changes it', async () => {
       const store = await open({});
       const cut: ShelfCut = {
         ...{ tool: 'fish', ofTool: true, textHash: 'x', chars: 3, startLine: 1, endLine: 2, reason: 'description' },

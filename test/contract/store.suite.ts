@@ -92,7 +92,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       while (await store.sweep());
     };
 
-    it('gives back a decision by its key, and the prune and the original by its id', async () => {
+    it('returns a decision by its key, and the prune and the original by its id', async () => {
       const item = aPrune('a', 'line 1\nline 2\n');
       expect(await save(item)).toEqual({ missing: [], refused: [], known: [] });
 
@@ -107,14 +107,14 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.findOriginal(pruneIdOf('a'))).toBe('line 1\nline 2\n');
     });
 
-    it('remembers that a text was left whole, and keeps no copy of that text', async () => {
+    it('records that a text was left whole, and keeps no copy of it', async () => {
       const item = aWhole('a', 'text');
       await save(item);
       expect((await store.findDecisions([item.decision.key])).get(item.decision.key)).toEqual(item.decision);
       expect(await store.stats()).toMatchObject({ prunes: 0, snapshots: 0 });
     });
 
-    it('knows nothing of ids it was never given', async () => {
+    it('finds nothing for unknown ids', async () => {
       expect(await store.findDecisions([hashOf('x')])).toEqual(new Map());
       expect(await store.findPrune('prn_unknown')).toBeNull();
       expect(await store.findOriginal('prn_unknown')).toBeNull();
@@ -122,7 +122,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await touch('prn_unknown')).toEqual({ missing: ['prn_unknown'], refused: [], known: [] });
     });
 
-    it('gives every text back unit for unit, also after it was compressed', async () => {
+    it('returns every text unchanged, also after compression', async () => {
       let round = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(anyText(), { minLength: 1, maxLength: 5 }), async (texts) => {
@@ -138,7 +138,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       );
     });
 
-    it('gives every decision back as it was, whatever stands in its goal and reasons', async () => {
+    it('returns every decision unchanged, whatever its goal and reasons contain', async () => {
       let round = 0;
       await fc.assert(
         fc.asyncProperty(anyText(), anyText(), async (goal, reason) => {
@@ -163,7 +163,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.stats()).toMatchObject({ prunes: 3, snapshots: 1 });
     });
 
-    it('takes the same decision twice without a change', async () => {
+    it('accepts the same decision twice without a change', async () => {
       const item = aPrune('a', 'text');
       await save(item, item);
       const before = await store.stats();
@@ -190,7 +190,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.stats()).toMatchObject({ prunes: 1 });
     });
 
-    it('remembers what was sent of a message with the decisions it came from, and the first holds', async () => {
+    it('records how a message was sent with its decisions, and keeps the first record', async () => {
       const item = aPrune('a', 'text');
       const { goal: _goal, basis: _basis, ...decision } = item.decision;
       const place = { text: 1, json: [3, 17], start: 5, chars: 40 };
@@ -214,7 +214,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect((await store.findSent([sent.prefix])).get(sent.prefix)).toEqual(sent);
     });
 
-    it('notes nothing as sent where a decision was known or refused', async () => {
+    it('records nothing as sent if a decision was known or refused', async () => {
       const item = aPrune('a', 'text');
       const { goal: _goal, basis: _basis, ...decision } = item.decision;
       const texts = [{ text: 0, json: [], start: 0, chars: 4, decision }];
@@ -225,7 +225,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.findSent([sent.prefix])).toEqual(new Map());
     });
 
-    it('refuses a prune id that stands for another text, and writes nothing of that decision', async () => {
+    it('refuses a prune id that belongs to another text, and writes nothing of that decision', async () => {
       await save(aPrune('a', 'one text'));
       const clash = aPrune('b', 'another text', { pruneId: pruneIdOf('a') });
       const fine = aPrune('c', 'third text');
@@ -240,7 +240,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect((await save(aPrune('a', 'one text'), clash)).refused).toEqual([clash.decision.key]);
     });
 
-    it('does not call an id missing that the same batch stores', async () => {
+    it('does not report an id as missing if the same batch stores it', async () => {
       const batch = { decisions: [aPrune('a', 'text')], touch: [pruneIdOf('a'), pruneIdOf('b')] };
       expect(await store.commit(batch, 1000)).toEqual({ missing: [pruneIdOf('b')], refused: [], known: [] });
     });
@@ -250,7 +250,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       const saveFor = (conversation: string, ...decisions: NewDecision[]) =>
         store.commit({ decisions, touch: [], conversation }, 1000);
 
-      it('is all that it may store: what is new beyond it is refused, what is there stays and is used', async () => {
+      it('limits what it may store: further originals are refused, existing ones stay usable', async () => {
         const items = [0, 1, 2, 3].map((i) => aPrune(`a ${i}`, text(i)));
         const keys = items.map(({ decision }) => decision.key);
         expect((await saveFor('a', ...items)).refused).toEqual(keys.slice(3));
@@ -261,13 +261,13 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
         expect((await store.findDecisions(keys)).size).toBe(3);
       });
 
-      it('leaves the others theirs, and those who name no conversation', async () => {
+      it('does not reduce the room of other conversations, or of callers without one', async () => {
         await saveFor('a', ...[0, 1, 2].map((i) => aPrune(`a ${i}`, text(i))));
         expect((await saveFor('b', aPrune('b', text(7)))).refused).toEqual([]);
         expect((await save(...[10, 11, 12, 13].map((i) => aPrune(`c ${i}`, text(i))))).refused).toEqual([]);
       });
 
-      it('refuses a batch as a whole where it is to be taken as a whole', async () => {
+      it('refuses a batch as a whole if it must be atomic', async () => {
         const items = [0, 1, 2].map((i) => aPrune(`a ${i}`, text(i)));
         await saveFor('a', ...items);
         const more = [aPrune('a 3', text(3)), aWhole('w', 'text')];
@@ -276,7 +276,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
         expect(await store.findDecisions(more.map(({ decision }) => decision.key))).toEqual(new Map());
       });
 
-      it('has room again when its originals are compressed or have expired', async () => {
+      it('regains room when its originals are compressed or have expired', async () => {
         const line = 'the same line again and again\n';
         const big = (i: number) => aPrune(`a ${i}`, `${i}\n${line.repeat(1_500)}`);
         expect((await saveFor('a', big(0), big(1), big(2))).refused).toHaveLength(1);
@@ -299,7 +299,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       });
       const send = (...sent: SentMessage[]) => store.commit({ decisions: [], touch: [], sent }, 1000);
 
-      it('is found again as it was, and what was sent first holds', async () => {
+      it('is found unchanged, and the first record is kept', async () => {
         expect((await send(message('p'), message('q'))).sentBefore ?? []).toEqual([]);
         expect((await send(message('p'))).sentBefore ?? []).toEqual([]);
         expect((await send(message('p', 7), message('r'))).sentBefore).toEqual([hashOf('p')]);
@@ -373,7 +373,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect((await store.findDecisions([item.decision.key])).size).toBe(1);
     });
 
-    it('lives on through any number of uses, and a text left whole or served as well', async () => {
+    it('stays alive through any number of uses, as do whole and served texts', async () => {
       const whole = aWhole('w', 'text');
       await save(whole);
       await store.markServed([hashOf('served')]);
@@ -385,7 +385,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       }
     });
 
-    it('does not revive what has expired by touching it, but takes it anew', async () => {
+    it('does not revive an expired item by touching it, but stores it anew', async () => {
       const item = aPrune('a', 'text');
       await save(item);
       clock.now += TTL_MS;
@@ -396,7 +396,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
     });
 
-    it('lets another text have the id of an expired prune', async () => {
+    it('allows another text to reuse the id of an expired prune', async () => {
       await save(aPrune('a', 'one text'));
       clock.now += TTL_MS;
       expect((await save(aPrune('b', 'another text', { pruneId: pruneIdOf('a') }))).refused).toEqual([]);
@@ -414,7 +414,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.findOriginal(pruneIdOf('b'))).toBe('more');
     });
 
-    it('clears away what has expired, and nothing else', async () => {
+    it('deletes expired items, and nothing else', async () => {
       await save(aPrune('old', 'old text'), aPrune('shared-old', 'shared text'));
       clock.now += TTL_MS - 1;
       await save(aPrune('new', 'new text'), aPrune('shared-new', 'shared text'), aWhole('w', 'x'));
@@ -427,7 +427,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.stats()).toEqual({ prunes: 0, snapshots: 0, bytes: 0 });
     });
 
-    it('keeps one epoch while nothing vanishes', async () => {
+    it('keeps one epoch while nothing is deleted', async () => {
       const epoch = store.epoch();
       await save(aPrune('a', 'text'));
       await store.findOriginal(pruneIdOf('a'));
@@ -444,7 +444,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(store.epoch()).not.toBe(epoch);
     });
 
-    it('keeps within one epoch whatever was stored or touched in it', async () => {
+    it('keeps everything that was stored or used in an epoch until it ends', async () => {
       await fc.assert(
         fc.asyncProperty(fc.integer({ min: 0, max: TTL_MS }), fc.nat(TTL_MS), async (wait, later) => {
           const name = `epoch ${wait} ${later} ${clock.now}`;
@@ -470,7 +470,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.refusedConversations()).toEqual(['p1', 'p3', 'p2']);
     });
 
-    it('adds usage up by day, model and tool', async () => {
+    it('sums usage by day, model and tool', async () => {
       const day = Date.UTC(2026, 2, 31, 23, 59, 59, 999);
       const use = (atMs: number, model: string, tool: string): UsageRecord => ({
         atMs,
@@ -504,7 +504,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(totals.find(({ model }) => model === '(other)')).toMatchObject({ requests: 100 });
     });
 
-    it('numbers events without gap and gives them back from any number on, of all runs or of one', async () => {
+    it('numbers events without gaps and returns them from any number on, of all runs or of one', async () => {
       await store.addEvents([anEvent('r1', { n: 1 }), anEvent('r2', { n: 2 })]);
       await store.addEvents([anEvent('r1', { n: 3, text: '\ud800 "é"' })]);
       const all = await store.events({ fromSeq: 0, limit: 10 });
@@ -517,7 +517,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.events({ fromSeq: (seqs[2] ?? 0) + 1, limit: 10 })).toEqual([]);
     });
 
-    it('keeps no more events than it may, the newest, and never gives a number twice', async () => {
+    it('keeps only the newest events within its limit, and never reuses a number', async () => {
       for (let i = 0; i < 6; i++) await store.addEvents(Array.from({ length: 50 }, () => anEvent(`run ${i}`)));
       await sweepAll();
       const kept = await store.events({ fromSeq: 0, limit: 1000 });
@@ -528,7 +528,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect((await store.events({ runId: 'next', fromSeq: 0, limit: 1 }))[0]?.seq).toBe(last + 1);
     });
 
-    it('does everything of a batch of a hundred texts, and answers in its order', async () => {
+    it('processes a batch of a hundred texts completely and in order', async () => {
       const items = Array.from({ length: 100 }, (_, i) => aPrune(`item ${i}`, `text ${i}\n`.repeat(i)));
       await save(...items);
       expect([...(await store.findDecisions(items.map(({ decision }) => decision.key))).values()]).toEqual(

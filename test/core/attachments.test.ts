@@ -19,24 +19,27 @@ const shapes: Readonly<Record<string, string>> = {
 };
 
 describe('a file that a user’s message carries', () => {
-  it.each(Object.entries(shapes))('is pruned inside its frame, and all around it stays: %s', async (_name, content) => {
-    const store = openStore();
-    const messages = [
-      { role: 'user', content: ASKED },
-      { role: 'user', content },
-    ];
-    const rewritten = await openRewriter({ store }).rewrite(chatBody(messages));
-    expect(verdicts(rewritten)).toEqual(['cut']);
-    const sent = contentAt(rewritten.body, -1);
-    expect(sent.length).toBeLessThan(content.length);
-    expect(await restored(sent, store)).toBe(content);
-    const [before, after] = content.split(FILE) as [string, string];
-    expect(sent.startsWith(before)).toBe(true);
-    expect(sent.endsWith(after)).toBe(true);
-    expect(sent).toContain('loadOrder0');
-  });
+  it.each(Object.entries(shapes))(
+    'is pruned inside its frame, and everything around it stays: %s',
+    async (_name, content) => {
+      const store = openStore();
+      const messages = [
+        { role: 'user', content: ASKED },
+        { role: 'user', content },
+      ];
+      const rewritten = await openRewriter({ store }).rewrite(chatBody(messages));
+      expect(verdicts(rewritten)).toEqual(['cut']);
+      const sent = contentAt(rewritten.body, -1);
+      expect(sent.length).toBeLessThan(content.length);
+      expect(await restored(sent, store)).toBe(content);
+      const [before, after] = content.split(FILE) as [string, string];
+      expect(sent.startsWith(before)).toBe(true);
+      expect(sent.endsWith(after)).toBe(true);
+      expect(sent).toContain('loadOrder0');
+    },
+  );
 
-  it('is pruned as a part of its own, whatever says so: its frame, or the part before it', async () => {
+  it('is pruned as a separate part, whether its frame or the part before it announces it', async () => {
     for (const parts of [
       [`<path>/w/orders.ts</path>\n<type>file</type>\n<content>\n${FILE}\n(End of file)\n</content>`, ASKED],
       [`${ASKED}\nContent from @src/orders.ts:\n`, FILE],
@@ -51,7 +54,7 @@ describe('a file that a user’s message carries', () => {
     }
   });
 
-  it('is pruned beside others, each with an id of its own', async () => {
+  it('is pruned together with others, each with its own id', async () => {
     const store = openStore();
     const content = ['a', 'b', 'c']
       .map((name, i) => `<file name="${name}.ts">\n${sourceFile(FUNCTIONS + i)}</file>`)

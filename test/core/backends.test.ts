@@ -74,10 +74,10 @@ async function decideDurably(maker: DecisionMaker, jobs: readonly Job[]): Promis
   return { ...decided, decisions: decided.decisions.map((made) => instead.get(made.key) ?? made) };
 }
 
-describe('a decision that a backend has a say in', () => {
+describe('a decision with a backend', () => {
   const text = serverLog(200);
 
-  it('follows the backend, and stands under a key of its own', async () => {
+  it('follows the backend, and has its own key', async () => {
     const store = openStore();
     const scorer = new FakeScorer(() => keeping(80, 90, 200));
     const alone = (await decideDurably(makerOf(store), [jobOf(text)])).decisions[0];
@@ -120,7 +120,7 @@ describe('a decision that a backend has a say in', () => {
     expect(again.map(({ decisions }) => JSON.stringify(decisions[0]?.cuts))).toEqual(cuts);
   });
 
-  it('is made without the backend for what there was no time to ask about', async () => {
+  it('is made without the backend for texts that it could not be asked about in time', async () => {
     const slow = new FakeScorer(async ({ timeoutMs }) => {
       await new Promise((resume) => setTimeout(resume, timeoutMs + 5)); // timers drop fractions of a millisecond
       return FAILED;
@@ -144,7 +144,7 @@ describe('a decision that a backend has a say in', () => {
     expect(scorer.asked).toEqual([]);
   });
 
-  it('receives a fair choice of lines and the kind of the text', async () => {
+  it('sends a fair selection of lines and the kind of the text', async () => {
     const scorer = new FakeScorer(() => FAILED);
     await decideDurably(makerOf(openStore(), scorer), [jobOf(text)]);
     const [request] = scorer.asked;
@@ -168,7 +168,7 @@ describe('prune_text with a backend', () => {
   };
   const prunerOf = (scorer?: LineScorer) => openPruner(openStore(), scorer && { scorer });
 
-  it('passes on what the backend has to say without taking it for a fault', async () => {
+  it("passes on the backend's messages without treating them as faults", async () => {
     const scored = { ...keeping(80, 90, 200), warnings: ['cache_hit'], stats: { backend: 'fake', fake_cached: true } };
     const { annotations, stats, warnings } = await prunerOf(new FakeScorer(() => scored)).pruneText(input);
     expect(annotations.length).toBeGreaterThan(0);
@@ -177,7 +177,7 @@ describe('prune_text with a backend', () => {
     expect(stats.extra).toMatchObject({ backend: 'fake', fake_cached: true });
   });
 
-  it('gives the very result of the engine alone when the backend fails', async () => {
+  it('gives the same result as the engine alone if the backend fails', async () => {
     const alone = await prunerOf().pruneText(input);
     const failed = await prunerOf(new FakeScorer(() => FAILED)).pruneText(input);
     expect(failed.prunedText).toBe(alone.prunedText);
@@ -187,7 +187,7 @@ describe('prune_text with a backend', () => {
     expect(alone.stats.extra).toEqual({});
   });
 
-  it('names a fault of its own before what the backend says', async () => {
+  it("names its own fault before the backend's messages", async () => {
     const pruner = prunerOf(new FakeScorer(() => FAILED));
     const { prunedText, warnings } = await pruner.pruneText({
       ...input,
@@ -197,7 +197,7 @@ describe('prune_text with a backend', () => {
     expect(warnings[0]).toBe('constraints_unmet');
   });
 
-  it('recognises the source type when none is named', async () => {
+  it('recognises the source type if none is given', async () => {
     const scorer = new FakeScorer(() => FAILED);
     const { sourceType: _, ...unnamed } = input;
     await prunerOf(scorer).pruneText(unnamed);
@@ -206,7 +206,7 @@ describe('prune_text with a backend', () => {
 });
 
 describe('recover', () => {
-  it('refuses ranges that add up to far more than the text, and says how long it is', async () => {
+  it('refuses ranges that add up to far more than the text, and reports its length', async () => {
     const store = openStore();
     const pruner = openPruner(store, { maxInputChars: 1e7 });
     const text = `${'x'.repeat(999)}\n`.repeat(1_000);
@@ -225,7 +225,7 @@ describe('recover', () => {
     });
   });
 
-  it('says what to do instead of asking again', async () => {
+  it('suggests an alternative to asking again', async () => {
     const store = openStore();
     const pruner = openPruner(store);
     const ask = () => pruner.recover({ pruneId: 'prn_0123456789AB', ranges: [], numbered: false });

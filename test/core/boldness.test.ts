@@ -27,20 +27,20 @@ const cutLines = (step?: number): number => {
 };
 
 describe('boldness', () => {
-  it('is part of the key by its step, and where that is none the key is as without', () => {
+  it('is part of the key, which a step of 0 does not change', () => {
     const keys = [-2, -1, 0, 1, 2].map((step) => decisionKey(job(step)));
     expect(new Set(keys).size).toBe(5);
     expect(keys[2]).toBe(decisionKey(job()));
   });
 
-  it('cuts more with each step, and as configured where there is none', () => {
+  it('cuts more with each step, and as configured without one', () => {
     const cut = [-2, -1, 0, 1, 2].map(cutLines);
     expect(cut).toEqual(cut.toSorted((a, b) => a - b));
     expect(cut[0]).toBeLessThan(cut[2] ?? 0);
     expect(cut[2]).toBe(cutLines());
   });
 
-  it('that was learnt since cuts a text of the past as it was cut, also where the client changed what stands before it', async () => {
+  it('does not change how an earlier text was cut, even if the client changed the messages before it', async () => {
     const store = openStore();
     const at = (step: number): BoldnessSteps => ({
       of: (_, tool) => (tool === 'read_file' ? new Map([['typescript', { number: 3 + step, step }]]) : null),

@@ -40,7 +40,7 @@ const spelledLines = fc
   .chain((lines) => fc.tuple(...lines.map((line) => spelled(line).map((raw) => ({ line, raw })))));
 
 describe('a body that is pruned', () => {
-  it('differs from the client’s by the cut lines alone, to the byte', async () => {
+  it('differs from the client’s only by the cut lines, to the byte', async () => {
     const rewriter = openRewriter({ store: openStore() });
     let cut = 0;
     await fc.assert(
@@ -79,7 +79,7 @@ describe('a body that is pruned', () => {
     expect(body.toString('utf8').replace(literalOf(content), () => literalOf(LOG))).toBe(text);
   });
 
-  it('holds every original behind its markers', async () => {
+  it('has a stored original for every marker', async () => {
     const store = openStore();
     const { body } = await openRewriter({ store }).rewrite(chatBody(oneResult(LOG)));
     expect(await restored(contentAt(body, -1), store)).toBe(LOG);
@@ -98,7 +98,7 @@ describe('a body that is pruned', () => {
     expect(content[1]?.text?.length).toBeLessThan(LOG.length / 2);
   });
 
-  it('is looked into where a result is JSON in a string, and stays that JSON', async () => {
+  it('is pruned inside a result that is JSON in a string, and stays valid JSON', async () => {
     const store = openStore();
     const wrapped = `{ "output" : ${JSON.stringify(LOG)}, "metadata":{"exit_code":1.0,"duration":0.5}}`;
     const { body } = await openRewriter({ store }).rewrite(chatBody(oneResult(wrapped)));
@@ -110,7 +110,7 @@ describe('a body that is pruned', () => {
     expect(await restored(output, store)).toBe(LOG);
   });
 
-  it('is looked into where JSON stands in a string of JSON', async () => {
+  it('is pruned inside JSON in a string of JSON', async () => {
     const store = openStore();
     const inner = JSON.stringify({ output: LOG, ok: true });
     const wrapped = JSON.stringify([{ type: 'text', text: inner }]);
@@ -122,7 +122,7 @@ describe('a body that is pruned', () => {
     expect(output).not.toBe(LOG);
   });
 
-  it('has each of several results in one string pruned by itself', async () => {
+  it('has each of several results in one string pruned separately', async () => {
     const store = openStore();
     const second = serverLog(150, 7);
     const wrapped = JSON.stringify([
@@ -138,7 +138,7 @@ describe('a body that is pruned', () => {
 });
 
 describe('a body with nothing to prune', () => {
-  it('goes on as the very bytes that came', async () => {
+  it('is forwarded unchanged', async () => {
     const rewriter = openRewriter();
     await fc.assert(
       fc.asyncProperty(around, spelled('a short result'), async ({ before, after }, raw) => {
@@ -184,7 +184,7 @@ describe('a body with nothing to prune', () => {
     ['content that is an object', oneResult({ text: LOG })],
     ['messages that are no objects', [null, 1, 'x', [LOG]] as never],
     ['no messages', []],
-  ])('has %s untouched', async (_name, messages) => {
+  ])('has %s unchanged', async (_name, messages) => {
     const bytes = chatBody(messages);
     expect((await openRewriter().rewrite(bytes)).body).toBe(bytes);
   });
@@ -195,7 +195,7 @@ describe('a body with nothing to prune', () => {
       `{"role":"tool","tool_call_id":"call_1","content":"x","content":${JSON.stringify(LOG)}}`,
     ],
     ['is no UTF-8', null],
-  ])('has a result untouched that %s', async (_name, message) => {
+  ])('has a result unchanged that %s', async (_name, message) => {
     const text = chatBody(oneResult(LOG)).toString('latin1');
     const last = text.lastIndexOf('{"role":"tool"');
     const bytes =
@@ -228,7 +228,7 @@ describe('a pruned request', () => {
     );
   });
 
-  it('is never larger with line numbers either: where they cost more than the cut saves, nothing is changed', async () => {
+  it('is never larger with line numbers either: if they cost more than the cut saves, nothing is changed', async () => {
     const rewriter = openRewriter({ annotateLines: true });
     const failures = Array.from({ length: 900 }, (_, i) => `ERROR e${i}`);
     const numbered = serverLog(300);

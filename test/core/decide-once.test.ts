@@ -26,7 +26,7 @@ function counted(store: Store): { readonly store: Store; readonly asked: string[
 }
 
 describe('a decision about a call', () => {
-  it('is replayed from memory while the store is known to have it, and asked for again later', async () => {
+  it('is replayed from memory while the store is known to have it, and read again later', async () => {
     const clock = manualClock();
     const { store, asked } = counted(openStore(':memory:', clock));
     const pruner = openPruner(store, {}, clock);
@@ -40,7 +40,7 @@ describe('a decision about a call', () => {
     expect(asked).toEqual(['findDecisions']);
   });
 
-  it('that ran out of time is made afresh the next time', async () => {
+  it('is made again the next time if it ran out of time', async () => {
     const pruner = openPruner(openStore());
     const hurried = await pruner.pruneText({ ...input, options: { ...input.options, timeoutMs: -1 } });
     expect(hurried).toMatchObject({ prunedText: input.text, warnings: ['timeout'] });

@@ -17,14 +17,14 @@ function cutting(last: number): Plan {
 describe('a plan becomes a decision', () => {
   const text = 'a short line\n'.repeat(40);
 
-  it('to cut when what goes costs more than the marker', () => {
+  it('to cut if the cut lines cost more than the marker', () => {
     const decision = decisionOf(jobOf(text), 'key', cutting(39));
     expect(decision).toMatchObject({ lines: 40, keptLines: 2, whole: '' });
     expect(decision.pruneId).toMatch(/^prn_/);
     expect(decision.tokensAfter).toBeLessThan(decision.tokensBefore);
   });
 
-  it('to leave the text whole when the marker costs more than what goes, whatever the plan says', () => {
+  it('to leave the text whole if the marker costs more than the cut lines', () => {
     expect(decisionOf(jobOf(text), 'key', cutting(3))).toMatchObject({
       pruneId: null,
       cuts: [],

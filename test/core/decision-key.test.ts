@@ -14,7 +14,7 @@ const JOB: Job = {
 
 describe('the key of a decision', () => {
   // Stores and other replicas hold decisions under it: an upgrade must find them again.
-  it('stays what it was in every version', () => {
+  it('is the same in every version', () => {
     expect(decisionKey(JOB)).toBe('6a2defff98ae357877617ddedbd60965');
     expect(decisionKey(JOB, 'deepinfra')).toBe('7787a29ec70c36b83e59065b68401224');
   });
@@ -38,7 +38,7 @@ describe('the key of a decision', () => {
     ['frame tail', { ...JOB, hints: { ...JOB.hints, frameTail: 2 } }],
   ])('changes with the %s', (_name, job) => expect(decisionKey(job)).not.toBe(decisionKey(JOB)));
 
-  it('does not change with what does not decide: the name of the tool, a boldness step of 0', () => {
+  it('does not depend on the name of the tool or on a boldness step of 0', () => {
     expect(decisionKey({ ...JOB, tool: 'other' })).toBe(decisionKey(JOB));
     expect(decisionKey({ ...JOB, boldness: { number: 7, step: 0 } })).toBe(decisionKey(JOB));
   });

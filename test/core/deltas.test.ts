@@ -117,7 +117,7 @@ function turnOf(n: number, parts: Partial<Turn> = {}): Turn {
 }
 
 describe('a conversation in deltas that is sent whole after its connection broke', () => {
-  it('goes on with each result as it was forwarded first, that of an answer with words too', async () => {
+  it('repeats each result as it was first forwarded, also after an answer with words', async () => {
     const turns = [turnOf(0, { said: 'Step 0: the logs next.' }), ...[1, 2, 3].map((n) => turnOf(n))];
     const pipeline = openPipeline();
     const client = new Client(turns, true);
@@ -127,7 +127,7 @@ describe('a conversation in deltas that is sent whole after its connection broke
     expect(client.forwarded.size).toBe(4);
   });
 
-  it('is decided like one that was sent whole from the first, by what the model said before its calls', async () => {
+  it("is decided like one that was sent whole from the beginning, by the model's words before its calls", async () => {
     const turns = [turnOf(0, { said: 'Look for voucher_refund_7 in the payments.' }), turnOf(1)];
     const clients = { delta: new Client(turns), whole: new Client(turns) };
     for (const how of ['delta', 'whole'] as const) {
@@ -137,7 +137,7 @@ describe('a conversation in deltas that is sent whole after its connection broke
     expect([...clients.delta.forwarded]).toEqual([...clients.whole.forwarded]);
   });
 
-  it('repeats what was sent when the settings changed meanwhile, also by another process on the same store', async () => {
+  it('repeats what was sent even if the settings changed meanwhile, also from another process on the same store', async () => {
     const path = join(tempFolder(), 'store.db');
     const turns = [0, 1].map((n) => turnOf(n, { said: n === 0 ? 'The logs.' : '' }));
     const client = new Client(turns);
@@ -148,7 +148,7 @@ describe('a conversation in deltas that is sent whole after its connection broke
     expect([...client.forwarded.values()].every((output) => output.includes('⟦PRUNÉ'))).toBe(true);
   });
 
-  it('is left alone where the provider refused one of its deltas', async () => {
+  it('is left unpruned if the provider refused one of its deltas', async () => {
     const turns = [turnOf(0)];
     const store = openStore();
     const refused = new RefusedConversations(store);
@@ -195,7 +195,7 @@ describe('random conversations', () => {
     parts: fc.constantFrom<RewriterParts>({}, {}, { limits: { maxPruneRatio: 0.4, minKeepLines: 5 } }),
   });
 
-  it('forward each result as they did first: in deltas, after drops, whole, and under other settings', async () => {
+  it('forward each result as they first did: in deltas, after drops, whole, and under other settings', async () => {
     const conversation = fc.record({
       turns: fc.array(turn, { minLength: 2, maxLength: 6 }),
       steps: fc.array(step, { minLength: 7, maxLength: 7 }),

@@ -28,11 +28,11 @@ async function afterThreeLifetimes(request: (forwarded: string) => Message[] | n
 }
 
 describe('an original', () => {
-  it('lives on while the text is sent again', async () => {
+  it('stays alive while the text is sent again', async () => {
     expect(await afterThreeLifetimes(() => oneResult(TEXT))).toBe(TEXT);
   });
 
-  it('stays while a conversation contains a marker of it, no matter who wrote it', async () => {
+  it('stays alive while a conversation contains a marker of it, whoever wrote it', async () => {
     const quoted = (forwarded: string): Message[] => [
       { role: 'user', content: 'What was cut?' },
       { role: 'assistant', content: `This: ${forwarded}` },
@@ -44,7 +44,7 @@ describe('an original', () => {
   it.each([
     ['that is pruned', false],
     ['of which a pruned request was refused', true],
-  ])('lives on with every other one that a conversation %s has markers of', async (_name, isRefused) => {
+  ])('stays alive with all others of which a conversation %s has markers', async (_name, isRefused) => {
     const clock = manualClock();
     const store = openStore(':memory:', clock);
     const decisions = Array.from({ length: 300 }, (_, i) =>
@@ -65,7 +65,7 @@ describe('an original', () => {
     expect((await store.knownPruneIds(ids)).size).toBe(300);
   });
 
-  it('goes once nobody has asked for it or shown it for its lifetime', async () => {
+  it('expires after its lifetime without use', async () => {
     expect(await afterThreeLifetimes(() => null)).toBeNull();
     expect(await afterThreeLifetimes(() => [{ role: 'user', content: 'Something else.' }])).toBeNull();
   });

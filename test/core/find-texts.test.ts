@@ -47,7 +47,7 @@ describe('the goal of a result', () => {
     expect(only([asked, ...toolTurn('c', 'read', args, FILE)]).job.goal).toBe('Where is the voucher stored?');
   });
 
-  it('takes nothing from what comes after the result', () => {
+  it('does not depend on messages after the result', () => {
     const messages = [asked, ...toolTurn('c', 'bash', { command: 'npm start' }, LOG)];
     const later = [
       ...messages,
@@ -63,7 +63,7 @@ describe('the goal of a result', () => {
     ['a pasted text', `${ASKED}\n\`\`\`\n${LOG}\`\`\``],
     ['a reminder', `<system-reminder>\nloadOrder0 is secret\n</system-reminder>\n${ASKED}`],
     ['the surroundings', `${ASKED}\n<environment_details>\nloadOrder0.ts is open\n</environment_details>`],
-  ])('holds the user’s words without %s that stands beside them', (_name, content) => {
+  ])('contains the user’s words without %s in the same message', (_name, content) => {
     const found = foundIn([{ role: 'user', content }, ...toolTurn('c', 'bash', { command: 'x' }, LOG)]).at(-1);
     expect(found?.job.goal).toBe(`x\n${ASKED}`);
   });
@@ -79,7 +79,7 @@ describe('the goal of a result', () => {
     expect(found?.job.goal).toBe(`x\n${ASKED}`);
   });
 
-  it('of a file is the words in its own message, wherever the file stands in it', () => {
+  it('of a file consists of the words in its own message, wherever the file is in it', () => {
     for (const content of [
       `<file name="src/big.ts">\n${FILE}</file>\n${ASKED}`,
       [
@@ -99,7 +99,7 @@ describe('the goal of a result', () => {
     }
   });
 
-  it('never is the result of a tool', () => {
+  it('never contains the result of a tool', () => {
     const found = foundIn([
       asked,
       ...toolTurn('a', 'bash', { command: 'one' }, LOG),
@@ -109,8 +109,8 @@ describe('the goal of a result', () => {
   });
 });
 
-describe('the report on a result', () => {
-  it('is the file that a call reads, by its own tool or by a shell', () => {
+describe('the facts about a result', () => {
+  it('include the file that a call reads, by its own tool or by a shell', () => {
     for (const [tool, args] of [
       ['read_file', { path: 'src/a.ts' }],
       ['bash', { command: 'cat src/a.ts' }],
@@ -121,7 +121,7 @@ describe('the report on a result', () => {
     }
   });
 
-  it('is how many lines its client put around it', () => {
+  it('include the number of lines that its client added', () => {
     const { hints } = only(
       oneResult(`<path>/w/a.ts</path>\n<type>file</type>\n<content>\n${FILE}\n</content>`, {
         tool: 'read',
@@ -131,7 +131,7 @@ describe('the report on a result', () => {
     expect(hints).toMatchObject({ frameHead: 3, frameTail: 2 });
   });
 
-  it('belongs to the call by its id, whatever the order of results', () => {
+  it('follow from the call with its id, whatever the order of results', () => {
     const call = (id: string, command: string) => ({
       id,
       type: 'function',
@@ -146,7 +146,7 @@ describe('the report on a result', () => {
     expect(found.map(({ job }) => job.hints.command)).toEqual(['second', 'first']);
   });
 
-  it('belongs to a legacy function by its name', () => {
+  it('follow from the legacy function with its name', () => {
     const found = only([
       asked,
       { role: 'assistant', content: null, function_call: { name: 'run', arguments: '{"command":"npm test"}' } },
@@ -155,7 +155,7 @@ describe('the report on a result', () => {
     expect(found.job).toMatchObject({ tool: 'run', hints: { command: 'npm test' } });
   });
 
-  it('is that of a file that is read where no call is known', () => {
+  it('are those of a file that is read if no call is known', () => {
     expect(only([asked, { role: 'tool', tool_call_id: 'lost', content: LOG }]).job).toMatchObject({
       tool: '',
       hints: { origin: 'read' },
@@ -165,7 +165,7 @@ describe('the report on a result', () => {
 });
 
 describe('a text is left out', () => {
-  it('below the smallest size, and taken from exactly that size on', () => {
+  it('below the smallest size, and considered from exactly that size on', () => {
     const text = (length: number) => `${'x\n'.repeat(length / 2)}`;
     expect(foundIn(oneResult(text(998)))).toEqual([]);
     expect(foundIn(oneResult(text(1_000)))).toHaveLength(1);
@@ -218,7 +218,7 @@ describe('a text is left out', () => {
     ],
   ])('%s', (_name, over, skip, messages) => expect(only(messages, over).skip).toBe(skip));
 
-  it('when the agent reads the same again, up to volatile values', () => {
+  it('if the agent reads the same again, apart from volatile values', () => {
     const at = (second: number) => LOG.replaceAll(/T12:/g, `T${10 + second}:`);
     const found = foundIn([
       asked,
@@ -238,7 +238,7 @@ describe('a result that an agent without native calls sends as a user message', 
     content: `<returncode>0</returncode>\n<output>\n${output}</output>`,
   });
 
-  it('is a text like any other: its inside, with the call that the model wrote', () => {
+  it('is a text like any other: the inside of its frame, with the call that the model wrote', () => {
     const { job, start, entire, place } = only([asked, said, framed(LOG)]);
     expect(job.text).toBe(LOG);
     expect(job.tool).toBe('bash');
@@ -247,19 +247,19 @@ describe('a result that an agent without native calls sends as a user message', 
     expect({ start, entire, chars: place.chars }).toEqual({ start: 36, entire: false, chars: LOG.length });
   });
 
-  it('is none of the words that later goals are made of', () => {
+  it('is not part of later goals', () => {
     const small = framed('the scheduler lost the voucher twice before it gave up on it\n');
     const { goal } = only([asked, said, small, ...toolTurn('c', 'bash', { command: 'npm start' }, LOG)]).job;
     expect(goal).toContain(ASKED);
     expect(goal).not.toContain('scheduler');
   });
 
-  it('goes whole when the same call brings the same text again', () => {
+  it('passes whole if the same call returns the same text again', () => {
     const texts = foundIn([asked, said, framed(LOG), said, framed(LOG)]);
     expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread']);
   });
 
-  it('leaves what the user says beside it to be the newest goal', () => {
+  it("leaves the user's words in the same message as the newest goal", () => {
     const header = { type: 'text', text: "[execute_command for 'npm test'] Result:" };
     const feedback = '<feedback>\nNo, look at the shipping dates of the orders\n</feedback>';
     const turn = { role: 'user', content: [header, { type: 'text', text: `${LOG}\n${feedback}` }] };
@@ -279,7 +279,7 @@ describe('a result that an agent without native calls sends as a user message', 
 });
 
 describe('a file that is read a second time', () => {
-  it('goes whole, changed or not, whatever tool or command shows it', () => {
+  it('passes whole, changed or not, whatever tool or command shows it', () => {
     const changed = sourceFile(13);
     const texts = foundIn([
       asked,
@@ -292,7 +292,7 @@ describe('a file that is read a second time', () => {
     expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread', undefined, 'reread', undefined]);
   });
 
-  it('goes whole where a viewer only moves its window over it, by native calls or in words', () => {
+  it('passes whole if a viewer only moves its window over it, by native calls or in words', () => {
     const window = `[File: /w/src/big.ts (900 lines total)]\n(100 more lines above)\n${FILE}`;
     const words = [
       { role: 'assistant', content: 'Further down.\n\n```\ngoto 300\n```' },
@@ -309,7 +309,7 @@ describe('a file that is read a second time', () => {
     expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread', 'reread', undefined]);
   });
 
-  it('goes whole too where the first reading was too small to be cut', () => {
+  it('passes whole even if the first reading was too small to be cut', () => {
     const texts = foundIn([
       asked,
       ...toolTurn('1', 'bash', { command: 'head -5 src/big.ts' }, 'a\nb\n'),

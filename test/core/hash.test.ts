@@ -8,7 +8,7 @@ const anyText = fc
   .map((units) => String.fromCharCode(...units));
 
 describe('textHash', () => {
-  it('tells any two texts apart, lone surrogates included', () => {
+  it('distinguishes any two texts, lone surrogates included', () => {
     fc.assert(
       fc.property(anyText, anyText, (a, b) => {
         expect(textHash(a) === textHash(b)).toBe(a === b);
@@ -19,7 +19,7 @@ describe('textHash', () => {
 });
 
 describe('keyOf', () => {
-  it('tells lists apart however their parts are cut', () => {
+  it('distinguishes lists whose parts are divided differently', () => {
     expect(keyOf('ab', 'c')).not.toBe(keyOf('a', 'bc'));
     expect(keyOf('a', '')).not.toBe(keyOf('a'));
     expect(keyOf('\ud800')).not.toBe(keyOf('\ufffd'));
@@ -27,7 +27,7 @@ describe('keyOf', () => {
 });
 
 describe('pruneIdOf', () => {
-  it('is prn_ and 12 characters of base 32 that follow from the key alone', () => {
+  it('is prn_ and 12 characters of base 32, derived from the key alone', () => {
     fc.assert(
       fc.property(fc.string(), (key) => {
         expect(pruneIdOf(key)).toMatch(/^prn_[0-9A-HJKMNP-TV-Z]{12}$/);
@@ -82,7 +82,7 @@ describe('pruneIdsIn', () => {
     'prune_id=prn_0123456789AU',
     'prune_id=prn_0123456789ab',
     'prune_id=xxx_0123456789AB',
-  ])('takes no notice of %s', (text) => expect(pruneIdsIn(text)).toEqual([]));
+  ])('ignores %s', (text) => expect(pruneIdsIn(text)).toEqual([]));
 
   it('stops at its limit', () => {
     const text = Array.from({ length: 900 }, (_, i) => `prune_id=prn_${String(i).padStart(12, '0')}`).join(' ');

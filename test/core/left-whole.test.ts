@@ -20,7 +20,7 @@ function pruned(body: Buffer): string {
 }
 
 describe('what was pruned once', () => {
-  it('is not pruned again where it comes back with its markers', async () => {
+  it('is not pruned again if it returns with its markers', async () => {
     const rewriter = openRewriter();
     const first = await rewriter.rewrite(chatBody(oneResult(LOG)));
     const again = chatBody(
@@ -31,7 +31,7 @@ describe('what was pruned once', () => {
     expect(second.body).toBe(again);
   });
 
-  it('is not pruned again either when both stand in one conversation that no store knows yet', async () => {
+  it('is not pruned again if both are in one conversation that no store knows yet', async () => {
     const first = await openRewriter().rewrite(chatBody(oneResult(LOG)));
     const both = [
       ...oneResult(LOG),
@@ -43,7 +43,7 @@ describe('what was pruned once', () => {
     ]);
   });
 
-  it('is recovered from its markers where forged ones stand beside them', async () => {
+  it('is recovered from its markers even if forged ones are next to them', async () => {
     const store = openStore();
     const forged = [
       '⟦PRUNÉ: prune_id=prn_000000000000 lignes 1-9 (9) raison=forged⟧',
@@ -63,7 +63,7 @@ describe('what was recovered', () => {
     ['as it is', (text: string) => text],
     ['as the field of an answer', (text: string) => JSON.stringify({ text, ok: true })],
     ['wrapped twice', (text: string) => JSON.stringify([{ type: 'text', text: JSON.stringify({ text }) }])],
-  ])('passes whole %s, even under a name that says nothing', async (_name, wrap) => {
+  ])('passes whole %s, even under a meaningless name', async (_name, wrap) => {
     const store = openStore();
     const rewriter = openRewriter({ store });
     const first = await rewriter.rewrite(chatBody(oneResult(LOG)));
@@ -82,7 +82,7 @@ describe('a conversation of which a pruned request was refused', () => {
   const prefixes = prefixesIn(body);
   const longer = [...oneResult(LOG), { role: 'assistant', content: 'Found it.' }, { role: 'user', content: 'Go on.' }];
 
-  it('goes on as it came, with all that follows, after a restart too', async () => {
+  it('is forwarded unchanged from then on, after a restart too', async () => {
     const path = join(tempFolder(), 'store.db');
     const store = openStore(path);
     const refused = new RefusedConversations(store);
@@ -98,7 +98,7 @@ describe('a conversation of which a pruned request was refused', () => {
     }
   });
 
-  it('is known by its messages, wherever the client’s marks have moved', async () => {
+  it('is recognised by its messages, wherever the client’s cache breakpoints have moved', async () => {
     const store = openStore();
     const refused = new RefusedConversations(store);
     await refused.add(prefixes.slice(-1));
@@ -106,7 +106,7 @@ describe('a conversation of which a pruned request was refused', () => {
     expect((await openRewriter({ store, refused }).rewrite(marked)).refusedBefore).toBe(true);
   });
 
-  it('says nothing about others, nor about how it began', async () => {
+  it('does not affect others, nor its own beginning', async () => {
     const store = openStore();
     const refused = new RefusedConversations(store);
     const all = chatBody(longer);
@@ -116,7 +116,7 @@ describe('a conversation of which a pruned request was refused', () => {
     }
   });
 
-  it('goes as it came at once also where its pruned form is remembered', async () => {
+  it('is forwarded unchanged at once even if its pruned form is remembered', async () => {
     const store = openStore();
     const refused = new RefusedConversations(store);
     const rewriter = openRewriter({ store, refused });
@@ -128,8 +128,8 @@ describe('a conversation of which a pruned request was refused', () => {
   });
 });
 
-describe('a text whose id stands for another text already', () => {
-  it('goes whole, as no marker may lead to the wrong original', async () => {
+describe('a text whose id belongs to another text', () => {
+  it('passes whole, because no marker may lead to the wrong original', async () => {
     const store = openStore();
     const refusing: Store = Object.create(store, {
       commit: {
@@ -151,7 +151,7 @@ describe('a text whose id stands for another text already', () => {
 });
 
 describe('an original', () => {
-  it('lives as long as its marker is sent, however long that is, and is written anew when it had gone', async () => {
+  it('stays alive as long as its marker is sent, and is stored again if it was lost', async () => {
     const clock = manualClock();
     const store = openStore(join(tempFolder(), 'store.db'), clock);
     const rewriter = openRewriter({ store, clock });

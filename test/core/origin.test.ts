@@ -11,31 +11,31 @@ function foreign(headers: { host?: string; origin?: string; site?: string }, all
 
 describe('isForeign', () => {
   it.each(['127.0.0.1:8006', 'localhost', 'LOCALHOST:1', '[::1]:8006', '127.9.8.7'])(
-    'takes a program that addresses %s for one of this machine',
+    'treats a program that addresses %s as one of this machine',
     (host) => expect(foreign({ host })).toBe(false),
   );
 
   it.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8006', '', 'a@localhost', '10.0.0.1'])(
-    'takes a request for %j as one of a name that somebody pointed here',
+    'treats a request for %j as one to a rebound name',
     (host) => expect(foreign({ host })).toBe(true),
   );
 
-  it('takes a request without Host for foreign', () =>
+  it('treats a request without Host as foreign', () =>
     expect(isForeignHost({ host: undefined, origin: undefined, secFetchSite: undefined }, NOBODY)).toBe(true));
 
   it.each(['https://evil.example', 'null', 'file://', 'http://localhost:3000', 'http://127.0.0.1', `ftp://${OWN}`])(
-    'takes a page of %s for foreign',
+    'treats a page of %s as foreign',
     (origin) => expect(foreign({ origin })).toBe(true),
   );
 
-  it('knows its own pages, by whatever loopback name they were opened', () => {
+  it('recognises its own pages by any loopback name', () => {
     expect(foreign({ origin: `http://${OWN}` })).toBe(false);
     expect(foreign({ host: 'localhost:8006', origin: 'http://localhost:8006' })).toBe(false);
     expect(foreign({ host: '[::1]:8006', origin: 'http://[::1]:8006' })).toBe(false);
     expect(foreign({ host: 'LocalHost:8006', origin: 'http://localhost:8006' })).toBe(false);
   });
 
-  it('does not take a rebound name for its own because Origin and Host agree', () =>
+  it('does not accept a rebound name because Origin and Host agree', () =>
     expect(foreign({ host: 'evil.example:8006', origin: 'http://evil.example:8006' })).toBe(true));
 
   it.each([
@@ -43,9 +43,9 @@ describe('isForeign', () => {
     ['same-site', true], // a page on another port of this machine
     ['same-origin', false],
     ['none', false], // typed into the address bar
-  ])('goes by Sec-Fetch-Site %s where a browser sends no Origin', (site, is) => expect(foreign({ site })).toBe(is));
+  ])('uses Sec-Fetch-Site %s if a browser sends no Origin', (site, is) => expect(foreign({ site })).toBe(is));
 
-  it('lets listed pages and names in, in any spelling, and no others', () => {
+  it('admits listed pages and names in any spelling, and no others', () => {
     const allowed = allowedCallers(['Pruner.lan', 'box:8006'], ['http://LocalHost:3000/', 'vscode-webview://abc']);
     expect(foreign({ origin: 'http://localhost:3000', site: 'same-site' }, allowed)).toBe(false);
     expect(foreign({ origin: 'vscode-webview://ABC' }, allowed)).toBe(false);
@@ -56,7 +56,7 @@ describe('isForeign', () => {
     expect(foreign({ host: 'pruner.lan', origin: 'https://pruner.lan:99' }, allowed)).toBe(true);
   });
 
-  it('lets programs use any name where other machines are let in, but no page', () => {
+  it('admits programs under any name if other machines are allowed, but no page', () => {
     const allowed = allowedCallers([], [], true);
     expect(foreign({ host: 'mcp-pruner:8006' }, allowed)).toBe(false);
     expect(foreign({ host: 'mcp-pruner:8006', origin: 'http://mcp-pruner:8006' }, allowed)).toBe(true);

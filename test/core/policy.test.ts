@@ -47,7 +47,7 @@ describe('the policy of a request', () => {
     }
   });
 
-  it('records what goes whole where the provider verifies the history, unless no model answers', () => {
+  it('records whole messages if the provider verifies the history, unless no model answers', () => {
     const binds = (dialect: typeof VERIFIED | typeof UNVERIFIED, newTexts: Policy['newTexts']): boolean =>
       recordsWholeMessages({ dialect, policy: { ...PRUNE, newTexts } });
     expect((['prune', 'pass-and-record', 'pass'] as const).map((one) => binds(VERIFIED, one))).toEqual([

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PrefixBytes } from '../../src/core/request/prefix-memo.ts';
 
-it('a conversation that grows is kept in room that does not move at each turn', () => {
+it('a growing conversation is kept in a buffer that does not move at each turn', () => {
   const body = Buffer.alloc(40_000, 'abcdefg');
   let kept = PrefixBytes.of(body, 10_000, null, 0);
   const rooms = new Set([kept.bytes.buffer]);
@@ -15,7 +15,7 @@ it('a conversation that grows is kept in room that does not move at each turn', 
   expect(kept.held).toBeLessThan(60_001);
 });
 
-it('holds on to its own bytes only, not to the body that they came in', () => {
+it('keeps only its own bytes, not the body that contained them', () => {
   const body = Buffer.alloc(100_000, 'x');
   const kept = PrefixBytes.of(body, 1_000, null, 0);
   expect(kept.held).toBe(1_000);
@@ -23,7 +23,7 @@ it('holds on to its own bytes only, not to the body that they came in', () => {
   expect(kept.bytes.equals(Buffer.alloc(1_000, 'x'))).toBe(true);
 });
 
-it('whatever goes on from where, what was kept before stays as it was', () => {
+it('kept bytes never change, whichever conversation continues from them', () => {
   const step = fc.record({ from: fc.nat(), share: fc.double({ min: 0, max: 1, noNaN: true }), tail: fc.string() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {

@@ -29,7 +29,7 @@ function remembered(body: Buffer): RememberedBody {
 
 const ANY = (): boolean => true;
 
-it('a conversation that goes on is not pushed out by those that came and went meanwhile', () => {
+it('a continuing conversation is not evicted by those that began and ended meanwhile', () => {
   const memo = new PrefixMemo(1_000_000);
   memo.add(remembered(bodyOf('mine')), null);
   memo.add(remembered(bodyOf('of nobody')), null);
@@ -40,7 +40,7 @@ it('a conversation that goes on is not pushed out by those that came and went me
   expect(memo.find(bodyOf('of nobody'), ANY)).toBeNull();
 });
 
-it('conversations that are too much together leave room for the newest, not for none', () => {
+it('conversations that together exceed the memory leave room for the newest', () => {
   const memo = new PrefixMemo(100_000);
   for (const name of ['a', 'b', 'c', 'd']) memo.add(remembered(bodyOf(name, 40_000)), null);
   expect(memo.find(bodyOf('d', 40_000), ANY)).not.toBeNull();

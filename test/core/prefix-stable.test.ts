@@ -58,7 +58,7 @@ describe('each forwarded request', () => {
     }
   });
 
-  it('has the same bytes from two replicas that take turns on one file', async () => {
+  it('has the same bytes from two alternating replicas on one file', async () => {
     const path = join(tempFolder(), 'store.db');
     const replicas = [openRewriter({ store: openStore(path) }), openRewriter({ store: openStore(path) })];
     for (const [turn, request] of requests.entries()) {
@@ -67,7 +67,7 @@ describe('each forwarded request', () => {
     }
   });
 
-  it('has the same contents when the client moves its cache marks about', async () => {
+  it('has the same contents when the client moves its cache breakpoints', async () => {
     const rewriter = openRewriter();
     for (const [turn, request] of requests.entries()) {
       const { body } = await rewriter.rewrite(chatBody(withMovingMark(request)));
@@ -75,7 +75,7 @@ describe('each forwarded request', () => {
     }
   });
 
-  it('has the same messages whatever fields the client sends beside them', async () => {
+  it('has the same messages whatever other fields the client sends', async () => {
     const rewriter = openRewriter({ history: 're-prune' });
     const last = steady.at(-1) ?? Buffer.alloc(0);
     for (const more of [{ temperature: 0 }, { tools: [{ type: 'function' }] }, { stream: true, stream_options: {} }]) {
@@ -121,7 +121,7 @@ describe('each forwarded request', () => {
 describe('a decision once made', () => {
   const log = serverLog(200);
 
-  it('stands when the whole text is recovered later', async () => {
+  it('stays the same if the whole text is recovered later', async () => {
     const path = join(tempFolder(), 'store.db');
     const store = openStore(path);
     // The last line without its end, so that the recovered text is the original unit for unit.
@@ -139,7 +139,7 @@ describe('a decision once made', () => {
     expect(after.body.equals(before.body)).toBe(true);
   });
 
-  it('stands when an id that the text names becomes known later', async () => {
+  it('stays the same if an id that the text names becomes known later', async () => {
     const other = await openRewriter().rewrite(
       chatBody(oneResult(sourceFile(40), { tool: 'read', args: { path: 'a.ts' } })),
     );
@@ -153,7 +153,7 @@ describe('a decision once made', () => {
     expect(after.body.equals(before.body)).toBe(true);
   });
 
-  it('to leave a text whole for its markers stands as long as the proxy sees them, and so do their originals', async () => {
+  it('to leave a text whole for its markers lasts as long as the proxy sees them, as do their originals', async () => {
     const clock = manualClock();
     const store = openStore(join(tempFolder(), 'store.db'), clock);
     const first = await openRewriter({ store, clock }).rewrite(chatBody(oneResult(log)));
@@ -173,7 +173,7 @@ describe('a decision once made', () => {
     }
   });
 
-  it('to leave a text whole holds for a body that means the same and would be decided otherwise, before and after', async () => {
+  it('to leave a text whole applies to a body with the same meaning that would be decided otherwise, before and after', async () => {
     const path = join(tempFolder(), 'store.db');
     const rewriter = openRewriter({ store: openStore(path) });
     const bodyWith = (command: string): Buffer =>

@@ -17,11 +17,11 @@ describe('readPruneReference', () => {
   );
 
   it.each(['', 'prn_gone', 'prn_0123456789A', `${ID}0`, `x${ID}`, 'prn_0123456789AI', 'lignes 1-2'])(
-    'takes %j as it is',
+    'keeps %j unchanged',
     (given) => expect(readPruneReference(given)).toEqual({ pruneId: given, range: null }),
   );
 
-  it('looks at the beginning of a long text only', () => {
+  it('reads only the beginning of a long text', () => {
     const given = `${'prn_'.repeat(1_000_000)}${ID}`;
     expect(readPruneReference(given).pruneId).toBe(given);
   });

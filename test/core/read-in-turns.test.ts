@@ -45,13 +45,13 @@ describe('a request of many large messages', () => {
     expect(pieces).toBeGreaterThan(5);
   });
 
-  it('takes no turn at all where it is small', async () => {
+  it('takes no turns if it is small', async () => {
     expect(await piecesOf(3)).toEqual({ pieces: 0, found: 3 });
   });
 });
 
 describe('work of many steps', () => {
-  it('stops when its time is over, and goes on where it stopped', () => {
+  it('stops when its time is over, and continues where it stopped', () => {
     function* counting(): Generator<void, number> {
       for (let i = 0; i < 3; i++) yield;
       return 3;

@@ -54,7 +54,7 @@ async function reasonsOf(dialect: Dialect, body: object, parts: RewriterParts = 
   return [...sent.body.toString().matchAll(/raison=([^⟧]*)⟧/g)].map(([, reason = '']) => reason);
 }
 
-describe('the way back to what was cut', () => {
+describe('the recovery hint', () => {
   it.each<[string, Dialect, object]>([
     ['a tool of chat', openaiChat, chat({ tools: [{ type: 'function', function: named }] })],
     ['a tool of messages', anthropicMessages, messages({ tools: [named] })],
@@ -89,7 +89,7 @@ describe('the way back to what was cut', () => {
         { role: 'tool', tool_call_id: 'b', content: 'lines' },
       ]),
     ],
-  ])('is recover_text where the client names it: %s', async (_where, dialect, body) => {
+  ])('is recover_text if the client offers it: %s', async (_where, dialect, body) => {
     const [first, ...others] = await reasonsOf(dialect, body);
     expect(first).toContain(`; ${TOOL}`);
     expect(others.length).toBeGreaterThan(0);
@@ -106,17 +106,17 @@ describe('the way back to what was cut', () => {
       messages({}, [{ role: 'user', content: 'What does recover_text do?' }]),
     ],
     ['a result that names it', openaiChat, chat({}, `recover_text\n${serverLog(120)}`)],
-  ])('is a command line where nobody names recover_text: %s', async (_wire, dialect, body) => {
+  ])('is a command line if recover_text is not offered: %s', async (_wire, dialect, body) => {
     const [first] = await reasonsOf(dialect, body);
     expect(first).toContain(SHELL);
   });
 
-  it('is in English where reasons are', async () => {
+  it('is in English if reasons are', async () => {
     const [first] = await reasonsOf(openaiChat, chat({ tools: [named] }), { reasonLanguage: 'en' });
     expect(first).toContain('source is whole, lines by recover_text');
   });
 
-  it('stays as it was sent when the tools change later', async () => {
+  it('stays as it was sent even if the tools change later', async () => {
     const store = openStore();
     const turn = (tools: object[]): Promise<string[]> => reasonsOf(openaiChat, chat({ tools }), { store });
     const sent = await turn([]);
@@ -136,7 +136,7 @@ describe('the way back to what was cut', () => {
     expect(after.decisions[0]?.cuts.length).toBeGreaterThan(0);
   });
 
-  it('names the file of the program where mcp-pruner is not on the PATH of this machine', () => {
+  it('names the file of the program if mcp-pruner is not on the PATH of this machine', () => {
     const file = '/home/me/mcp-pruner/dist/cli.js';
     const settings = settingsOf({ MCP_PRUNER_DB_PATH: ':memory:' });
     const elsewhere = tempFolder();
@@ -153,7 +153,7 @@ describe('the way back to what was cut', () => {
     expect(cut?.reason).toBe(`journal; source intacte, lignes par: node ${file} recover <prune_id> --lines a-b`);
   });
 
-  it('gives the words of a long reason up for it', () => {
+  it('takes precedence over the words of a long reason', () => {
     const reason = 'hors focus: '.padEnd(REASON_CHARS, 'x');
     const [cut] = addRecoveryHint([{ startLine: 1, endLine: 9, reason }], { way: 'shell' });
     expect(cut?.reason).toHaveLength(REASON_CHARS);

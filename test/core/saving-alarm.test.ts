@@ -20,11 +20,11 @@ describe('the cause of an alarm', () => {
     ['client_truncates', 'no_large_result'],
     ['signed', 'signed_by_client'],
     ['unknown', 'too_little_saved'],
-  ])('is %s where most requests have the code %s', (cause, code) => {
+  ])('is %s if most requests have the code %s', (cause, code) => {
     expect(alarmOf(countsOf({ [code]: 40, timeout: 10 }), SETTINGS)).toEqual({ cause, requests: 50, code });
   });
 
-  it('is a setting where the kill switch or shadow mode holds, whatever the requests show', () => {
+  it('is a setting if the kill switch or shadow mode is on, whatever the requests show', () => {
     const counts = countsOf({ left_alone: 50 });
     expect(alarmOf(counts, { ...SETTINGS, enabled: false })).toMatchObject({ cause: 'settings' });
     expect(alarmOf(counts, { ...SETTINGS, shadow: true })).toMatchObject({
@@ -33,12 +33,12 @@ describe('the cause of an alarm', () => {
     });
   });
 
-  it('is a setting where no result is large because the least size was raised', () => {
+  it('is a setting if no result is large because the least size was raised', () => {
     const counts = countsOf({ no_large_result: 50 });
     expect(alarmOf(counts, { ...SETTINGS, hasDefaultSizes: false }).cause).toBe('settings');
   });
 
-  it('adds up codes of the same cause and is unknown where no cause has half of the requests', () => {
+  it('sums codes of the same cause, and is unknown if no cause has half of the requests', () => {
     expect(alarmOf(countsOf({ exempt: 20, input_too_large: 10, reread: 20 }), SETTINGS)).toMatchObject({
       cause: 'settings',
       code: 'exempt',

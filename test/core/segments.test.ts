@@ -19,7 +19,7 @@ it.each([
   ['a plain result', LOG],
   ['a result in JSON', JSON.stringify({ output: LOG, exit_code: 0 })],
   ['a result in JSON in JSON', JSON.stringify([{ text: JSON.stringify({ out: LOG, err: LOG }), type: 'text' }])],
-])('%s is the same segment whether its texts were looked for before or not', (_, result) => {
+])('%s is the same segment whether its texts were read before or not', (_, result) => {
   const body = chatBody(toolTurn('c', 'bash', { command: 'npm test' }, result));
   const conversation = new Conversation();
   const seen = scanChatBody(body).messages.map((message, i) => {

@@ -122,7 +122,7 @@ describe('what was sent of a message is sent again', () => {
     expectRepeated(first.body, (await later.rewrite(chatBody([...asked, ANSWER, ...asked]))).body);
   });
 
-  it('when its original is long gone, which comes back from the request before anything goes out', async () => {
+  it('if its original is lost, which is stored again from the request before it is forwarded', async () => {
     const { path, clock, store, first } = await sentOnce();
     clock.now += TTL_MS * 20;
     while (await store.sweep());
@@ -144,7 +144,7 @@ describe('what was sent of a message is sent again', () => {
     }
   });
 
-  it('whatever instructions stand before it now', async () => {
+  it('whatever instructions are before it now', async () => {
     const { path, clock, first } = await sentOnce();
     const [, ...rest] = SECOND;
     const later = await openRewriter({ store: openStore(path, clock), clock }).rewrite(
@@ -153,7 +153,7 @@ describe('what was sent of a message is sent again', () => {
     expect(contentAt(later.body, 3)).toBe(contentAt(first.body, 3));
   });
 
-  it('when a request only counts, and nothing new is decided for it', async () => {
+  it('if a request only counts, without new decisions', async () => {
     const { path, clock, first } = await sentOnce();
     const pipeline = openPipeline({ store: openStore(path, clock), clock });
     const counted = await pipeline.rewrite({ body: chatBody(SECOND), dialect: openaiChat }, PASS);
@@ -164,7 +164,7 @@ describe('what was sent of a message is sent again', () => {
     expect(verdicts(later)).toEqual(['cut', 'cut']);
   });
 
-  it('while pruning is switched off, on a wire whose provider checks the past', async () => {
+  it('while pruning is switched off, on a wire with verified history', async () => {
     const { path, clock, first } = await sentOnce();
     const pipeline = openPipeline({ store: openStore(path, clock), clock });
     const off = await pipeline.rewrite({ body: chatBody(SECOND), dialect: CHECKED }, PASS);
@@ -177,7 +177,7 @@ describe('what was sent of a message is sent again', () => {
     expectRepeated(off.body, on.body);
   });
 
-  it('by memory alone while the store cannot answer; only what is new goes whole', async () => {
+  it('from memory while the store cannot answer; only new texts pass whole', async () => {
     const everything = ['epoch', 'findSent', 'findDecisions', 'commit', 'wasServed', 'knownPruneIds'] as const;
     for (const methods of [everything, ['commit'], ['epoch'], ['findSent', 'findDecisions']] as const) {
       const store = failing(openStore(join(tempFolder(), 'store.db')), methods);
@@ -201,11 +201,11 @@ describe('what was sent of a message is sent again', () => {
   });
 });
 
-describe('a past that came to us answered', () => {
+describe('a history that was answered before the proxy saw it', () => {
   it.each<[string, Dialect]>([
     ['where nobody checks', openaiChat],
     ['where the provider checks', CHECKED],
-  ])('stays as it came %s; only what is new is cut', async (_name, dialect) => {
+  ])('stays whole %s; only new texts are cut', async (_name, dialect) => {
     const pipeline = openPipeline();
     const rewritten = await pipeline.rewrite({ body: chatBody(SECOND), dialect });
     expect(verdicts(rewritten)).toEqual(['past', 'cut']);
@@ -215,13 +215,13 @@ describe('a past that came to us answered', () => {
     expectRepeated(rewritten.body, (await pipeline.rewrite({ body: third, dialect })).body);
   });
 
-  it('stays as it came when the store was lost', async () => {
+  it('stays whole if the store was lost', async () => {
     await sentOnce();
     const lost = await openRewriter({ store: openStore() }).rewrite(chatBody(SECOND));
     expect(contentAt(lost.body, 3)).toBe(LOG);
   });
 
-  it('is cut as it was, where the provider refuses it whole, and is known from then on', async () => {
+  it('is cut as before if the provider refuses it whole, and is known from then on', async () => {
     const { first } = await sentOnce();
     const path = join(tempFolder(), 'other.db');
     const pipeline = openPipeline({ store: openStore(path) });
@@ -235,7 +235,7 @@ describe('a past that came to us answered', () => {
     expect(restarted.rawHistory).toBe(false);
   });
 
-  it('that the client rewrote is cut as it was decided, where nobody checks', async () => {
+  it('is cut by the stored decision if the client rewrote it, on a wire without verified history', async () => {
     const { path, clock, first } = await sentOnce();
     const shortened = SECOND.map((message, i) => (i === 1 ? { ...message, content: 'The checkout fails.' } : message));
     const [, asked, call, result] = shortened;
@@ -250,12 +250,12 @@ describe('a past that came to us answered', () => {
 });
 
 describe('a first request', () => {
-  it('was not accepted yet, and says so', async () => {
+  it('is marked as not accepted yet', async () => {
     const { first } = await sentOnce();
     expect(first).toMatchObject({ acceptedBefore: false, refusedBefore: false, rawHistory: false });
   });
 
-  it('that took too long leaves nothing behind that a later one would repeat', async () => {
+  it('leaves nothing behind that a later one would repeat if it took too long', async () => {
     const path = join(tempFolder(), 'store.db');
     let release = (): void => {};
     const waiting = new Promise<void>((resolve) => {
@@ -278,7 +278,7 @@ describe('a first request', () => {
   });
 });
 
-describe('one and the same new turn that two processes are sent at once', () => {
+describe('the same new turn sent to two processes at once', () => {
   const changes: [string, RewriterParts][] = [
     ['another ratio', { limits: { maxPruneRatio: 0.2, minKeepLines: 5 } }],
     ['a tool that is exempt', { neverPruneTool: () => true }],
@@ -287,7 +287,7 @@ describe('one and the same new turn that two processes are sent at once', () => 
     ['numbers on the lines', { annotateLines: true }],
     ['no time to decide', { timeoutMs: 0 }],
   ];
-  it.each(changes)('goes out in the same bytes under %s, where the provider checks the past', async (_name, parts) => {
+  it.each(changes)('is forwarded in the same bytes under %s, with verified history', async (_name, parts) => {
     for (const swapped of [false, true]) {
       const path = join(tempFolder(), 'store.db');
       const open = (own: RewriterParts) => openPipeline({ store: openStore(path), ...own });
@@ -303,7 +303,7 @@ describe('one and the same new turn that two processes are sent at once', () => 
   });
 
   const found = changes.filter(([, { minPruneChars, timeoutMs }]) => minPruneChars === undefined && timeoutMs !== 0);
-  it.each(found)('goes out in the same bytes under %s, where nobody checks', async (_name, parts) => {
+  it.each(found)('is forwarded in the same bytes under %s, without verified history', async (_name, parts) => {
     const path = join(tempFolder(), 'store.db');
     const pipelines = [openPipeline({ store: openStore(path), ...parts }), openPipeline({ store: openStore(path) })];
     const request = { body: chatBody(FIRST), dialect: openaiChat };

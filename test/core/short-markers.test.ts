@@ -27,7 +27,7 @@ it('a short marker reads back as its lines, without an id or a reason, and a ful
   expect(parseMarker(formatMarker(full))).toEqual(full);
 });
 
-it('the first marker of a text is full and the others short, and all lines can be had back', async () => {
+it('the first marker of a text is full and the others short, and all lines can be recovered', async () => {
   const store = openStore();
   const { body } = await openRewriter({ store, shortMarkers: true }).rewrite(chatBody(FIRST));
   const pruned = contentAt(body, FIRST.length - 1);
@@ -52,7 +52,7 @@ it('what was sent with short markers is sent so again after a restart with full 
   expect(later.body.subarray(0, begin.length).equals(begin)).toBe(true);
 });
 
-it('a text that carries short markers alone is left whole where something was cut before, and cut where nothing was', async () => {
+it('a text with only short markers is left whole if something was cut before, and cut otherwise', async () => {
   const quoting = `⟦PRUNÉ: lignes 3-9 (7)⟧\n${serverLog(200, 7)}`;
   const rewriter = openRewriter({ shortMarkers: true, history: 're-prune' });
   const after = await rewriter.rewrite(

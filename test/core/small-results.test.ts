@@ -7,7 +7,7 @@ const SMALL_LOG = serverLog(45);
 const SIZES = { minPruneChars: 4_000, minOutputChars: 1_000 };
 const ASKED = { role: 'user', content: 'Why is it slow?' };
 
-it('a short log is cut, and its lines can be had back', async () => {
+it('a short log is cut, and its lines can be recovered', async () => {
   expect(SMALL_LOG.length).toBeLessThan(4_000);
   const store = openStore();
   const { body } = await openRewriter({ store, ...SIZES }).rewrite(chatBody(oneResult(SMALL_LOG)));
@@ -16,12 +16,12 @@ it('a short log is cut, and its lines can be had back', async () => {
   expect(await restored(pruned, store)).toBe(SMALL_LOG);
 });
 
-it('without a size for output a short log goes whole', async () => {
+it('a short log passes whole without a least size for output', async () => {
   const { outcomes } = await openRewriter({ minPruneChars: 4_000 }).rewrite(chatBody(oneResult(SMALL_LOG)));
   expect(outcomes).toEqual([]);
 });
 
-it('a short file that is read is not even looked at, and short code that a command prints stays whole', async () => {
+it('a short file is not even examined, and short code printed by a command stays whole', async () => {
   const file = sourceFile(8);
   expect(file.length).toBeGreaterThan(1_000);
   expect(file.length).toBeLessThan(4_000);

@@ -77,7 +77,7 @@ describe.each(
     expect(first).toContain('</output>"');
   });
 
-  it('are the same after a restart, from a lost store, in a fork and behind an answer that was made anew', async () => {
+  it('are the same after a restart, from a lost store, in a fork and after a regenerated answer', async () => {
     const path = join(tempFolder(), 'store.db');
     const steady = await sent(path, TURNS);
     expect(await sent(path, TURNS)).toEqual(steady);
@@ -88,12 +88,12 @@ describe.each(
     expect(third?.startsWith(steady[1] ?? '-')).toBe(true);
   });
 
-  it('stay as they came where they were answered before the proxy saw them', async () => {
+  it('stay whole if they were answered before the proxy saw them', async () => {
     const [late = ''] = await sent(join(tempFolder(), 'store.db'), TURNS, 2);
     expect(late).toBe(bodyOf(TURNS).toString().replace(/\]\}$/, ''));
   });
 
-  it('give every line back', async () => {
+  it('lose no line', async () => {
     const store = openStore();
     const { body } = await openPipeline({ store }).rewrite({ body: bodyOf(TURNS.slice(0, 3)), dialect });
     const cut = stringsIn(JSON.parse(body.toString())).find((text) => text.includes('prune_id=')) ?? '';

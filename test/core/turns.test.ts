@@ -9,8 +9,8 @@ function note<T>(into: T[], what: T, ms: number): T {
   return what;
 }
 
-describe('pieces of long work that are asked for at the same time', () => {
-  it('leave room between any two of them for everything else', async () => {
+describe('simultaneous pieces of long work', () => {
+  it('leave time between any two of them for everything else', async () => {
     const turns = new Turns();
     const order: string[] = [];
     const timer = setInterval(() => order.push('else'), 1);
@@ -21,7 +21,7 @@ describe('pieces of long work that are asked for at the same time', () => {
     expect(order.join(' ')).not.toMatch(/piece piece piece/);
   });
 
-  it('are done in the order in which they were asked for, each with its own result', async () => {
+  it('run in the order of their requests, each with its own result', async () => {
     const turns = new Turns();
     const done: number[] = [];
     const results = await Promise.all([0, 1, 2, 3, 4].map((n) => turns.run(() => note(done, n, 5))));
@@ -29,7 +29,7 @@ describe('pieces of long work that are asked for at the same time', () => {
     expect(done).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('do not hold one another up when one fails', async () => {
+  it('do not block each other if one fails', async () => {
     const turns = new Turns();
     const fails = (): never => {
       note([], 0, 25);
@@ -39,7 +39,7 @@ describe('pieces of long work that are asked for at the same time', () => {
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
   });
 
-  it('are done at once when there is little to do', () => {
+  it('run at once if there is little to do', () => {
     const turns = new Turns();
     let done = 0;
     for (let i = 0; i < 100; i++) void turns.run(() => done++);

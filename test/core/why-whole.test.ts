@@ -16,32 +16,32 @@ function why(
 }
 
 describe('a result passes whole', () => {
-  it('where the user names its file, unless it is a log', () => {
+  it('if the user names its file, unless it is a log', () => {
     const said = 'fix parse-args.ts, and look at server.log';
     expect(why('Read', {}, { said, files: ['src/parse-args.ts'] })).toBe('named');
     expect(why('Read', {}, { said, files: ['logs/server.log'] })).toBe('');
   });
 
-  it('where the newest plan names its file', () => {
+  it('if the newest plan names its file', () => {
     const conversation = new Conversation();
     conversation.planned('{"step":"edit store.ts"}');
     const again = Conversation.fromText(conversation.toText());
     for (const one of [conversation, again]) expect(one.names(['src/store.ts'])).toBe(true);
   });
 
-  it('where another agent reports', () => {
+  it('if it is the report of another agent', () => {
     expect(why('Task', { prompt: 'look' })).toBe('report');
     expect(why('task_list', {}, { count: 400 })).toBe('');
   });
 
-  it('where the agent asked for up to 200 lines by where they begin', () => {
+  it('if the agent asked for up to 200 lines from a first line on', () => {
     expect(why('Read', { file_path: 'a.ts', offset: 300, limit: 150 })).toBe('window');
     expect(why('shell', { command: "sed -n '300,450p' a.ts" })).toBe('window');
     expect(why('Read', { file_path: 'a.ts', offset: 300, limit: 900 }, { count: 900 })).toBe('');
     expect(why('Read', { file_path: 'a.ts' })).toBe('');
   });
 
-  it('where it is a short list of hits or names, unless the call asks a question', () => {
+  it('if it is a short list of hits or names, unless the call asks a question', () => {
     expect(why('Grep', { pattern: 'value' })).toBe('short');
     expect(why('Glob', { pattern: '*.ts' })).toBe('short');
     expect(why('Grep', { pattern: 'value' }, { count: 400 })).toBe('');
@@ -49,7 +49,7 @@ describe('a result passes whole', () => {
     expect(why('Bash', { command: 'npm test' })).toBe('');
   });
 
-  it('where it is a short diff, unless the call asks a question', () => {
+  it('if it is a short diff, unless the call asks a question', () => {
     const head = 'diff --git a/a.ts b/a.ts\n@@ -1,3 +1,4 @@\n';
     expect(why('Bash', { command: 'git diff' }, { head })).toBe('short');
     expect(why('Bash', { command: 'git diff' }, { head, count: 800 })).toBe('');
