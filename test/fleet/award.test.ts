@@ -7,7 +7,7 @@ const bid = (agentId: string, cost: number) => ({ agentId, cost, kind: 'manual' 
 const nobodyBusy = () => ({ openAwards: 0, since: null });
 
 describe('the award of a contract', () => {
-  it('goes to who really costs least, whatever the order of the bids', () => {
+  it('goes to the cheapest child, whatever the order of the bids', () => {
     const bids = fc.uniqueArray(
       fc.record({ agentId: fc.constantFrom('a', 'b', 'c', 'd'), cost: fc.integer({ min: 0, max: 5 }) }),
       { minLength: 1, selector: ({ agentId }) => agentId },
@@ -25,7 +25,7 @@ describe('the award of a contract', () => {
     );
   });
 
-  it('breaks ties by open awards, then by who is there for longer, then by id', () => {
+  it('breaks ties by open awards, then by age, then by id', () => {
     const bids = [bid('c', 10), bid('b', 10), bid('a', 10)];
     expect(rankBids(bids, plain, nobodyBusy).map(({ agentId }) => agentId)).toEqual(['a', 'b', 'c']);
     const since = (agentId: string) => ({ openAwards: 0, since: agentId === 'c' ? 1 : 2 });
@@ -34,13 +34,13 @@ describe('the award of a contract', () => {
     expect(rankBids([bid('a', 9), bid('b', 10)], plain, open)[0]?.agentId).toBe('b');
   });
 
-  it('takes off what is preferred or favoured', () => {
+  it('subtracts preferences', () => {
     const heuristics = { ...plain, preferAgents: ['b'], preferenceBonus: 3, agentBias: { a: 1 } };
     const [first, second] = rankBids([bid('a', 10), bid('b', 10)], heuristics, nobodyBusy);
     expect([first?.agentId, first?.effectiveCost, second?.effectiveCost]).toEqual(['b', 7, 9]);
   });
 
-  it('reads what a child asks for from its metadata, and 100 without', () => {
+  it("reads a child's price from its metadata, 100 by default", () => {
     expect(heuristicCost({})).toBe(100);
     expect(heuristicCost({ contract_net: { base_cost: 40, reliability: 0.5 } })).toBe(80);
     expect(heuristicCost({ contract_net: { base_cost: -1, reliability: 0 } })).toBe(100);

@@ -6,7 +6,7 @@ const loggedLines = (logs: { stream: string; message: string }[], stream = 'stdo
   logs.filter((entry) => entry.stream === stream).map(({ message }) => message);
 
 describe('a child', () => {
-  it('speaks to the model by its own address, is counted, and leaves its log', async () => {
+  it('calls the model by its own address, is counted, and leaves its log', async () => {
     const { client, upstream } = await startFleet();
     const made = await client.agent(
       [
@@ -39,7 +39,7 @@ describe('a child', () => {
     expect(kinds).toEqual(expect.arrayContaining(['child_created', 'child_started', 'child_ended']));
   });
 
-  it('is refused the request beyond a limit, which is logged once, and then ended', async () => {
+  it('is refused the request beyond a limit, which is logged once, and is then ended', async () => {
     const { client, upstream } = await startFleet();
     const orders = [['ask', 'one'], ['ask', 'two'], ['ask', 'three'], ['stay']];
     await client.agent(orders, { child_id: 'm', limits: { messages: 2 } });
@@ -65,7 +65,7 @@ describe('a child', () => {
     });
   });
 
-  it('reaches its own few tools, as itself, and nothing else', async () => {
+  it('reaches only its own few tools, under its own identity', async () => {
     const { client, proxy } = await startFleet();
     const orders = [
       ['tool', 'bb_set', { key: 'f:1', value: 'x' }],
@@ -124,7 +124,7 @@ describe('a child', () => {
     expect((await client.fails('child_status', { child_id: 'c' })).message).toMatch(/^E-CHILD-NOT-FOUND: /);
   });
 
-  it('is no other program than those allowed, and works nowhere else', async () => {
+  it('must be an allowed program in an allowed folder', async () => {
     const { client } = await startFleet({ MCP_PRUNER_MAX_CHILDREN: '1' });
     const refused = async (args: object) => (await client.fails('child_create', args)).message;
     expect(await refused({ command: '/bin/sh' })).toMatch(/^E-CHILD-COMMAND: /);
@@ -146,7 +146,7 @@ describe('a child', () => {
     expect((await client.call('child_list')).children).toHaveLength(1);
   });
 
-  it('is made with others or not at all', async () => {
+  it('is started together with its batch or not at all', async () => {
     const { client } = await startFleet();
     await client.agent([['stay']], { child_id: 'ok', start: false });
     const entries = [

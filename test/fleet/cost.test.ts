@@ -47,7 +47,7 @@ describe('a limit of cost', () => {
     expect(event.payload).toMatchObject({ limit: 'cost_usd', allowed: 0.08, used: expect.closeTo(0.1, 10) });
   });
 
-  it('is said to be unenforced once a model without a price was asked', async () => {
+  it('is reported as unenforced once a model without a price was used', async () => {
     const client = await startWithModel('unknown-1');
     await client.agent(orders.slice(0, 3), { child_id: 'c', limits: { cost_usd: 0.08 } });
     expect(await client.call('child_status', { child_id: 'c', wait_ms: 20_000 })).toMatchObject({

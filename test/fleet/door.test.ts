@@ -75,7 +75,7 @@ describe('a WebSocket of a child', () => {
     expect(await proxy.logText()).not.toContain(child.url.slice(-32));
   });
 
-  it('passes no request beyond a limit, however its type is spelt, and still passes what asks for nothing', async () => {
+  it('passes no request beyond a limit, however its type is spelt, but still other messages', async () => {
     const { upstream, client, child } = await startFrames({ messages: 1 });
     const socket = await openSocket(child.url);
     socket.socket.send(frame('response.create'));
@@ -98,7 +98,7 @@ describe('a WebSocket of a child', () => {
     expect(events.filter(({ kind }: { kind: string }) => kind === 'child_limit_exceeded')).toHaveLength(1);
   });
 
-  it('outlives no child, and opens for no token that is not known', async () => {
+  it('ends with its child, and opens for no unknown token', async () => {
     const { upstream, client, child } = await startFrames();
     const socket = await openSocket(child.url);
     await client.call('child_kill', { child_id: child.id });
@@ -136,7 +136,7 @@ describe('the door of a child', () => {
     expect(usage).toMatchObject({ messages: 1, tokens_in: 50, tokens_out: 7 });
   });
 
-  it('leads nowhere else, and takes no batches, whose cost no limit would see', async () => {
+  it('leads nowhere else, and refuses batches, whose cost no limit would count', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, {}));
     const client = new Client((await startProxy(upstream, { env: FLEET_ENV })).url);
     const { url } = await idleChild(client);

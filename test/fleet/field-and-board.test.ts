@@ -41,7 +41,7 @@ describe('a pheromone', () => {
     );
   });
 
-  it('adds up to the total of its node, strongest first', () => {
+  it('is summed by node, strongest first', () => {
     const points = [
       { nodeId: 'a', type: 'x', intensity: 1, updatedAt: 5 },
       { nodeId: 'b', type: 'x', intensity: 4, updatedAt: 1 },
@@ -72,7 +72,7 @@ describe('an entry of the blackboard', () => {
     expect(normaliseTags([' B', 'a', 'b', '', ' '])).toEqual(['a', 'b']);
   });
 
-  it('is refused when it is too large, too deep or one too much of a batch', () => {
+  it('is refused if it is too large, too deep or one too many in a batch', () => {
     const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
     expect(atOnce(valueTexts([undefined, { a: 1 }, deep(MAX_DEPTH)]))).toEqual(['null', '{"a":1}', expect.any(String)]);
     expect(() => atOnce(valueTexts([1, deep(MAX_DEPTH + 1)]))).toThrow(expect.objectContaining({ index: 1 }));

@@ -20,7 +20,7 @@ function places() {
 }
 
 describe('the list of commands', () => {
-  it('is passed by no other file, however it is named', () => {
+  it('admits no other file, whatever its name', () => {
     const { root, allowed, other, of } = places();
     const link = join(root, 'bin', 'link');
     symlinkSync(other, link);
@@ -35,7 +35,7 @@ describe('the list of commands', () => {
     expect(of.commandFile(allowed)).toBe(allowed);
   });
 
-  it('names agents that are looked for in the server’s own PATH alone', () => {
+  it('names agents that are looked up only in the server’s own PATH', () => {
     const { of } = places();
     expect(['codex', 'CODEX', 'claude', '../codex', ''].map((name) => of.allowsAgent(name))).toEqual([
       true,
@@ -46,7 +46,7 @@ describe('the list of commands', () => {
 });
 
 describe('the roots', () => {
-  it('are left by no link and no dots', () => {
+  it('cannot be left by links or dots', () => {
     const { root, outside, of } = places();
     symlinkSync(outside, join(root, 'way-out'));
     writeFileSync(join(outside, 'codex.json'), '{}');
@@ -125,7 +125,7 @@ describe('the variables that a call may set', () => {
     ...['MY', 'my_setting', 'MY_setting', 'XMY_SETTING', 'MY_\n', 'LC_', 'TASKS_X', ''],
   ];
 
-  it('are harmless ones: no other name passes, whatever it begins with', () => {
+  it('are harmless ones: no other name is accepted, whatever its prefix', () => {
     expect(dangerous.filter((name) => maySet(name))).toEqual([]);
     for (const name of ['MY_SETTING', 'TASK_ID', 'JOB_1', 'LANG', 'LC_ALL', 'TZ', 'NO_COLOR', 'OPENAI_API_KEY']) {
       expect(maySet(name), name).toBe(true);

@@ -41,7 +41,7 @@ async function longestPauseMs(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('operations on a graph', () => {
-  it('never break what every graph keeps, whatever comes after whatever', () => {
+  it('never break the invariants of a graph, in any order', () => {
     fc.assert(
       fc.property(graph, fc.array(operation, { maxLength: 12 }), (start, operations) => {
         let document = start;
@@ -59,7 +59,7 @@ describe('operations on a graph', () => {
     );
   });
 
-  it('say that something changed exactly when the graph is another one', () => {
+  it('report a change exactly if the graph differs', () => {
     fc.assert(
       fc.property(graph, operation, (start, one) => {
         try {
@@ -72,7 +72,7 @@ describe('operations on a graph', () => {
     );
   });
 
-  it('leave the graph that they were given alone, even when the last of them fails', () => {
+  it('leave the given graph unchanged, even if the last of them fails', () => {
     const before = JSON.stringify(abc);
     const operations: GraphOperation[] = [
       { op: 'remove_node', id: 'a' },
@@ -83,7 +83,7 @@ describe('operations on a graph', () => {
     expect(JSON.stringify(abc)).toBe(before);
   });
 
-  it('take the edges along when a node is renamed, and away when it goes', () => {
+  it('rename edges with their node, and remove them with it', () => {
     const renamed = atOnce(applyOperations(abc, [{ op: 'rename_node', id: 'b', new_id: 'z' }])).document;
     expect(renamed.edges.map(({ from, to }) => [from, to])).toEqual([
       ['a', 'z'],
@@ -93,7 +93,7 @@ describe('operations on a graph', () => {
     expect(() => atOnce(applyOperations(abc, [{ op: 'rename_node', id: 'a', new_id: 'b' }]))).toThrow('in use');
   });
 
-  it('merge what is added twice and take null for removal, with label and weight as fields', () => {
+  it('merge repeated additions, and treat null as removal, with label and weight as fields', () => {
     const { document, applied } = atOnce(
       applyOperations(abc, [
         { op: 'add_node', node: { id: 'a', attributes: { state: 'open' } } },
@@ -110,11 +110,11 @@ describe('operations on a graph', () => {
 });
 
 describe('a graph as text', () => {
-  it('reads back as it was', () => {
+  it('can be read back unchanged', () => {
     fc.assert(fc.property(graph, (one) => void expect(atOnce(readGraph(atOnce(writeGraph(one))))).toEqual(one)));
   });
 
-  it('is refused as a descriptor that is none', () => {
+  it('is refused if it is not a descriptor', () => {
     const nodes = [{ id: 'a' }, { id: 'a' }];
     expect(() => atOnce(documentOf({ nodes, edges: [] }))).toThrow(GraphShapeError);
     expect(() => atOnce(documentOf({ nodes: [{ id: 'a' }], edges: [{ from: 'a', to: 'b' }] }))).toThrow(
@@ -150,7 +150,7 @@ describe('diff and patch', () => {
     ]);
   });
 
-  it('stay short enough to be sent back, also where everything differs', () => {
+  it('stay short enough to be returned, even if everything differs', () => {
     const from = large(3000);
     const to = documentFrom(
       from.nodes.map((node) => nodeOf({ ...node, attributes: { state: 'done' } })),
@@ -187,7 +187,7 @@ describe('diff and patch', () => {
     expect(({} as { x?: number }).x).toBeUndefined();
   });
 
-  it('do not hold the event loop with ten thousand nodes', async () => {
+  it('do not block the event loop with ten thousand nodes', async () => {
     const from = large(10_000);
     const every = from.nodes.filter((_, i) => i % 25 === 0).map(({ id }) => id);
     const { document: to } = await inTurns(
@@ -224,7 +224,7 @@ describe('the rules that a graph sets for itself', () => {
     expect(atOnce(violationsOf(document)).map((violation) => violation.code)).toContain(code);
   });
 
-  it('let the node’s own limit win, and ask nothing that was not asked', () => {
+  it('prefer the node’s own limit, and require nothing else', () => {
     const own = documentFrom(
       abc.nodes.map((node) => nodeOf({ ...node, attributes: { max_in_degree: 5 } })),
       abc.edges,
@@ -235,7 +235,7 @@ describe('the rules that a graph sets for itself', () => {
     expect(atOnce(violationsOf({ ...cyclic, metadata: {} }))).toEqual([]);
   });
 
-  it('find a cycle exactly when the nodes cannot be put in order', () => {
+  it('find a cycle exactly if the nodes cannot be ordered', () => {
     fc.assert(
       fc.property(graph, (one) => {
         const left = new Set(one.nodes.map(({ id }) => id));
@@ -250,7 +250,7 @@ describe('the rules that a graph sets for itself', () => {
     );
   });
 
-  it('count as broken only where they were kept before', () => {
+  it('count as broken only if they held before', () => {
     const violations = atOnce(violationsOf(cyclic));
     expect(addedViolations(violations, violations)).toEqual([]);
     expect(addedViolations([], violations)).toEqual(violations);

@@ -21,7 +21,7 @@ afterEach(() => {
 const never = new AbortController().signal;
 
 describe('a child of a server on another host', () => {
-  it('is ended by its own server when somebody cancels it here, and no process here of its number is touched', async () => {
+  it('is ended by its own server if it is cancelled here, without touching a local process with its number', async () => {
     const store = await fleetStore();
     const [there, here] = [new FakeMachine('then'), new FakeMachine('another time')];
     const [owner, other] = [childrenOn('there', store, clock, there), childrenOn('here', store, clock, here)];
@@ -36,7 +36,7 @@ describe('a child of a server on another host', () => {
     await Promise.all([owner.close(), other.close()]);
   });
 
-  it('is left to that server while it is heard of, and lost a while after it is not', async () => {
+  it('is left to that server while the server reports, and counts as lost some time after it stops', async () => {
     const store = await fleetStore();
     const record = aChild('c', { state: 'running', instanceId: 'server@there', pid: PID, processStart: 'then' });
     await store.children.insert({ record, spec: {} }, 10);

@@ -8,7 +8,7 @@ const SPELLINGS = [
 ];
 
 describe('a child without requests left', () => {
-  it('reaches no model by whatever spelling of its path', async () => {
+  it('reaches no model, whatever the spelling of its path', async () => {
     const { client, upstream } = await startFleet({ MCP_PRUNER_CHILD_GRACE_MS: '5000' });
     const orders = SPELLINGS.map((path) => ['ask', 'more', path]);
     await client.agent(orders, { child_id: 'c', limits: { messages: 0 } });

@@ -12,7 +12,7 @@ class SlowMachine extends FakeMachine {
   }
 }
 
-it('many who wait for the end of a child cause no warning of a leak', async () => {
+it('many waiters for the end of a child cause no leak warning', async () => {
   const warnings: string[] = [];
   const onWarning = ({ name }: Error): void => void warnings.push(name);
   process.on('warning', onWarning);

@@ -58,7 +58,7 @@ describe('the fleet by its tools', () => {
     expect((await proxy.call('bb_set', { key: 'a', value: 1 })).result).toBeDefined();
   });
 
-  it('keeps graphs in versions, and lets one of two claim a node', async () => {
+  it('keeps versions of graphs, and lets one of two claim a node', async () => {
     const { client } = await startFleet();
     const graph = {
       graph_id: 'g',
@@ -161,7 +161,7 @@ describe('the fleet by its tools', () => {
     expect([begun.idempotent, begun.idempotency_key]).toEqual([false, null]);
   });
 
-  it('gives each change of the blackboard once to a watcher, while several write', async () => {
+  it('delivers each change of the blackboard once to a watcher, while several write', async () => {
     const { client } = await startFleet();
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       for (let i = 0; i < 15; i++) await client.call('bb_set', { key: `w${writer}:${i}`, value: i });
@@ -254,7 +254,7 @@ describe('the fleet by its tools', () => {
     expect(await running).toMatchObject({ status: 'success', last_output: { ok: 1 } });
   });
 
-  it('gives a task to the least cost, and to another once that one is busy', async () => {
+  it('awards a task to the cheapest child, and to another once that is busy', async () => {
     const { client } = await startFleet();
     expect((await client.fails('cnp_announce', { task_id: 't' })).message).toMatch(/^E-CNP-NO-BIDS: /);
     const bids = {
@@ -270,7 +270,7 @@ describe('the fleet by its tools', () => {
     expect((await client.call('cnp_announce', { task_id: 't3', ...bids })).awarded_agent_id).toBe('a');
   });
 
-  it('keeps what was marked and lets it fade', async () => {
+  it('keeps pheromones and lets them decay', async () => {
     const { client } = await startFleet();
     const entries = [
       { node_id: 'n', type: ' Busy ', intensity: 2 },
@@ -285,7 +285,7 @@ describe('the fleet by its tools', () => {
     expect(points).toHaveLength(1);
   });
 
-  it('refuses what it does not know, by field', async () => {
+  it('refuses unknown fields by name', async () => {
     const { client } = await startFleet();
     const wrong = await client.fails('graph_mutate', {
       graph: { ...noNodes, nodes: [{ id: 'a', extra: 1 }] },

@@ -89,7 +89,7 @@ function meaning(node: TreeNode): boolean {
 }
 
 describe('a behaviour tree', () => {
-  it('comes to what its nodes mean, for any tree', async () => {
+  it('has the outcome of its nodes, for any tree', async () => {
     await fc.assert(
       fc.asyncProperty(tree, async (root) => {
         const { run } = runOf(root);
@@ -101,7 +101,7 @@ describe('a behaviour tree', () => {
     );
   });
 
-  it('does one after the other in a sequence and stops at the first failure', async () => {
+  it('runs a sequence in order and stops at the first failure', async () => {
     const { run, world } = runOf({ kind: 'sequence', children: [task('slow'), task('bad'), task('never')] });
     expect(await run.tick()).toBe('running');
     expect(await run.tick()).toBe('running');
@@ -111,13 +111,13 @@ describe('a behaviour tree', () => {
     expect(world.tools).toEqual(['slow', 'bad']);
   });
 
-  it('aborts what still runs when one branch of a parallel has decided', async () => {
+  it('aborts the other branches once one branch of a parallel has decided', async () => {
     const { run, world } = runOf({ kind: 'parallel', policy: 'any', children: [task('slow'), task('ok')] });
     expect(await settle(run)).toBe('success');
     expect(world.started[0]?.signal.aborted).toBe(true);
   });
 
-  it('waits its backoff between attempts and gives up after the last', async () => {
+  it('waits the backoff between attempts and gives up after the last', async () => {
     const { run, world } = runOf({ kind: 'retry', max_attempts: 2, backoff_ms: 100, child: task('bad') });
     expect(await settle(run)).toBe('running');
     expect(run.dueMs()).toBe(100);
@@ -129,7 +129,7 @@ describe('a behaviour tree', () => {
     expect(world.tools).toHaveLength(2);
   });
 
-  it('fails a child whose time is over, and aborts it', async () => {
+  it('fails and aborts a child after its time limit', async () => {
     const { run, world } = runOf({ kind: 'timeout', timeout_ms: 50, child: task('slow') });
     expect(await run.tick()).toBe('running');
     expect(run.dueMs()).toBe(50);
@@ -159,7 +159,7 @@ describe('a behaviour tree', () => {
     expect(await settle(run)).toBe('success');
   });
 
-  it('is refused when it is too large, too deep or calls what it may not', () => {
+  it('is refused if it is too large, too deep or calls a forbidden tool', () => {
     const wide: TreeNode = { kind: 'sequence', children: Array.from({ length: 500 }, () => task('ok')) };
     const deep = Array.from({ length: 32 }).reduce<TreeNode>((child) => ({ kind: 'cancellable', child }), task('ok'));
     const none = () => null;
@@ -168,7 +168,7 @@ describe('a behaviour tree', () => {
     expect(problemsOf({ id: 't', root: task('x') }, (tool) => `no ${tool}`)).toEqual(['task x: no x']);
   });
 
-  it('of five hundred nodes holds nothing up', async () => {
+  it('does not block with five hundred nodes', async () => {
     const { run } = runOf({
       kind: 'parallel',
       policy: 'all',
@@ -208,7 +208,7 @@ describe('what a reactive run attends to', () => {
     expect(order).toEqual(['marked', 'old', 'weak', 'x', 'blackboard', 'pheromone']);
   });
 
-  it('is never starved: what waits becomes more urgent', () => {
+  it('is never starved: waiting entries become more urgent', () => {
     const waiting = about('pheromone', null, 0);
     expect(priorityOf(waiting, 0, 60_000)).toBeGreaterThan(priorityOf(about('task_ready', null, 60_000), 0, 60_000));
   });

@@ -22,12 +22,12 @@ interface Recorded {
 const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Recorded;
 const writes = process.env.MCP_PRUNER_GOLDEN === 'write';
 
-it.skipIf(writes)('the packages that texts are read from are those that the hashes were taken with', () => {
+it.skipIf(writes)('the packages with the texts have the versions of the recorded hashes', () => {
   const remedy = 'run `npm ci`; where the lock file moved on, `npm run golden -- --write` after a look at what differs';
   expect(installedVersions(), remedy).toEqual(recorded.packages);
 });
 
-it('plans and forwarded bodies are those that were recorded, case by case', async () => {
+it('plans and forwarded bodies equal the recorded ones, case by case', async () => {
   const cases = casesOf([...goldenPlans(), ...(await goldenBodies())]);
   if (writes) {
     writeFileSync(FILE, `${JSON.stringify({ packages: installedVersions(), cases }, null, 2)}\n`);

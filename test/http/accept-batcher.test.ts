@@ -37,7 +37,7 @@ async function ask(port: number, who: string, times: number): Promise<void> {
 }
 
 describe('AcceptBatcher', () => {
-  it('serves all that come together once before it serves any of them again', async () => {
+  it('serves all connections that arrive together once before it serves any of them again', async () => {
     const { port, served } = await serverWith(new AcceptBatcher(() => 0));
     const names = Array.from({ length: 40 }, (_, i) => `/${i}`);
     await Promise.all(names.map((name) => ask(port, name, 3)));
@@ -45,7 +45,7 @@ describe('AcceptBatcher', () => {
     expect(served).toHaveLength(3 * names.length);
   });
 
-  it('serves at once where nobody has just come', () => {
+  it('serves at once if no connection has just arrived', () => {
     let isServed = false;
     new AcceptBatcher().serve(() => {
       isServed = true;
@@ -53,7 +53,7 @@ describe('AcceptBatcher', () => {
     expect(isServed).toBe(true);
   });
 
-  it('keeps nobody waiting for ever where others come all the time', async () => {
+  it('delays nobody for ever while connections keep arriving', async () => {
     let nowMs = 0;
     const acceptBatcher = new AcceptBatcher(() => nowMs);
     let isServed = false;

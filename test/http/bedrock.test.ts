@@ -61,7 +61,7 @@ describe('a request to Bedrock that its client signed', () => {
       path: `/model/arn%3Aaws%3Abedrock%3Aus-west-2%3A1%3Aapplication-inference-profile%2Fx/invoke`,
     },
   ])(
-    'with the proxy’s own credentials is pruned and signed anew, in its own region: $path',
+    'with the proxy’s own credentials is pruned and signed again, in its own region: $path',
     async ({ region, path }) => {
       const cloud = await bedrock(CREDENTIALS);
       const more = { 'x-amzn-bedrock-trace': 'ENABLED' };
@@ -96,21 +96,24 @@ describe('a request to Bedrock that its client signed', () => {
       CREDENTIALS,
     ],
     ['a broken signature', () => ({ authorization: 'AWS4-HMAC-SHA256 nonsense' }), CREDENTIALS],
-  ])('with %s goes as it came, every signed field included, and the log says why', async (_name, sign, env) => {
-    const cloud = await bedrock(env);
-    const more = { 'x-mcp-pruner-project': 'signed' };
-    const headers = sign(cloud.host);
-    const signed = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '')?.[1]?.split(';') ?? [];
-    await post(cloud, INVOKE, CLAUDE, { ...more, ...headers });
-    const { last } = cloud.upstream;
-    expect(last.body.equals(CLAUDE)).toBe(true);
-    expect(last.headers.authorization).toBe(headers.authorization);
-    expect(signed.map((name) => last.headers[name])).toEqual(signed.map((name) => headers[name]));
-    expect(last.headers['x-mcp-pruner-project']).toBeUndefined();
-    expect((await cloud.proxy.requestLines(1))[0]).toMatchObject({ fallbacks: ['signed_by_client'] });
-    const health = JSON.parse((await send(`${cloud.proxy.url}/health`)).body.toString());
-    expect(health.not_understood).toEqual({ signed_by_client: 1 });
-  });
+  ])(
+    'with %s is forwarded unchanged, every signed field included, with the reason in the log',
+    async (_name, sign, env) => {
+      const cloud = await bedrock(env);
+      const more = { 'x-mcp-pruner-project': 'signed' };
+      const headers = sign(cloud.host);
+      const signed = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '')?.[1]?.split(';') ?? [];
+      await post(cloud, INVOKE, CLAUDE, { ...more, ...headers });
+      const { last } = cloud.upstream;
+      expect(last.body.equals(CLAUDE)).toBe(true);
+      expect(last.headers.authorization).toBe(headers.authorization);
+      expect(signed.map((name) => last.headers[name])).toEqual(signed.map((name) => headers[name]));
+      expect(last.headers['x-mcp-pruner-project']).toBeUndefined();
+      expect((await cloud.proxy.requestLines(1))[0]).toMatchObject({ fallbacks: ['signed_by_client'] });
+      const health = JSON.parse((await send(`${cloud.proxy.url}/health`)).body.toString());
+      expect(health.not_understood).toEqual({ signed_by_client: 1 });
+    },
+  );
 
   it('keeps fields of the proxy that its signature covers, and its host on routes that pass unread', async () => {
     const cloud = await bedrock(CREDENTIALS);
@@ -123,7 +126,7 @@ describe('a request to Bedrock that its client signed', () => {
     }
   });
 
-  it('by Mantle’s path is signed anew for Mantle', async () => {
+  it('is signed again for Mantle on Mantle’s path', async () => {
     const cloud = await bedrock(CREDENTIALS);
     const path = '/anthropic/v1/messages';
     const service = 'bedrock-mantle';
@@ -134,7 +137,7 @@ describe('a request to Bedrock that its client signed', () => {
 });
 
 describe('a request to Bedrock without a signature', () => {
-  it('passes as it came where it brings no key either', async () => {
+  it('is forwarded unchanged if it has no key either', async () => {
     const cloud = await bedrock(CREDENTIALS);
     await post(cloud, INVOKE, CLAUDE, { 'content-type': 'application/json' });
     expect(cloud.upstream.last.body.equals(CLAUDE)).toBe(true);
@@ -142,7 +145,7 @@ describe('a request to Bedrock without a signature', () => {
     expect((await cloud.proxy.requestLines(1))[0]).toMatchObject({ fallbacks: ['not_signed'] });
   });
 
-  it('is signed with the own credentials for everybody where that is switched on', async () => {
+  it("is signed with the proxy's credentials for everybody if that is switched on", async () => {
     const cloud = await bedrock({ ...CREDENTIALS, MCP_PRUNER_BEDROCK_SIGN: 'all', AWS_REGION: 'eu-west-1' });
     await post(cloud, INVOKE, CLAUDE, { 'content-type': 'application/json' });
     expect(isSignedBy(cloud.upstream.last, OWN, { region: 'eu-west-1' })).toBe(true);
@@ -198,7 +201,7 @@ describe('answers of Bedrock', () => {
     });
   });
 
-  it('are billed by the model of the path, for the cloud that gave them', async () => {
+  it('are billed by the model of the path, for their cloud', async () => {
     const usage = { input_tokens: 1_000_000, output_tokens: 0 };
     const cloud = await bedrock({}, (_req, res) => json(res, 200, { type: 'message', usage }));
     await post(cloud, INVOKE, CLAUDE, bearer);
@@ -214,7 +217,7 @@ describe('answers of Bedrock', () => {
     expect(turns[0]?.dollars).toBeGreaterThan(2);
   });
 
-  it('that are JSON report their usage as well', async () => {
+  it('in JSON report their usage as well', async () => {
     const usage = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
     const cloud = await bedrock({}, (_req, res) => json(res, 200, { output: {}, usage, metrics: { latencyMs: 3 } }));
     await post(cloud, `/model/${ID}/converse`, CONVERSE, bearer);
@@ -248,7 +251,7 @@ describe('counting on Bedrock', () => {
   });
 
   it.each(['{"input":{}}', 'no JSON', '{"input":{"invokeModel":{"body":"%%"}}}'])(
-    'passes %s as it came',
+    'forwards %s unchanged',
     async (body) => {
       const cloud = await bedrock();
       await post(cloud, count, Buffer.from(body), bearer);

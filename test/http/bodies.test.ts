@@ -59,7 +59,7 @@ describe('a request’s body', () => {
     expect(await rebuild(contentAt(upstream.last.body, -1), proxy)).toBe(LOG);
   });
 
-  it('in gzip goes on as it came, encoding and all, when there is nothing to prune', async () => {
+  it('in gzip is forwarded unchanged if there is nothing to prune', async () => {
     const upstream = await startUpstream((_request, res) => res.end('{}'));
     const proxy = await startProxy(upstream);
     const bytes = gzipSync(chatBody(oneResult('short')));
@@ -89,7 +89,7 @@ describe('a request’s body', () => {
     ['a byte order mark', '', Buffer.concat([Buffer.from('\ufeff'), BODY]), 'body_not_understood'],
     ['bytes that are no text', '', Buffer.from([0, 255, 254, 13, 10, 200]), 'body_not_understood'],
     ['nothing', '', Buffer.alloc(0), 'body_not_understood'],
-  ])('of %s goes on as it came, and the log says why', async (_name, encoding, bytes, reason) => {
+  ])('of %s is forwarded unchanged, with the reason in the log', async (_name, encoding, bytes, reason) => {
     const upstream = await startUpstream((_request, res) => {
       res.statusCode = 400;
       res.end('{"error":{"message":"what is this?"}}');
@@ -123,7 +123,7 @@ describe('a request’s body', () => {
     expect(line).toMatchObject({ fallbacks: ['body_too_large'] });
   });
 
-  it('above the limit whose upstream is gone gets the error, not a broken connection', async () => {
+  it('above the limit gets an error, not a broken connection, if the upstream is gone', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_MAX_BODY_BYTES: '100000' } });
     await upstream.close();
@@ -146,7 +146,7 @@ describe('a request’s body', () => {
 });
 
 describe('pruning is off', () => {
-  it('for a request that asks for it, without a trace of that at the upstream', async () => {
+  it('for a request that asks for it, without a trace at the upstream', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await (await proxy.chat(BODY, { 'x-mcp-pruner': ' OFF' })).text();
@@ -199,8 +199,8 @@ describe('pruning is off', () => {
   });
 });
 
-describe('the order of things', () => {
-  it('is that the original can be recovered by the time the upstream has the request', async () => {
+describe('the order of events', () => {
+  it('guarantees that the original can be recovered once the upstream has the request', async () => {
     const recovered: string[] = [];
     const upstream = await startUpstream(async (request, res) => {
       // The fake upstream asks before it answers: whatever it was sent must be in the store already.

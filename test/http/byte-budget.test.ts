@@ -3,7 +3,7 @@ import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 
 const LONG_MS = 60_000;
 
-describe('room for bodies that are rewritten at once', () => {
+describe('the byte budget for simultaneous rewrites', () => {
   it('is granted until it is used up, then to waiting requests in order', async () => {
     const room = new ByteBudget(10);
     const first = await room.take(6, LONG_MS);
@@ -24,7 +24,7 @@ describe('room for bodies that are rewritten at once', () => {
     expect(order).toEqual(['second', 'third']);
   });
 
-  it('is given to one that is larger than all of it when nobody else is there', async () => {
+  it('is granted to a body that exceeds it if there is no other', async () => {
     const room = new ByteBudget(10);
     const large = await room.take(100, LONG_MS);
     expect(large).not.toBeNull();
@@ -33,7 +33,7 @@ describe('room for bodies that are rewritten at once', () => {
     expect(await room.take(1, 5)).not.toBeNull();
   });
 
-  it('is refused to those that waited in vain, and those behind them go on', async () => {
+  it('is refused to those that waited in vain, and the next ones continue', async () => {
     const room = new ByteBudget(10);
     await room.take(6, LONG_MS);
     const refused = room.take(6, 5);

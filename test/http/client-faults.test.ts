@@ -62,7 +62,7 @@ describe.each(routes)('a client of %s', (_name, path) => {
     expect(upstream.requests).toHaveLength(2);
   });
 
-  it('that reads slowly slows the upstream down, and what is under way stays bounded', async () => {
+  it('that reads slowly slows the upstream down, and buffered bytes stay bounded', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'x');
     const total = 64 * MIB;
     let written = 0;
@@ -157,7 +157,7 @@ describe('a body on its way', () => {
     return { bodies, port: Number(new URL(server.url).port) };
   };
 
-  it('may take as long as it flows, and the answer as long as it likes', async () => {
+  it('may take any time while it flows, as may the answer', async () => {
     const { bodies, port } = await startListening();
     const socket = await dial(port);
     socket.write('POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n');
@@ -169,7 +169,7 @@ describe('a body on its way', () => {
     expect(bodies).toEqual(['xxxxxxxxxx']);
   });
 
-  it('that stands still is given up', async () => {
+  it('is given up if it stalls', async () => {
     const { bodies, port } = await startListening();
     const socket = await dial(port);
     socket.write('POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nxx');
@@ -180,7 +180,7 @@ describe('a body on its way', () => {
 });
 
 describe('a client', () => {
-  it('that leaves while its request is pruned costs the upstream nothing, and what was decided stays', async () => {
+  it('that leaves while its request is pruned costs the upstream nothing, and decisions are kept', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const body = chatBody(oneResult(serverLog(20_000)));
@@ -253,7 +253,7 @@ describe('a client', () => {
     await until(() => idle.destroyed || idle.readableEnded || idle.closed);
   });
 
-  it('is cut off when it is still not done at the drain limit', async () => {
+  it('is disconnected if it is not done at the drain limit', async () => {
     const upstream = await startUpstream((_request, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write(event('for ever'));

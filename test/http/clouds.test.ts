@@ -108,7 +108,7 @@ describe('Vertex AI', () => {
     expect(route).toMatchObject({ provider: { name: 'vertex' }, baseUrl, rest: url });
   });
 
-  it('is not reached where the path names no location: the answer says which setting is needed', async () => {
+  it('is not reached if the path names no location: the answer names the needed setting', async () => {
     const { proxy, others } = await clouds();
     const answer = await post(proxy, '/v1/projects/p/locations/evil.example/x', CLAUDE);
     expect([answer.status, answer.body.toString()]).toEqual([404, expect.stringContaining('MCP_PRUNER_VERTEX_URL')]);
@@ -154,7 +154,7 @@ describe('a longer path', () => {
     ['/gateway/v1/team/v1/responses', RESPONSES, '/v1/responses'],
     ['/openai/v1/chat/completions', CHAT, '/v1/chat/completions'],
     ['/anthropic/v1/messages?beta=true', CLAUDE, '/v1/messages?beta=true'],
-  ])('loses what stands before its last version, and is pruned: %s', async (path, body, url) => {
+  ])('loses the part before its last version, and is pruned: %s', async (path, body, url) => {
     const { proxy, others } = await clouds();
     await post(proxy, path, body);
     expect(others.last.url).toBe(url);
@@ -174,7 +174,7 @@ describe('a longer path', () => {
   });
 
   it.each(['/api/v1/widgets', '/api/chat/completion', '/rpc/v1/models', '/nothing'])(
-    'that ends in no known route stays a 404: %s',
+    'is a 404 if it ends in no known route: %s',
     async (path) => {
       const { proxy, others } = await clouds();
       expect((await post(proxy, path, CHAT)).status).toBe(404);
@@ -182,7 +182,7 @@ describe('a longer path', () => {
     },
   );
 
-  it('of Ollama’s own API reaches the origin of the upstream as it came', async () => {
+  it('of Ollama’s own API reaches the origin of the upstream unchanged', async () => {
     const { proxy, others } = await clouds();
     await post(proxy, '/api/chat', CHAT);
     expect([others.last.url, others.last.body.equals(CHAT)]).toEqual(['/api/chat', true]);

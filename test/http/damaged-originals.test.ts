@@ -59,7 +59,7 @@ describe.each([
   { on: 'PostgreSQL', open: onPostgres, runs: hasPostgres },
 ])('an original that was damaged on $on', ({ open, runs }) => {
   it.skipIf(!runs).each(Object.entries(DAMAGES))(
-    'is never returned, an event says so, and the next turn of its conversation brings it back: %s',
+    'is never returned, causes an event, and is stored again by the next turn of its conversation: %s',
     async (_what, how) => {
       const { env, damage } = await open();
       const upstream = await startUpstream();
@@ -87,7 +87,7 @@ describe.each([
     },
   );
 
-  it.skipIf(!runs)('comes back with the next prune_text of the same text', async () => {
+  it.skipIf(!runs)('is stored again by the next prune_text of the same text', async () => {
     const { env, damage } = await open();
     const proxy = await startProxy('http://127.0.0.1:1', { env });
     const text = serverLog(200, 2);

@@ -30,7 +30,7 @@ const query = fc.constantFrom('', '?', '?path=../..', '?a=%2e%2e%2f&b=/./');
 const below = (first: string, names: readonly string[]): string => [first, ...names].join('/');
 
 describe('a dot segment', () => {
-  it('is found wherever it stands in a path, in every spelling', () => {
+  it('is found anywhere in a path, in every spelling', () => {
     const path = fc.tuple(fc.array(name), slash, dots, parameters, fc.array(name), query);
     fc.assert(
       fc.property(path, ([before, separator, segment, after, rest, asked]) => {
@@ -40,7 +40,7 @@ describe('a dot segment', () => {
     );
   });
 
-  it('is not seen in names with dots, nor in a query', () => {
+  it('is not found in names with dots, nor in a query', () => {
     fc.assert(
       fc.property(fc.array(name), query, (names, asked) => {
         expect(hasDotSegments(below('/v1', names) + asked)).toBe(false);

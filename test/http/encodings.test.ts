@@ -28,26 +28,26 @@ describe.each([
   ['in JavaScript', unzstdInTurns],
   ['as this Node does it', unzstd],
 ])('zstd %s', (_name, decode) => {
-  it.each(['017', '021'])('gives back what Codex meant (%s)', async (name) => {
+  it.each(['017', '021'])('decodes what Codex sent (%s)', async (name) => {
     const { sent, meant } = recorded(name);
     expect((await decode(sent, LIMITS)).equals(meant)).toBe(true);
   });
 
-  it('gives back bytes of any length that are stored as they are', async () => {
+  it('decodes uncompressed bytes of any length', async () => {
     for (const length of [0, 1, 2, 3, 131_072, 131_073, 400_000]) {
       const bytes = Buffer.alloc(length, 'héllo');
       expect((await decode(zstdStored(bytes), LIMITS)).equals(bytes)).toBe(true);
     }
   });
 
-  it('refuses a frame that ends too early, wherever that is', async () => {
+  it('refuses a truncated frame, wherever it ends', async () => {
     const { sent } = recorded('017');
     for (const end of [0, 1, 4, 5, 6, 8, 100, sent.length - 100, sent.length - 1]) {
       await expect(decode(sent.subarray(0, end), LIMITS), `${end}`).rejects.toThrow();
     }
   });
 
-  it('never gives more than the limit, whatever the bytes', async () => {
+  it('never returns more than the limit, whatever the bytes', async () => {
     const { sent } = recorded('017');
     const broken = fc.tuple(fc.nat(sent.length - 1), fc.nat(255), fc.nat(sent.length));
     await fc.assert(
@@ -63,7 +63,7 @@ describe.each([
 });
 
 describe('zstd in JavaScript', () => {
-  it('gives no room to a head that asks for a large window, a dictionary or another frame', async () => {
+  it('allocates nothing for a header with a large window, a dictionary or another frame', async () => {
     const head = (descriptor: number, ...more: number[]) =>
       Buffer.from([0x28, 0xb5, 0x2f, 0xfd, descriptor, ...more, 1, 0, 0]);
     const window = (descriptor: number) => head(0, descriptor);
@@ -74,7 +74,7 @@ describe('zstd in JavaScript', () => {
     await expect(unzstdInTurns(two, LIMITS)).rejects.toThrow('not one whole frame');
   });
 
-  it('stops at its time, and lets others have their turn meanwhile', async () => {
+  it('stops at its time limit, and gives others turns meanwhile', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
     const slow = unzstdInTurns(zstdBomb(GB, { slow: true }), { maxBytes: GB, timeoutMs: 500 });
@@ -104,7 +104,7 @@ describe('a bomb', () => {
     expect(Math.max(most, process.memoryUsage().arrayBuffers) - before).toBeLessThan(40_000_000);
   });
 
-  it('goes on as it came, and is counted', async () => {
+  it('is forwarded unchanged, and counted', async () => {
     const upstream = await startUpstream((_request, res) => res.end('{}'));
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_MAX_BODY_BYTES: '2000000' } });
     const bomb = zstdBomb(10 * GB);
@@ -143,7 +143,7 @@ describe('a request in zstd', () => {
     expect(await rebuild(contentAt(upstream.last.body, -1), proxy)).toBe(LOG);
   });
 
-  it('goes on as it came, encoding and all, when there is nothing to prune', async () => {
+  it('is forwarded unchanged if there is nothing to prune', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const bytes = zstdStored(chatBody(oneResult('short')));

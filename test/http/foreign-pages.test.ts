@@ -19,7 +19,7 @@ async function ask(headers: Record<string, string>, env: Record<string, string> 
   return { proxy, line, asItCame: upstream.last.body.equals(BODY) };
 }
 
-describe('a request that a web page of somebody else may have sent', () => {
+describe('a request that a foreign web page may have sent', () => {
   it.each<[string, Record<string, string>]>([
     ['Origin of another site', { origin: 'https://evil.example', 'content-type': 'text/plain' }],
     ['Origin of another port of this machine', { origin: 'http://localhost:3000' }],
@@ -27,7 +27,7 @@ describe('a request that a web page of somebody else may have sent', () => {
     ['Host that was pointed here', { host: 'evil.example:8006' }],
     ['both of a rebound name', { host: 'evil.example', origin: 'http://evil.example' }],
     ['Sec-Fetch-Site alone', { 'sec-fetch-site': 'cross-site' }],
-  ])('(%s) goes as it came, unread and unstored', async (_name, headers) => {
+  ])('(%s) is forwarded unchanged, unread and unstored', async (_name, headers) => {
     const { proxy, line, asItCame } = await ask(headers);
     expect(asItCame).toBe(true);
     expect(line).toMatchObject({ model: '', candidates: 0, fallbacks: ['foreign_origin'] });
@@ -35,7 +35,7 @@ describe('a request that a web page of somebody else may have sent', () => {
     expect(rowsIn(proxy.dbPath)).toEqual([]);
   });
 
-  it('is nothing that an allowed page or a program sends', async () => {
+  it('is not one that an allowed page or a program sends', async () => {
     const env = { MCP_PRUNER_ALLOWED_ORIGINS: 'http://localhost:3000', MCP_PRUNER_ALLOWED_HOSTS: 'box' };
     const allowed: Record<string, string>[] = [{}, { origin: 'http://localhost:3000' }, { host: 'box:1' }];
     for (const headers of allowed) {
@@ -46,7 +46,7 @@ describe('a request that a web page of somebody else may have sent', () => {
     }
   });
 
-  it('is not held while it is read: what hurts to read is not read at all', async () => {
+  it('is not read at all, even if it is expensive to read', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const hostile = Buffer.from(`{"messages":[${'1,'.repeat(2_000_000)}1]}`);

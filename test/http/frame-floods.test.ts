@@ -21,7 +21,7 @@ class FakeSocket extends EventEmitter {
 const asSocket = (fake: FakeSocket): WebSocket => fake as unknown as WebSocket;
 
 describe('thousands of small messages at once', () => {
-  it('pass in their order, and everything else gets a turn after a few of them', async () => {
+  it('pass in order, and everything else gets a turn after a few of them', async () => {
     const [client, upstream] = [new FakeSocket(), new FakeSocket()];
     let sinceTurn = 0;
     let most = 0;
@@ -42,7 +42,7 @@ describe('thousands of small messages at once', () => {
     expect(most).toBeLessThan(30);
   });
 
-  it('have their type found at either end of a frame that is too large to be walked', () => {
+  it('have their type found at either end of a frame that is too large to be scanned', () => {
     const filler = `"input":[${'{},'.repeat(2_000_000)}{}]`;
     expect(typeOfFrame(Buffer.from(`{"type":"response.create",${filler}}`))).toBe('response.create');
     expect(typeOfFrame(Buffer.from(`{${filler},"type":"response.create"}\n`))).toBe('response.create');
@@ -51,7 +51,7 @@ describe('thousands of small messages at once', () => {
     expect(typeOfFrame(Buffer.from('{"input":[],"type":"response.create","x":1}'))).toBe('response.create');
   });
 
-  it('cost no stack of an error each, whatever they are', () => {
+  it('never cost a stack trace each', () => {
     for (const frame of ['{', '[', '1', '{"type":', ' ']) expect(typeOfFrame(Buffer.from(frame))).toBe('');
     try {
       new JsonCursor(Buffer.from('{')).object(() => {});

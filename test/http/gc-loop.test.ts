@@ -39,7 +39,7 @@ function markerAt(body: Buffer, index: number) {
 }
 
 describe('an agent that collects the garbage of its context', () => {
-  it('finds what can go, stashes it, sees the marker, and has it back', async () => {
+  it('finds candidates, stashes one, sees the marker, and recovers it', async () => {
     const { proxy, agent } = await setUp();
     const { read, log } = await work(agent);
     const before = await agent.send();
@@ -80,7 +80,7 @@ describe('an agent that collects the garbage of its context', () => {
     expect((await agent.analyze()).pruning_candidates.map(({ segment_id }) => segment_id)).toContain(id);
   });
 
-  it('gets what it recovered whole, although the same text is set aside above', async () => {
+  it('gets recovered text whole, although the same text is stashed earlier', async () => {
     const { proxy, agent } = await setUp();
     const { read } = await work(agent);
     await agent.send();
@@ -99,7 +99,7 @@ describe('an agent that collects the garbage of its context', () => {
     expect(markerAt(body, read)).toEqual(marker);
   });
 
-  it('deletes what nobody may see again: from the conversation, from the store and from its file', async () => {
+  it('deletes a text from the conversation, from the store and from its file', async () => {
     const env = { MCP_PRUNER_ENABLE_IDEMPOTENCY: 'true', MCP_PRUNER_ENABLE_BULK: 'true' };
     const { proxy, agent, dbPath } = await setUp(env);
     const secret = LOG.replaceAll('INFO', 'SECRET-7f3a');
@@ -153,7 +153,7 @@ describe('an agent that collects the garbage of its context', () => {
     expect((await recovered()).error?.message).toBe('prune_id_not_found');
   });
 
-  it('lets go of its own words and of a file of the user’s, however small, but never of the system prompt', async () => {
+  it('can remove its own words and a user’s file, however small, but never the system prompt', async () => {
     const { agent } = await setUp();
     const file = sourceFile(5);
     const attached = agent.say('user', `Here it is:\n<file path="src/small.ts">\n${file}</file>\nWhat do you think?`);
@@ -179,7 +179,7 @@ describe('an agent that collects the garbage of its context', () => {
     expect(messagesOf(after)[0]).toEqual(messagesOf(before)[0]);
   });
 
-  it('says a thing again that it had set aside, and it stays', async () => {
+  it('repeats a stashed text, which then stays', async () => {
     const { agent } = await setUp();
     const words = `Remember: ${'the charge waits for the queue. '.repeat(14)}`;
     const first = agent.say('assistant', words);
@@ -193,8 +193,8 @@ describe('an agent that collects the garbage of its context', () => {
   });
 });
 
-describe('what was asked of segments', () => {
-  it('holds after a restart, with the same bytes', async () => {
+describe('directives about segments', () => {
+  it('apply after a restart, with the same bytes', async () => {
     const { proxy, agent } = await setUp();
     const { read, log } = await work(agent);
     await agent.send();
@@ -212,7 +212,7 @@ describe('what was asked of segments', () => {
     expect(await agent.sendAndSee(log)).toContain('⟦PRUNÉ');
   });
 
-  it('holds in another process on the same file from its next request on', async () => {
+  it('apply in another process on the same file from its next request on', async () => {
     const { upstream, proxy, dbPath, agent } = await setUp();
     const other = await startProxy(upstream, { dbPath });
     const { read, log } = await work(agent);
@@ -234,7 +234,7 @@ describe('what was asked of segments', () => {
     expect(contentAt(pinned, log)).toBe(contentAt(before, log));
   });
 
-  it('belongs to the project that the request names, and to no other', async () => {
+  it('apply only to the project that the request names', async () => {
     const { upstream, proxy, agent } = await setUp({}, { 'x-mcp-pruner-project': 'shop' });
     const { read } = await work(agent);
     await agent.send();
@@ -254,7 +254,7 @@ describe('what was asked of segments', () => {
   it.each([
     ['no markers', { MCP_PRUNER_INCLUDE_MARKERS: 'false' }],
     ['numbered lines', { MCP_PRUNER_ANNOTATE_LINES: 'true' }],
-  ])('leaves its one marker also where cuts are made with %s', async (_how, env) => {
+  ])('leaves its one marker also with %s', async (_how, env) => {
     const { proxy, agent } = await setUp(env);
     const { read } = await work(agent);
     await agent.send();
@@ -263,7 +263,7 @@ describe('what was asked of segments', () => {
     expect(await proxy.recover(marker.pruneId, 1, marker.endLine)).toBe(SOURCE.replace(/\n$/, ''));
   });
 
-  it('takes no part in a request that switches pruning off', async () => {
+  it('do not apply to a request that switches pruning off', async () => {
     const { upstream, proxy, agent } = await setUp();
     const { read } = await work(agent);
     await agent.send();
@@ -274,7 +274,7 @@ describe('what was asked of segments', () => {
 });
 
 describe('a budget', () => {
-  it('makes the proxy set old results aside by itself, once, and says so in the log', async () => {
+  it('makes the proxy stash old results by itself, once, with a line in the log', async () => {
     const { proxy, agent } = await setUp({
       MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '20000',
     });

@@ -80,13 +80,13 @@ describe('the tools', () => {
     expect(await errorOf(proxy, name, args)).toMatchObject({ code: -32602, message: expect.stringContaining(field) });
   });
 
-  it('take null for what is optional, as callers from Python send it', async () => {
+  it('accept null for optional parameters, as callers from Python send it', async () => {
     const { agent } = await withCandidates();
     const nothing = { context_descriptors: null, task_id: null, target_tokens: null };
     expect((await agent.analyze(nothing)).total_candidates).toBe(3);
   });
 
-  it('say that the store cannot be used, and have then changed nothing', async () => {
+  it('report that the store cannot be used, without changing anything', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { dbPath: tempFolder() });
     for (const name of TOOLS) {
@@ -99,7 +99,7 @@ describe('the tools', () => {
 });
 
 describe('context_gc_analyze', () => {
-  it('rates every candidate, best first, and gives exactly the fields of the contract', async () => {
+  it('rates every candidate, best first, with exactly the fields of the contract', async () => {
     const { agent, candidates } = await withCandidates();
     const analysis = await agent.analyze();
     expect(Object.keys(analysis)).toEqual(['pruning_candidates', 'total_candidates', 'estimated_tokens_freed']);
@@ -123,7 +123,7 @@ describe('context_gc_analyze', () => {
     expect((await plan((first?.tokens ?? 0) + 1))?.segments).toEqual([first, second]);
   });
 
-  it('warns of a target that cannot be met, and plans what there is', async () => {
+  it('warns of a target that cannot be met, and plans as much as possible', async () => {
     const { agent } = await withCandidates();
     const { pruning_plan, warning, estimated_tokens_freed } = await agent.analyze({ target_tokens: 1_000_000 });
     expect(pruning_plan?.segments).toHaveLength(3);
@@ -131,7 +131,7 @@ describe('context_gc_analyze', () => {
     expect(warning).toContain(`only ${estimated_tokens_freed} can be freed`);
   });
 
-  it('says why there is nothing: a project that was never seen, nothing that may go, everything pinned', async () => {
+  it('explains an empty plan: an unknown project, no candidates, everything pinned', async () => {
     const { agent, ids } = await withCandidates();
     const nowhere = await agent.analyze({ project_id: 'nowhere', target_tokens: 10 });
     expect(nowhere).toMatchObject({ pruning_candidates: [], total_candidates: 0, estimated_tokens_freed: 0 });
@@ -142,7 +142,7 @@ describe('context_gc_analyze', () => {
     expect((await agent.analyze()).error).toBeUndefined();
   });
 
-  it('suggests unpinning when all that could go is pinned', async () => {
+  it('suggests unpinning if all candidates are pinned', async () => {
     const { agent, ids } = await withCandidates();
     await agent.pin(ids);
     const { message } = await agent.analyze();
@@ -161,7 +161,7 @@ describe('context_gc_analyze', () => {
     expect(analysis).toMatchObject({ pruning_candidates: [], error: expect.stringContaining('context_gc_unpin') });
   });
 
-  it('keeps what the caller says it is using', async () => {
+  it('keeps segments that the caller is using', async () => {
     const { agent } = await setUp();
     agent.tool('read_file', { path: 'src/a.ts' }, sourceFile(8, 1));
     agent.tool('read_file', { path: 'src/b.ts' }, sourceFile(8, 2));
@@ -185,7 +185,7 @@ describe('context_gc_analyze', () => {
     );
   });
 
-  it('counts segments that only the caller knows of, and takes the caller’s task', async () => {
+  it('counts segments that only the caller knows, and uses the caller’s task', async () => {
     const { agent } = await withCandidates();
     const segment_summaries = [
       { segment_id: 'mine', type: 'log', tokens: 3_000, created_at: '2026-01-01T00:00:00Z', preview: '…' },
@@ -201,7 +201,7 @@ describe('context_gc_analyze', () => {
     expect((await agent.prune(['mine'])).errors).toEqual([expect.stringContaining('not found')]);
   });
 
-  it('says when even all of it would not bring the context below its limit', async () => {
+  it('reports if even all candidates would not bring the context below its limit', async () => {
     const { agent } = await withCandidates();
     const usage = (current: number) => ({ context_descriptors: { token_usage: { current, limit: 1_000 } } });
     expect((await agent.analyze(usage(2_000))).warning).toBeUndefined();
@@ -210,7 +210,7 @@ describe('context_gc_analyze', () => {
 });
 
 describe('context_gc_prune', () => {
-  it('prunes what it knows, and says what it does not: unknown, repeated and pinned ids', async () => {
+  it('prunes known ids, and reports unknown, repeated and pinned ones', async () => {
     const { agent, ids, candidates } = await withCandidates();
     const [a = '', b = '', c = ''] = ids;
     await agent.pin([b]);
@@ -235,7 +235,7 @@ describe('context_gc_prune', () => {
     expect((await agent.analyze()).total_candidates).toBe(3);
   });
 
-  it('leaves alone what is no larger than its marker', async () => {
+  it('keeps segments that are no larger than their marker', async () => {
     const { agent } = await withCandidates();
     const answer = agent.messages.find(({ tool_call_id }) => tool_call_id === 'call_4')?.content;
     const id = messageSegmentId('tool', 'call_4', textHash(String(answer)));
@@ -245,7 +245,7 @@ describe('context_gc_prune', () => {
 });
 
 describe('context_gc_pin and context_gc_unpin', () => {
-  it('are harmless when repeated, and name what they do not know', async () => {
+  it('are harmless when repeated, and report unknown ids', async () => {
     const { agent, ids } = await withCandidates();
     const [a = '', b = ''] = ids;
     for (const _ of [1, 2]) {
@@ -260,7 +260,7 @@ describe('context_gc_pin and context_gc_unpin', () => {
     expect((await agent.pin([])).errors).toEqual([expect.stringContaining('empty')]);
   });
 
-  it('does not bring back by unpinning what was stashed', async () => {
+  it('does not restore stashed segments by unpinning', async () => {
     const { agent, ids } = await withCandidates();
     const [a = ''] = ids;
     await agent.prune([a]);
@@ -269,8 +269,8 @@ describe('context_gc_pin and context_gc_unpin', () => {
   });
 });
 
-describe('everything that was done', () => {
-  it('is an event of its conversation, without a word of what it says', async () => {
+describe('every change', () => {
+  it('is an event of its conversation, without any of its text', async () => {
     const { agent, proxy, ids } = await withCandidates();
     const [a = '', b = '', c = ''] = ids;
     await agent.analyze({ target_tokens: 100 });
@@ -297,7 +297,7 @@ describe('everything that was done', () => {
   });
 });
 
-describe('a conversation whose provider checks the past', () => {
+describe('a conversation with verified history', () => {
   const log = serverLog(200);
   const segment = segmentIdOf('tool', 't1', textHash(log));
 
@@ -314,7 +314,7 @@ describe('a conversation whose provider checks the past', () => {
     });
   }
 
-  it('is offered to nobody for setting aside: a later change of it would end the session', async () => {
+  it('is never offered for stashing, because a later change would end the session', async () => {
     const { proxy, upstream, agent } = await setUp();
     await claudeTurn(proxy.url);
     expect(upstream.last.body.includes('PRUN')).toBe(true);
@@ -327,7 +327,7 @@ describe('a conversation whose provider checks the past', () => {
     expect(analysis.message).toContain('1 conversation is on a wire whose provider refuses any change');
   });
 
-  it.each(['stash', 'delete'] as const)('refuses to %s, says why, and what to do', async (action) => {
+  it.each(['stash', 'delete'] as const)('refuses to %s, with the reason and a remedy', async (action) => {
     const { proxy, upstream, agent } = await setUp();
     await claudeTurn(proxy.url);
     const sent = upstream.last.body;
@@ -338,7 +338,7 @@ describe('a conversation whose provider checks the past', () => {
     expect(upstream.last.body.equals(sent)).toBe(true);
   });
 
-  it('refuses pins, for what was sent is sent again as it was', async () => {
+  it('refuses pins, because sent messages are repeated unchanged', async () => {
     const { proxy, agent } = await setUp();
     await claudeTurn(proxy.url);
     const { pinned_segments, errors } = await agent.pin([segment]);
@@ -346,7 +346,7 @@ describe('a conversation whose provider checks the past', () => {
     expect(errors.join()).toContain('Lines that were cut come back by recover_text.');
   });
 
-  it('waits for its client when it is over the budget, and the log says so', async () => {
+  it('waits for its client if it is over the budget, with a line in the log', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '1' } });
     await claudeTurn(proxy.url);

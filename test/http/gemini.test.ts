@@ -65,7 +65,7 @@ describe('the gemini wire', () => {
     });
   });
 
-  it('is answered in its own words where the upstream is away', async () => {
+  it('is answered in its own error format if the upstream is away', async () => {
     const proxy = await startProxy(await startUpstream(), {
       env: { MCP_PRUNER_GEMINI_URL: 'http://127.0.0.1:9/v1beta' },
     });

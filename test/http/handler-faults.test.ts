@@ -67,7 +67,7 @@ async function startHandler(over: Partial<WireOptions>) {
 }
 
 describe('a request for which the byte budget is spent', () => {
-  it('repeats what was sent before, and goes whole where it is new', async () => {
+  it('repeats what was sent before, and forwards new texts whole', async () => {
     const budget = new ByteBudget(1);
     const reports: (readonly string[])[] = [];
     const { url, upstream } = await startHandler({

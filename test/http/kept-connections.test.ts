@@ -53,7 +53,7 @@ describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path
   it.each([
     ['ended', (socket: Socket) => void socket.end()],
     ['reset', (socket: Socket) => void socket.resetAndDestroy()],
-  ])('that is %s under a request has it sent again, once, over a new one', async (_how, onSecond) => {
+  ])('that is %s during a request has it sent again, once, over a new one', async (_how, onSecond) => {
     const { seen, url } = await startForgetful(onSecond);
     const proxy = await startProxy(url);
     for (let i = 0; i < 4; i++) {
@@ -64,7 +64,7 @@ describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path
     expect(seen.requests).toBeLessThanOrEqual(8);
   });
 
-  it('is not asked again for what it has begun to answer', async () => {
+  it('is not reused for a request that it has begun to answer', async () => {
     const { seen, url } = await startForgetful((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf', () => socket.resetAndDestroy());
     });
@@ -74,7 +74,7 @@ describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path
     expect(seen.requests).toBe(2);
   });
 
-  it('is not asked again where the connection was new: somebody may have read the request', async () => {
+  it('is not used for a retry if the connection was new, because the request may have been read', async () => {
     let requests = 0;
     const url = await startRawServer((socket) => {
       requests++;
@@ -96,7 +96,7 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     }
   });
 
-  it('that streams behind 100 Continue, breaks off or stays silent is dealt with as any other', async () => {
+  it('that streams after 100 Continue, breaks off or stays silent is handled like any other', async () => {
     const says = [
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
       'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf',
@@ -115,7 +115,7 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     }
   });
 
-  it('that speaks no HTTP is reported as such', async () => {
+  it('that does not speak HTTP is reported as such', async () => {
     const url = await startRawServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n\r\n'));
     const answer = await ask(await startProxy(url), path);
     expect(answer.status).toBe(502);
@@ -140,7 +140,7 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     expect([headers['x-mine'], headers['x-yours']]).toEqual([undefined, '2']);
   });
 
-  it('that leads back here is found out after one round', async () => {
+  it('that leads back to the proxy is detected after one round', async () => {
     let back: string | null = null;
     // the way back that the proxy cannot see: whatever comes is carried to it
     const url = await startRawServer((socket, head) => {

@@ -11,7 +11,7 @@ import { freePort, send } from '../helpers/wire.ts';
 const LOG = serverLog(300);
 
 describe('the log', () => {
-  it('has one line for each request that says what was saved', async () => {
+  it('has one line per request, with its saving', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const answer = await proxy.chat(chatBody([...toolTurn('c2', 'ls', {}, 'a.ts'), ...oneResult(LOG)]));
@@ -74,7 +74,7 @@ describe('the log', () => {
     expect((await proxy.requestLines(1))[0]).toMatchObject({ promptTokens: 11, cachedTokens: 3, completionTokens: 2 });
   });
 
-  it('names what went wrong upstream', async () => {
+  it('names upstream failures', async () => {
     const proxy = await startProxy(`http://127.0.0.1:${await freePort()}/v1`);
     await (await proxy.chat(chatBody([]))).text();
     expect((await proxy.requestLines(1))[0]).toMatchObject({
@@ -85,7 +85,7 @@ describe('the log', () => {
     });
   });
 
-  it('stays short whatever names a client sends', async () => {
+  it('stays short, whatever names a client sends', async () => {
     const upstream = await startUpstream(completion());
     const proxy = await startProxy(upstream);
     const long = 'n'.repeat(200_000);
@@ -199,7 +199,7 @@ describe('no text and no credential', () => {
 });
 
 describe('/metrics', () => {
-  it('counts what happened', async () => {
+  it('counts requests', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     for (let i = 0; i < 3; i++) await (await proxy.chat(chatBody(oneResult(LOG)))).text();

@@ -48,7 +48,7 @@ describe('a conversation of forty turns with a new question every ten', () => {
     }
   });
 
-  it('goes upstream the same way from a replica without that store, and where the client moves its cache marks', async () => {
+  it('goes upstream the same way from a replica without that store, and if the client moves its cache breakpoints', async () => {
     const path = join(tempFolder(), 'store.db');
     const upstream = await startUpstream();
     const [first, second, stranger] = await Promise.all([

@@ -172,7 +172,7 @@ describe('the official client', () => {
     expect(await answer).toBeInstanceOf(Error);
   });
 
-  it('sees a connection that breaks in mid-stream, as it would without the proxy', async () => {
+  it('sees a connection break in mid-stream, as without the proxy', async () => {
     const { client } = await setUp((_request, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write(event('first'), () => res.destroy());
@@ -214,7 +214,7 @@ describe('the official client', () => {
     expect(JSON.parse(upstream.last.body.toString('utf8'))).toMatchObject({ input: LOG });
   });
 
-  it('gets two hundred answers at once, each its own', async () => {
+  it('gets two hundred simultaneous answers, each its own', async () => {
     const { upstream, proxy, client } = await setUp((request, res) => {
       const user = messagesOf(request.body)[1]?.content;
       json(res, 200, {
@@ -255,7 +255,7 @@ describe('the official client', () => {
 
 describe('a pruned request that the upstream refuses', () => {
   it.each([400, 413, 422])(
-    'with %s is sent once more as it came, and the conversation is left alone, after a restart too',
+    'with %s is sent once more unpruned, and the conversation stays unpruned, after a restart too',
     async (status) => {
       const refusesPruned: Answer = (request, res, index) =>
         request.body.includes('prune_id=')
@@ -290,7 +290,7 @@ describe('a pruned request that the upstream refuses', () => {
     },
   );
 
-  it('is the client’s to know once a pruned turn of the conversation was accepted', async () => {
+  it('reaches the client once a pruned turn of the conversation was accepted', async () => {
     const { upstream, proxy } = await setUp((request, res, index) =>
       index === 0 ? completion('Fine.')(request, res, index) : refusal(400, 'no')(request, res, index),
     );
@@ -324,7 +324,7 @@ describe('a pruned request that the upstream refuses', () => {
     },
   );
 
-  it('is not sent again when nothing was pruned', async () => {
+  it('is not sent again if nothing was pruned', async () => {
     const { upstream, proxy } = await setUp(refusal(400, 'no'));
     expect((await proxy.chat(chatBody(oneResult('short')))).status).toBe(400);
     expect(upstream.requests).toHaveLength(1);

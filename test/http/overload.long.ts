@@ -17,7 +17,7 @@ const bodyOf = (seed: number, lines: number): Buffer =>
   chatBody(oneResult(serverLog(lines, seed), { args: { command: `job ${seed}` } }));
 
 describe('more new bodies at once than the heap has room for', () => {
-  it('are all answered, what finds no room goes as it came, and afterwards texts are cut as ever', async () => {
+  it('are all answered, those without room unpruned, and afterwards texts are cut as usual', async () => {
     const upstream = await startUpstream();
     const dbPath = join(tempFolder(), 'store.db');
     const server = await startServerProcess({

@@ -30,7 +30,7 @@ describe('everything but chat completions', () => {
     ['GET', '/v1/chat/completions?limit=1', '/v1/chat/completions?limit=1'],
     ['POST', '/v1/chat/completions/1', '/v1/chat/completions/1'],
     ['GET', '/v1', '/v1'],
-  ])('%s %s reaches the upstream as it is', async (method, path, seen) => {
+  ])('%s %s reaches the upstream unchanged', async (method, path, seen) => {
     const proxy = await startProxy(await echo());
     // Not even a large result in a body of the same shape is touched outside chat completions.
     const body =
@@ -42,7 +42,7 @@ describe('everything but chat completions', () => {
   });
 
   it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
-    '%s takes a body in chunks, and nothing of it into the next request',
+    '%s accepts a body in chunks, and nothing of it enters the next request',
     async (method) => {
       const upstream = await echo();
       const proxy = await startProxy(upstream);
@@ -92,7 +92,7 @@ describe('everything but chat completions', () => {
     expect(upstream.last.body.includes('prune_id=')).toBe(true);
   });
 
-  it('may be asked for by its whole address', async () => {
+  it('may be requested by a full URL', async () => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
     const body = chatBody(oneResult(serverLog(200)));
@@ -117,7 +117,7 @@ describe('everything but chat completions', () => {
     expect(upstream.connections).toBe(1);
   });
 
-  it.each(['/nothing', '/v2/models', '/v1x'])('is answered here when it is not below /v1: %s', async (path) => {
+  it.each(['/nothing', '/v2/models', '/v1x'])('is answered by the proxy if it is not below /v1: %s', async (path) => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
     const answer = await send(`${proxy.url}${path}`);
@@ -128,82 +128,79 @@ describe('everything but chat completions', () => {
 });
 
 describe('header fields', () => {
-  it.each(['/v1/chat/completions', '/v1/responses'])(
-    'pass both ways on %s, those of one connection do not',
-    async (path) => {
-      const upstream = await startUpstream((_request, res) => {
-        res.writeHead(200, {
-          'x-answer': 'yes',
-          'x-ratelimit-remaining-tokens': '5',
-          'openai-organization': 'org',
-          'keep-alive': 'timeout=99',
-          'proxy-authenticate': 'Basic',
-          date: 'Tue, 01 Jan 2030 00:00:00 GMT',
-          'content-length': 2,
-        });
-        res.end('{}');
-      });
-      const proxy = await startProxy(upstream);
-      const answer = await send(`${proxy.url}${path}`, {
-        method: 'POST',
-        body: Buffer.from('{"messages":[]}'),
-        headers: {
-          Authorization: 'Bearer sk-123',
-          'X-Stainless-Lang': 'js',
-          session_id: 'abc',
-          'X-Latin': 'caf\xe9',
-          'OpenAI-Beta': 'assistants=v2',
-          cookie: 'a=b',
-          'accept-encoding': 'gzip, br',
-          'user-agent': 'test/1',
-          connection: 'keep-alive, x-hop, close',
-          'x-hop': 'for the next one only',
-          'keep-alive': 'timeout=5',
-          'proxy-connection': 'keep-alive',
-          'proxy-authorization': 'Basic eA==',
-          te: 'trailers',
-          'x-mcp-pruner': 'on',
-          'x-mcp-pruner-project': 'mine',
-        },
-      });
-      const { headers } = upstream.last;
-      expect(headers).toMatchObject({
-        authorization: 'Bearer sk-123',
-        'x-stainless-lang': 'js',
-        session_id: 'abc',
-        'x-latin': 'caf\xe9',
-        'openai-beta': 'assistants=v2',
-        cookie: 'a=b',
-        'accept-encoding': 'gzip, br',
-        'user-agent': 'test/1',
-        host: `127.0.0.1:${upstream.port}`,
-        'content-length': '15',
-      });
-      for (const name of [
-        'x-hop',
-        'keep-alive',
-        'proxy-connection',
-        'proxy-authorization',
-        'te',
-        'x-mcp-pruner',
-        'x-mcp-pruner-project',
-      ]) {
-        expect([name, headers[name]]).toEqual([name, undefined]);
-      }
-      expect(headers.connection ?? 'keep-alive').toBe('keep-alive');
-      expect(answer.headers).toMatchObject({
+  it.each(['/v1/chat/completions', '/v1/responses'])('pass both ways on %s, except hop-by-hop fields', async (path) => {
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(200, {
         'x-answer': 'yes',
         'x-ratelimit-remaining-tokens': '5',
         'openai-organization': 'org',
+        'keep-alive': 'timeout=99',
+        'proxy-authenticate': 'Basic',
         date: 'Tue, 01 Jan 2030 00:00:00 GMT',
+        'content-length': 2,
       });
-      expect(answer.headers['keep-alive']).not.toBe('timeout=99');
-      expect(answer.headers['proxy-authenticate']).toBeUndefined();
-      expect(answer.headers['x-powered-by']).toBeUndefined();
-    },
-  );
+      res.end('{}');
+    });
+    const proxy = await startProxy(upstream);
+    const answer = await send(`${proxy.url}${path}`, {
+      method: 'POST',
+      body: Buffer.from('{"messages":[]}'),
+      headers: {
+        Authorization: 'Bearer sk-123',
+        'X-Stainless-Lang': 'js',
+        session_id: 'abc',
+        'X-Latin': 'caf\xe9',
+        'OpenAI-Beta': 'assistants=v2',
+        cookie: 'a=b',
+        'accept-encoding': 'gzip, br',
+        'user-agent': 'test/1',
+        connection: 'keep-alive, x-hop, close',
+        'x-hop': 'for the next one only',
+        'keep-alive': 'timeout=5',
+        'proxy-connection': 'keep-alive',
+        'proxy-authorization': 'Basic eA==',
+        te: 'trailers',
+        'x-mcp-pruner': 'on',
+        'x-mcp-pruner-project': 'mine',
+      },
+    });
+    const { headers } = upstream.last;
+    expect(headers).toMatchObject({
+      authorization: 'Bearer sk-123',
+      'x-stainless-lang': 'js',
+      session_id: 'abc',
+      'x-latin': 'caf\xe9',
+      'openai-beta': 'assistants=v2',
+      cookie: 'a=b',
+      'accept-encoding': 'gzip, br',
+      'user-agent': 'test/1',
+      host: `127.0.0.1:${upstream.port}`,
+      'content-length': '15',
+    });
+    for (const name of [
+      'x-hop',
+      'keep-alive',
+      'proxy-connection',
+      'proxy-authorization',
+      'te',
+      'x-mcp-pruner',
+      'x-mcp-pruner-project',
+    ]) {
+      expect([name, headers[name]]).toEqual([name, undefined]);
+    }
+    expect(headers.connection ?? 'keep-alive').toBe('keep-alive');
+    expect(answer.headers).toMatchObject({
+      'x-answer': 'yes',
+      'x-ratelimit-remaining-tokens': '5',
+      'openai-organization': 'org',
+      date: 'Tue, 01 Jan 2030 00:00:00 GMT',
+    });
+    expect(answer.headers['keep-alive']).not.toBe('timeout=99');
+    expect(answer.headers['proxy-authenticate']).toBeUndefined();
+    expect(answer.headers['x-powered-by']).toBeUndefined();
+  });
 
-  it('keep their spelling, order and number on the way of chat completions', async () => {
+  it('keep their spelling, order and number on chat completions', async () => {
     const upstream = await startUpstream((_request, res) => {
       res.writeHead(200, ['X-Two', '1', 'X-Two', '2', 'ETag', 'W/"a"', 'Content-Length', '2']);
       res.end('{}');
@@ -222,7 +219,7 @@ describe('header fields', () => {
     expect(pairsOf(answer.rawHeaders, /^(x-two|etag)$/i)).toEqual(['X-Two: 1', 'X-Two: 2', 'ETag: W/"a"']);
   });
 
-  it('that are too many are refused by a 431, and the server lives', async () => {
+  it('are refused by a 431 if there are too many, and the server continues', async () => {
     const proxy = await startProxy(await echo());
     const answer = await send(`${proxy.url}/v1/models`, { headers: { 'x-large': 'x'.repeat(80_000) } });
     expect(answer.status).toBe(431);
@@ -235,7 +232,7 @@ function pairsOf(raw: readonly string[], wanted: RegExp): string[] {
 }
 
 describe('an upgrade', () => {
-  it('to WebSocket is refused at once where nobody reads it, so that clients fall back to POST', async () => {
+  it('to WebSocket is refused at once on other paths, so that clients fall back to POST', async () => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
     const socket = await dial(proxy.port);
@@ -248,7 +245,7 @@ describe('an upgrade', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  it('to anything else is not taken up: the request is served over HTTP/1.1', async () => {
+  it('to anything else is ignored: the request is served over HTTP/1.1', async () => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
     for (const path of ['/v1/chat/completions', '/v1/responses']) {

@@ -71,7 +71,7 @@ async function session(): Promise<Session> {
 const MARK = '⟦PRUNÉ:';
 const OK = [200, 200];
 
-describe('what was sent once is sent again', () => {
+describe('messages are repeated as they were sent', () => {
   const changes: Readonly<Record<string, string>>[] = [
     { MCP_PRUNER_ENABLED: 'false' },
     { MCP_PRUNER_MODE: 'shadow' },
@@ -91,7 +91,7 @@ describe('what was sent once is sent again', () => {
     expect(s.model.mismatches).toEqual([]);
   });
 
-  it('for a request that wants none of it, whose new results go whole', async () => {
+  it('for a request that switches pruning off, whose new results pass whole', async () => {
     const s = await session();
     const url = await s.with();
     expect(await s.turn(url, 1)).toEqual(OK);
@@ -103,7 +103,7 @@ describe('what was sent once is sent again', () => {
     expect(s.model.mismatches).toEqual([]);
   });
 
-  it('where tokens are counted, and nothing new is decided there', async () => {
+  it('if tokens are counted, without new decisions', async () => {
     const s = await session();
     const url = await s.with();
     expect(await s.turn(url, 1)).toEqual(OK);
@@ -117,7 +117,7 @@ describe('what was sent once is sent again', () => {
     expect(s.sentResult(6)).toContain(MARK);
   });
 
-  it('also when an answer to the whole text is made again while pruning is on', async () => {
+  it('also if an answer to the whole text is regenerated while pruning is on', async () => {
     const s = await session();
     let url = await s.with({ MCP_PRUNER_ENABLED: 'false' });
     expect(await s.turn(url, 1)).toEqual(OK);
@@ -130,8 +130,8 @@ describe('what was sent once is sent again', () => {
   });
 });
 
-describe('a past that was answered already', () => {
-  it('stays whole, and only what is new is pruned', async () => {
+describe('a history that was answered already', () => {
+  it('stays whole, and only new texts are pruned', async () => {
     const s = await session();
     expect(await s.turn(await s.with({ MCP_PRUNER_ENABLED: 'false' }), 1)).toEqual(OK);
     expect(await s.turn(await s.with(), 2)).toEqual(OK);
@@ -140,7 +140,7 @@ describe('a past that was answered already', () => {
     expect(s.model.mismatches).toEqual([]);
   });
 
-  it('goes once more as it must have been cut, when the store is lost and it is refused whole', async () => {
+  it('is sent once more as it must have been cut, if the store is lost and it is refused whole', async () => {
     const s = await session();
     expect(await s.turn(await s.with(), 1)).toEqual(OK);
     expect(await s.turn(await s.with(), 2)).toEqual(OK);
@@ -159,7 +159,7 @@ describe('a past that was answered already', () => {
 describe('a refusal of a pruned request', () => {
   const refusal = { status: 400, body: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' };
 
-  it('is answered by the whole one while nothing pruned was accepted', async () => {
+  it('is followed by the unpruned request while no cut was accepted', async () => {
     const s = await session();
     const url = await s.with();
     s.agent.user('Why?');
@@ -172,7 +172,7 @@ describe('a refusal of a pruned request', () => {
     expect(s.model.mismatches).toEqual([]);
   });
 
-  it('passes as it is once something pruned was, and the conversation goes on', async () => {
+  it('reaches the client once a cut was accepted, and the conversation continues', async () => {
     const s = await session();
     const url = await s.with();
     expect(await s.turn(url, 1)).toEqual(OK);
@@ -187,7 +187,7 @@ describe('a refusal of a pruned request', () => {
     expect(s.model.mismatches).toEqual([]);
   });
 
-  it('passes also when the answer that was accepted is being made again', async () => {
+  it('also reaches the client if the accepted answer is being regenerated', async () => {
     const s = await session();
     const url = await s.with();
     expect(await s.turn(url, 1)).toEqual(OK);
@@ -200,10 +200,10 @@ describe('a refusal of a pruned request', () => {
   });
 });
 
-describe('that a provider took what was cut', () => {
+describe('the acceptance of cuts by a provider', () => {
   const refusal = { status: 400, body: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' };
 
-  it('is known to a proxy that was started anew, also where no answer stands behind it', async () => {
+  it('is known to a restarted proxy, even if no answer follows', async () => {
     const s = await session();
     expect(await s.turn(await s.with(), 1)).toEqual(OK);
     const sent = s.sentResult(2);
@@ -221,7 +221,7 @@ describe('that a provider took what was cut', () => {
 });
 
 describe('a session resumed after weeks', () => {
-  it('goes on as it was, and its originals can be had again', async () => {
+  it('continues unchanged, and its originals can be recovered', async () => {
     const s = await session();
     expect(await s.turn(await s.with(), 1)).toEqual(OK);
     const first = s.sentResult(2);

@@ -57,7 +57,7 @@ describe('a server that is killed at any moment', () => {
 
 describe('a server whose store cannot be made', () => {
   // mkdir says there that there is no such folder, again and again
-  it.skipIf(process.platform !== 'linux')('serves unpruned, and says why', async () => {
+  it.skipIf(process.platform !== 'linux')('serves unpruned, and reports why', async () => {
     const upstream = await startUpstream();
     const dbPath = '/proc/no-such-folder/below/store.db';
     const server = await startServerProcess({ env: environment(upstream, dbPath) });
@@ -139,7 +139,7 @@ describe('a server that is asked to stop', () => {
 });
 
 describe('a server in trouble', () => {
-  it('goes on after an error that nothing caught, and says so', async () => {
+  it('continues after an uncaught error, and reports it', async () => {
     const upstream = await startUpstream();
     const folder = tempFolder();
     const bomb = join(folder, 'bomb.mjs');
@@ -155,7 +155,7 @@ describe('a server in trouble', () => {
     expect(server.log).toContain('unexpected error; the server goes on');
   });
 
-  it('is there again once it has file descriptors again', async () => {
+  it('recovers once it has file descriptors again', async () => {
     const upstream = await startUpstream();
     const server = await startServerProcess({ env: environment(upstream), prelude: 'ulimit -n 256' });
     expect((await server.chat(bodyOf(1))).status).toBe(200);
@@ -183,7 +183,7 @@ describe('a server in trouble', () => {
     expect(server.child.exitCode).toBeNull();
   });
 
-  it('that no token protects does not start on an address that others can reach', async () => {
+  it('does not start without a token on an address that others can reach', async () => {
     const upstream = await startUpstream(completion());
     const env = { ...environment(upstream), MCP_PRUNER_HOST: '0.0.0.0' };
     await expect(startServerProcess({ env })).rejects.toThrow(/ended with 2.*MCP_PRUNER_AUTH_TOKEN/s);

@@ -38,7 +38,7 @@ const ANSWERED: readonly Message[] = [
 ];
 
 describe('settings of a project', () => {
-  it('hold for what is new within a second, for that project alone; what was sent before is sent again', async () => {
+  it('apply to new texts of that project within a second; earlier messages are repeated as sent', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const first = await forwarded(proxy, upstream, 'web', 1);
@@ -86,7 +86,7 @@ describe('settings of a project', () => {
     [['set', 'web', '--dollars-per-month', '-5'], 'above 0'],
     [['set'], 'needs a project'],
     [['show'], 'there is list, set, history'],
-  ])('%j says what is allowed', async (args, words) => {
+  ])('%j is refused with the allowed values', async (args, words) => {
     const { code, err } = await run(['projects', ...args], { env: {} });
     expect([code, err]).toEqual([2, expect.stringContaining(words)]);
   });

@@ -82,7 +82,7 @@ describe.each([
   { name: 'a frame', dialect: openaiResponses, of: frame },
   { name: 'a body', dialect: openaiChat, of: body },
 ])('$name for which the byte budget is spent', ({ dialect, of }) => {
-  it('repeats what was sent before, and is whole where it is new', async () => {
+  it('repeats what was sent before, and leaves new texts whole', async () => {
     const budget = new ByteBudget(1);
     const { prune } = openStep(dialect, { budget, timeoutMs: 30 });
     const first = (await prune(of(OLD))).changed;
@@ -97,7 +97,7 @@ describe.each([
 });
 
 describe('requests for which the byte budget is spent', () => {
-  it('are looked into one at a time', async () => {
+  it('are read one at a time', async () => {
     const { rewriter, most } = countingRewriter();
     const { prune } = openStep(openaiChat, { budget: NO_ROOM, rewriter });
     const late = await Promise.all([1, 2, 3, 4].map((seed) => prune(body(serverLog(200, seed)))));
@@ -105,7 +105,7 @@ describe('requests for which the byte budget is spent', () => {
     expect(most.atOnce).toBe(1);
   });
 
-  it('go as they came where not even that comes in time', async () => {
+  it('are forwarded unchanged if even that takes too long', async () => {
     const { rewriter, most } = countingRewriter();
     const { prune } = openStep(openaiChat, { budget: NO_ROOM, lateBudget: NO_ROOM, rewriter });
     expect(await prune(body(OLD))).toEqual({ rewritten: null, changed: null, fallbacks: ['overloaded'] });
@@ -114,7 +114,7 @@ describe('requests for which the byte budget is spent', () => {
 });
 
 describe('a request whose time is over', () => {
-  it('repeats what was sent before, and is whole where it is new', async () => {
+  it('repeats what was sent before, and leaves new texts whole', async () => {
     const { prune, hanging } = openStep(openaiChat, { timeoutMs: 30 });
     const first = (await prune(body(OLD))).changed;
     expect(first?.length).toBeLessThan(OLD.length / 2);
@@ -126,7 +126,7 @@ describe('a request whose time is over', () => {
     expect(changed?.subarray(0, sentOfOld.length).equals(sentOfOld)).toBe(true);
   });
 
-  it('goes as it came when it is not understood either', async () => {
+  it('is forwarded unchanged if it is not understood either', async () => {
     const { prune } = openStep(openaiChat);
     const { rewritten, changed, fallbacks } = await prune(Buffer.from('[1'));
     expect({ rewritten, changed }).toEqual({ rewritten: null, changed: null });

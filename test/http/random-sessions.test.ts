@@ -219,11 +219,11 @@ async function startVersion(program: string | undefined, env: Readonly<Record<st
   };
 }
 
-describe('a session on a wire whose provider checks the past', () => {
+describe('a session on a wire with verified history', () => {
   let shortened = 0;
 
   it.each(Array.from({ length: SEEDS }, (_, i) => FIRST + i))(
-    'is refused for nothing that we did (seed %i)',
+    'is never refused because of the proxy (seed %i)',
     async (seed) => {
       const session = new Session(seed, await startUpstream(), OVER_DATABASE ? await newDatabase() : null);
       shortened += await session.run(TURNS);

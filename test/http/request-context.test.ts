@@ -18,7 +18,7 @@ describe('the context of a request', () => {
     expect(contextOf(request({}), 'r2').scope.project).toBe('default');
   });
 
-  it('has the project of the key that it was admitted with, and its headers stay as the client sent them', () => {
+  it('has the project of the admitting key, and its headers stay as the client sent them', () => {
     const req = request({ 'x-mcp-pruner-project': 'theirs' });
     admitted.set(req, { keyId: 'k', viewer: { projects: ['ours'], project: 'ours' } });
     expect(contextOf(req, 'r').scope.project).toBe('ours');
@@ -34,7 +34,7 @@ describe('the context of a request', () => {
     expect(callers.join()).not.toContain('secret');
   });
 
-  it('of a connection is that of each of its requests, but for the id', () => {
+  it('of a connection is shared by its requests, except for the id', () => {
     const connection = contextOf(request({ 'x-mcp-pruner': ' OFF ' }), '');
     const one = withRequestId(connection, 'r1');
     expect([one.isOff, one.requestId, one.scope.requestId]).toEqual([true, 'r1', 'r1']);

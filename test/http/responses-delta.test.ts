@@ -41,7 +41,7 @@ describe('a request that goes on from an answer which the provider keeps', () =>
     { name: 'whole', answer: whole, restart: false },
     { name: 'streamed', answer: streamed, restart: false },
     { name: 'streamed', answer: streamed, restart: true },
-  ])('knows the call that its result answers (answer $name, restart: $restart)', async ({ answer, restart }) => {
+  ])('finds the call that its result answers (answer $name, restart: $restart)', async ({ answer, restart }) => {
     const upstream = await startUpstream(answer);
     const proxy = await startProxy(upstream);
     await post(proxy, question);
@@ -58,7 +58,7 @@ describe('a request that goes on from an answer which the provider keeps', () =>
     expect(upstream.last.body.equals(sent)).toBe(true);
   });
 
-  it('is pruned also when nobody knows the answer', async () => {
+  it('is pruned even if the answer is unknown', async () => {
     const upstream = await startUpstream(whole);
     const proxy = await startProxy(upstream);
     await post(proxy, delta);

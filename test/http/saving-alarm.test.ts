@@ -46,7 +46,7 @@ describe('requests with large results that save nothing', () => {
     expect([await findings(proxy), await pageNotes(proxy)]).toEqual([[], [expect.stringContaining('without a price')]]);
   });
 
-  it('raise the alarm earlier where the day before saved something', async () => {
+  it('raise the alarm earlier if the day before saved something', async () => {
     let nowMs = Date.UTC(2026, 10, 2, 12);
     const env = { MCP_PRUNER_NEVER_PRUNE_TOOLS: 'bash' };
     const options = { env, alarmAfter: 10, clock: { nowMs: () => nowMs } };
@@ -67,7 +67,7 @@ describe('requests with large results that save nothing', () => {
     expect(Number(warning?.requests)).toBeLessThan(10);
   });
 
-  it('are counted where the kill switch is on', async () => {
+  it('are counted if the kill switch is on', async () => {
     const env = { MCP_PRUNER_ENABLED: 'false' };
     const proxy = await startProxy(await startUpstream(), { env, alarmAfter: 2 });
     for (const seed of [1, 2]) {

@@ -7,42 +7,39 @@ import { send } from '../helpers/wire.ts';
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
 const TOKEN = 'a-long-enough-token';
 
-describe('the endpoints that hand out originals and figures', () => {
+describe('the endpoints with originals and figures', () => {
   it.each([
     ['/rpc', 'POST'],
     ['/mcp', 'POST'],
     ['/metrics', 'GET'],
-  ])(
-    '%s is for pages of this machine only: a name of somebody else that points here is refused',
-    async (path, method) => {
-      const proxy = await startProxy(await startUpstream());
-      const ask = (headers: Record<string, string>) =>
-        send(`${proxy.url}${path}`, {
-          method,
-          headers: { 'content-type': 'application/json', ...headers },
-          ...(method === 'POST' && { body: PING }),
-        });
-      for (const host of ['127.0.0.1:8006', 'localhost', '[::1]:1']) expect((await ask({ host })).status).toBe(200);
-      for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8006'])
-        expect([host, (await ask({ host })).status]).toEqual([host, 403]);
-      for (const origin of [
-        'https://evil.example',
-        'null',
-        'file://',
-        'http://127.0.0.1.evil.example',
-        'http://localhost:3000',
-      ])
-        expect((await ask({ origin })).status).toBe(403);
-      expect((await ask({ origin: proxy.url })).status).toBe(200);
-    },
-  );
+  ])('%s is for pages of this machine only: a rebound name is refused', async (path, method) => {
+    const proxy = await startProxy(await startUpstream());
+    const ask = (headers: Record<string, string>) =>
+      send(`${proxy.url}${path}`, {
+        method,
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(method === 'POST' && { body: PING }),
+      });
+    for (const host of ['127.0.0.1:8006', 'localhost', '[::1]:1']) expect((await ask({ host })).status).toBe(200);
+    for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8006'])
+      expect([host, (await ask({ host })).status]).toEqual([host, 403]);
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      'file://',
+      'http://127.0.0.1.evil.example',
+      'http://localhost:3000',
+    ])
+      expect((await ask({ origin })).status).toBe(403);
+    expect((await ask({ origin: proxy.url })).status).toBe(200);
+  });
 
   it.each([
     ['/rpc', 'POST'],
     ['/mcp', 'POST'],
     ['/prune', 'POST'],
     ['/metrics', 'GET'],
-  ])('%s asks for the token where there is one', async (path, method) => {
+  ])('%s requires the token if there is one', async (path, method) => {
     const proxy = await startProxy(await startUpstream(), { env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
     const ask = (authorization?: string) =>
       send(`${proxy.url}${path}`, {
@@ -73,7 +70,7 @@ describe('the endpoints that hand out originals and figures', () => {
     }
   });
 
-  it('give a page of somebody else no addresses on /health', async () => {
+  it('give a foreign page no addresses on /health', async () => {
     const proxy = await startProxy(await startUpstream());
     const health = async (headers: Record<string, string>) =>
       JSON.parse((await send(`${proxy.url}/health`, { headers })).body.toString()) as Record<string, unknown>;
@@ -112,7 +109,7 @@ describe('the endpoints that hand out originals and figures', () => {
     ['127.0.0.1', 'http://box.lan:8006/v1', false],
     ['box.lan', 'http://127.0.0.1:8006/v1', false],
     ['127.0.0.1', 'https://127.0.0.1:8006/v1', false],
-  ])('are not served at %s where the upstream is %s: %s', (host, upstream, refused) => {
+  ])('are not served at %s if the upstream is %s: %s', (host, upstream, refused) => {
     const settings = settingsOf({
       MCP_PRUNER_HOST: host,
       MCP_PRUNER_UPSTREAM_URL: upstream,

@@ -28,7 +28,7 @@ describe('a small request that has only begun', () => {
     expect([second?.conversationId, third?.conversationId]).toEqual([first?.conversationId, first?.conversationId]);
   });
 
-  it('goes as it came when it is no JSON, and the log says so', async () => {
+  it('is forwarded unchanged if it is not JSON, with a line in the log', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await (await proxy.chat('{"messages": [')).text();

@@ -80,7 +80,7 @@ when('the port is open before the rest is there', () => {
     expect(await (await post(server)).text()).toBe('chat');
   });
 
-  it('has loaded all of it before anybody asks', async () => {
+  it('loads everything before the first request', async () => {
     const proxy = await startProxy(await startUpstream());
     expect(await (await fetch(`${proxy.url}/health`)).json()).toMatchObject({ routes: 'ok', store: 'ok' });
     expect((await fetch(`${proxy.url}/health/ready`)).status).toBe(200);
@@ -93,7 +93,7 @@ when('the port is open before the rest is there', () => {
     expect(answer.body.toString()).not.toContain('node_modules');
   });
 
-  it('refuses what waited when it is stopped before', async () => {
+  it('refuses waiting requests if it is stopped before', async () => {
     const server = await start();
     const early = post(server);
     // answered behind the other one, so that this one has come

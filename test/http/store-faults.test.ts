@@ -77,7 +77,7 @@ function smallDisk(options: string): string | null {
 }
 
 describe('requests go through, and pruning comes back by itself, when the store', () => {
-  it('cannot be made where it should be', async () => {
+  it('cannot be created at its place', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'data'), 'a file in the place of the folder');
     const { proxy, fresh, reasons } = await setUp({ dbPath: join(folder, 'data', 'store.db') });
@@ -90,7 +90,7 @@ describe('requests go through, and pruning comes back by itself, when the store'
     expect(await healthOf(proxy)).toBe('ok');
   });
 
-  it('is deleted under way', async () => {
+  it('is deleted while in use', async () => {
     const { proxy, fresh, again } = await setUp();
     expect(await fresh()).toBe('pruned');
     for (const suffix of ['', '-wal', '-shm']) rmSync(proxy.dbPath + suffix, { force: true });
@@ -100,7 +100,7 @@ describe('requests go through, and pruning comes back by itself, when the store'
     expect(await proxy.logText()).toContain('store file deleted or replaced');
   });
 
-  it('is deleted under way, and the next request is one whose pruned form is remembered', async () => {
+  it('is deleted while in use, and the next request is one whose pruned form is remembered', async () => {
     const { proxy, upstream, fresh, again } = await setUp();
     expect(await fresh()).toBe('pruned');
     for (const suffix of ['', '-wal', '-shm']) rmSync(proxy.dbPath + suffix, { force: true });
@@ -130,7 +130,7 @@ describe('requests go through, and pruning comes back by itself, when the store'
     expect(await again(0)).toBe('pruned');
   });
 
-  it('loses its write-ahead log under way', async () => {
+  it('loses its write-ahead log while in use', async () => {
     const { proxy, fresh, again } = await setUp();
     expect(await fresh()).toBe('pruned');
     rmSync(`${proxy.dbPath}-wal`);
@@ -159,7 +159,7 @@ describe('requests go through, and pruning comes back by itself, when the store'
     expect(await again(0)).toBe('pruned');
   });
 
-  it('is overwritten with garbage under way, and then taken away', async () => {
+  it('is overwritten with garbage while in use, and then removed', async () => {
     const { proxy, fresh, reasons } = await setUp();
     expect(await fresh()).toBe('pruned');
     overwrite(proxy.dbPath);
@@ -206,7 +206,7 @@ describe('requests go through, and pruning comes back by itself, when the store'
     await until(async () => (await fresh()) === 'pruned');
   });
 
-  it('is locked by another process for a moment, which is waited for', async () => {
+  it('is locked by another process for a moment, for which requests wait', async () => {
     const { proxy, fresh } = await setUp();
     await fresh();
     const other = new Database(proxy.dbPath);
@@ -228,7 +228,7 @@ function overwrite(path: string): void {
 describe('on a disk of its own', () => {
   const disk = smallDisk('size=3m') !== null;
 
-  it.skipIf(!disk)('that is full, requests go through, and pruning comes back when there is room', async () => {
+  it.skipIf(!disk)('that is full, requests go through, and pruning resumes once there is room', async () => {
     const folder = smallDisk('size=3m') ?? '';
     const { fresh, again, reasons, proxy } = await setUp({ dbPath: join(folder, 'store.db') });
     expect(await fresh()).toBe('pruned');
@@ -250,27 +250,24 @@ describe('on a disk of its own', () => {
     expect(await fresh()).toBe('pruned');
   });
 
-  it.skipIf(!disk)(
-    'that may only be read, requests go through, and pruning comes back when it may be written',
-    async () => {
-      const folder = smallDisk('size=3m') ?? '';
-      const { fresh, reasons, proxy, again } = await setUp({ dbPath: join(folder, 'store.db') });
-      expect(await fresh()).toBe('pruned');
-      await proxy.stop();
-      execFileSync('mount', ['-o', 'remount,ro', folder]);
-      await proxy.start();
-      expect(await fresh()).toBe('as it came');
-      expect(await reasons()).toEqual(['store_readonly']); // though SQLite says that it cannot open the file
-      expect(await proxy.logText()).toContain('it lies on a read-only file system');
-      execFileSync('mount', ['-o', 'remount,rw', folder]);
-      await until(async () => (await fresh()) === 'pruned');
-      expect(await again(0)).toBe('pruned');
-    },
-  );
+  it.skipIf(!disk)('that is read-only, requests go through, and pruning resumes once it is writable', async () => {
+    const folder = smallDisk('size=3m') ?? '';
+    const { fresh, reasons, proxy, again } = await setUp({ dbPath: join(folder, 'store.db') });
+    expect(await fresh()).toBe('pruned');
+    await proxy.stop();
+    execFileSync('mount', ['-o', 'remount,ro', folder]);
+    await proxy.start();
+    expect(await fresh()).toBe('as it came');
+    expect(await reasons()).toEqual(['store_readonly']); // though SQLite says that it cannot open the file
+    expect(await proxy.logText()).toContain('it lies on a read-only file system');
+    execFileSync('mount', ['-o', 'remount,rw', folder]);
+    await until(async () => (await fresh()) === 'pruned');
+    expect(await again(0)).toBe('pruned');
+  });
 });
 
 describe('a store that cannot be used', () => {
-  it('makes recover_text say so rather than that the id is unknown, and is no reason for /metrics or /health to fail', async () => {
+  it('is reported by recover_text instead of an unknown id, and does not make /metrics or /health fail', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'data'), '');
     const { proxy, fresh } = await setUp({ dbPath: join(folder, 'data', 'store.db') });
@@ -294,7 +291,7 @@ describe('a store that cannot be used', () => {
     expect(lines).toEqual(Array.from({ length: 10 }, () => ['store_error']));
   });
 
-  it('does not keep a pruned conversation from being left whole, marker and all', async () => {
+  it('does not prevent a refused conversation from staying unpruned', async () => {
     const { proxy, upstream, fresh } = await setUp();
     await fresh();
     const pruned = contentAt(upstream.last.body, -1);

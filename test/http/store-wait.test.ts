@@ -110,8 +110,8 @@ const begin = (sent: Buffer | null): string => sent?.subarray(0, sent.lastIndexO
 describe.each([
   { wire: 'chat completions', dialect: openaiChat, of: chat },
   { wire: 'messages', dialect: anthropicMessages, of: messages },
-])('a request of $wire whose past only the store knows, while the store is away', ({ dialect, of }) => {
-  it('waits, and goes as it was sent before once the store is back', async () => {
+])('a request of $wire whose history only the store knows, while the store is away', ({ dialect, of }) => {
+  it('waits, and is sent as before once the store is back', async () => {
     const store = new SharedStore();
     const sent = (await store.replica(dialect)(of(OLD))).changed;
     expect(sent?.length).toBeLessThan(OLD.length);
@@ -137,7 +137,7 @@ describe.each([
     expect(next?.toString('utf8').startsWith(begin(changed))).toBe(true);
   });
 
-  it('waits as well where no answer came in time to what was to be written', async () => {
+  it('waits as well if the commit was not answered in time', async () => {
     const store = new SharedStore();
     store.loseAnswers('locked');
     const { changed, fallbacks } = await store.replica(dialect)(of(OLD));
@@ -146,7 +146,7 @@ describe.each([
     expect(next?.toString('utf8').startsWith(begin(changed))).toBe(true);
   });
 
-  it('goes as it came when its time is over, or too many wait', async () => {
+  it('is forwarded unchanged after its time limit, or if too many wait', async () => {
     const store = new SharedStore();
     await store.replica(dialect)(of(OLD));
     store.reason = 'unreachable';
@@ -160,7 +160,7 @@ describe.each([
     expect(store.waiting).toBe(0);
   });
 
-  it('waits for nothing at its beginning, where this replica knows the past, or when the store will not be back', async () => {
+  it('does not wait at its beginning, if this replica knows its history, or if the store will not return', async () => {
     const store = new SharedStore();
     const replica = store.replica(dialect);
     const sent = (await replica(of(OLD))).changed;
@@ -174,8 +174,8 @@ describe.each([
   });
 });
 
-describe('a past that a provider refused whole while the store is away', () => {
-  it('goes once more as it must have been cut when it was new, and what is new stays whole', async () => {
+describe('a history that a provider refused whole while the store is away', () => {
+  it('is sent once more as it must have been cut, and new texts stay whole', async () => {
     const store = new SharedStore();
     const sent = (await store.replica(anthropicMessages)(messages(OLD))).changed;
     store.reason = 'unreachable';

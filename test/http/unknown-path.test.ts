@@ -10,7 +10,7 @@ function headersOf(bytes: number) {
   return { 'content-type': 'application/json; charset=utf-8', 'content-length': `${bytes}` };
 }
 
-describe('a request by a path that nobody reads', () => {
+describe('a request on an unknown path', () => {
   it.each([
     '/v1/completions',
     '/v1/engines/m/chat/completions',
@@ -35,11 +35,11 @@ describe('a request by a path that nobody reads', () => {
     '/v1beta/models/m:embedContent',
     '/v1beta/models/m:countTokens',
     '/v1beta/cachedContents',
-  ])('is known to be none: %s', (path) => {
+  ])('is known not to be one: %s', (path) => {
     expect(mayBeSession('POST', path, headersOf(1_000_000), LEAST)).toBe(false);
   });
 
-  it('passes as it came, is counted, and the log names its path without its query', async () => {
+  it('is forwarded unchanged and counted, and the log names its path without its query', async () => {
     const upstream = await startUpstream((_request, res) => res.end('{}'));
     const proxy = await startProxy(upstream);
     const body = Buffer.from(JSON.stringify({ prompt: 'line\n'.repeat(2_000) }));

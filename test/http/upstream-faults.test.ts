@@ -36,7 +36,7 @@ function errorOf(answer: WireAnswer): { code: string; type: string; message: str
 }
 
 describe.each(routes)('an upstream behind %s', (_name, path) => {
-  it('that refuses connections is a 502 that says what to do', async () => {
+  it('that refuses connections is a 502 with advice', async () => {
     const proxy = await startProxy(`http://127.0.0.1:${await freePort()}/v1`);
     const answer = await ask(proxy, path);
     expect([answer.status, answer.headers['content-type']]).toEqual([502, 'application/json']);
@@ -61,7 +61,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     '',
   ])('that answers %j is a 502', async (bytes) => expect((await ask(await inFrontOf(bytes), path)).status).toBe(502));
 
-  it('that breaks off in the middle of a body breaks the client’s off, after what had come', async () => {
+  it('that breaks off in the middle of a body breaks the client’s off, after the received part', async () => {
     const proxy = await inFrontOf('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf of it');
     await expect(ask(proxy, path)).rejects.toThrow();
     expect((await send(`${proxy.url}/health`)).status).toBe(200);
@@ -129,7 +129,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect((await ask(proxy, path)).status).toBe(502);
   });
 
-  it('that closes the connection after each answer is asked over a new one each time', async () => {
+  it('that closes the connection after each answer gets a new one each time', async () => {
     const upstream = await startUpstream((_request, res) => {
       res.setHeader('connection', 'close');
       res.end('{}');
@@ -176,7 +176,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect([answer.status, answer.headers['x-odd'], answer.body.toString()]).toEqual([status, 'yes', text]);
   });
 
-  it('whose reason and fields are beyond ASCII is passed on all the same', async () => {
+  it('with a reason and fields beyond ASCII is passed on', async () => {
     const bytes = Buffer.from('HTTP/1.1 200 Tr\xe8s bien\r\nx-name: caf\xe9\r\ncontent-length: 2\r\n\r\nok', 'latin1');
     const answer = await ask(await inFrontOf(bytes), path);
     expect([answer.status, answer.headers['x-name'], answer.body.toString()]).toEqual([200, 'caf\xe9', 'ok']);

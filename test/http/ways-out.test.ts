@@ -91,7 +91,7 @@ describe('requests to the upstream', () => {
     },
   );
 
-  it.each(['/v1/chat/completions', '/v1/embeddings'])('%s go straight where NO_PROXY says so', async (path) => {
+  it.each(['/v1/chat/completions', '/v1/embeddings'])('%s go directly if NO_PROXY says so', async (path) => {
     const upstream = await startUpstream();
     const forward = await startForwardProxy();
     const proxy = await startProxy(upstream, { env: { HTTP_PROXY: forward.url, NO_PROXY: 'x.test,127.0.0.1' } });
@@ -138,7 +138,7 @@ describe('routeTo', () => {
     expect(routeTo(url, { ...proxies, noProxy }).shown).toBe(shown);
   });
 
-  it('takes HTTP_PROXY for https where nothing else is named, and none where none is', () => {
+  it('uses HTTP_PROXY for https if nothing else is set, and none if none is set', () => {
     expect(routeTo('https://a.test', { ...proxies, httpsProxy: null }).proxy).toBe(proxies.httpProxy);
     expect(routeTo('https://a.test', { httpProxy: null, httpsProxy: null, noProxy: [] }).shown).toBe('direct');
   });

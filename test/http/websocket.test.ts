@@ -82,7 +82,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(third).toHaveLength(0);
   });
 
-  it('passes messages of 16 MiB and such as come in many fragments, in their order', async () => {
+  it('passes messages of 16 MiB and messages in many fragments, in order', async () => {
     const { upstream, client } = await joined();
     const large = Buffer.alloc(16 * MB, 'abcdefgh');
     client.socket.send(large, { binary: false });
@@ -105,7 +105,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(String((await atClient)[0])).toBe('yes');
   });
 
-  it('lets others go on between the pings of a flood', async () => {
+  it('serves others between the pings of a flood', async () => {
     const { upstream, client } = await joined({ autoPong: false });
     let pings = 0;
     upstream.last.socket.on('ping', () => pings++);
@@ -130,7 +130,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(await client.closed).toEqual([code, reason]);
   });
 
-  it('ends without a code where the other side ended without one, and breaks off where it broke off', async () => {
+  it('ends like the other side: without a code, or by breaking off', async () => {
     const { upstream, proxy, client } = await joined();
     client.socket.close();
     expect(await upstream.last.closed).toEqual([1005, '']);
@@ -151,7 +151,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(await Promise.race([client.closed, timeout])).toEqual([1006, '']);
   });
 
-  it('slows an upstream down whose client does not read, and loses nothing', async () => {
+  it('slows the upstream down if the client does not read, and loses nothing', async () => {
     const { upstream, client } = await joined({ perMessageDeflate: false });
     client.socket.pause();
     const piece = Buffer.alloc(256 * 1024, 'x');
@@ -173,7 +173,7 @@ describe('a WebSocket on /v1/responses', () => {
     [426, '{"error":"upgrade required"}'],
     [401, '{"error":{"message":"Incorrect API key"}}'],
     [200, 'odd'],
-  ])('answers with the %i of an upstream that opens none', async (status, body) => {
+  ])('answers with the %i of an upstream that refuses WebSockets', async (status, body) => {
     const upstream = await startUpstream((_request, res) => {
       res.writeHead(status, 'As Told', { 'x-request-id': 'req_1', 'content-type': 'text/plain' }).end(body);
     });
@@ -219,7 +219,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(page).toMatch(/fallback[^\n]*upgrade_refused[^\n]* 3/);
   });
 
-  it('of a foreign page is joined, and nothing of it is read', async () => {
+  it('of a foreign page is bridged unread', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     const client = await openSocket(proxy.url, { headers: { origin: 'https://evil.example' } });
@@ -230,7 +230,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect((await proxy.logLines()).filter(({ msg }) => msg === 'model request')).toEqual([]);
   });
 
-  it('ends with 1001 once the proxy stops and no answer is under way', async () => {
+  it('ends with 1001 once the proxy stops and no answer is in progress', async () => {
     const { upstream, proxy, client } = await joined();
     client.socket.send(request([QUESTION]));
     await until(() => upstream.last.messages.length === 1);
@@ -267,7 +267,7 @@ describe('requests in frames', () => {
     });
   });
 
-  it('go once more as they came when the provider refuses what was cut', async () => {
+  it('are sent once more unpruned if the provider refuses the cuts', async () => {
     const { upstream, proxy, client } = await joined();
     const refusal = JSON.stringify({ type: 'error', status: 400, error: { message: 'no' } });
     upstream.onMessage = (socket, message) => {
@@ -282,7 +282,7 @@ describe('requests in frames', () => {
     expect(line).toMatchObject({ fallbacks: ['upstream_refused_400'], status: 200, tokensSaved: 0 });
   });
 
-  it('pass an error that no other request would mend, and do not leave the conversation alone for it', async () => {
+  it('pass on other errors, without giving up pruning', async () => {
     const { upstream, client } = await joined();
     const refusal = JSON.stringify({ type: 'error', status: 400, error: { code: 'previous_response_not_found' } });
     upstream.onMessage = (socket) => socket.send(refusal);
@@ -294,7 +294,7 @@ describe('requests in frames', () => {
     expect(upstream.last.messages.map((message) => message.includes('⟦PRUNÉ:'))).toEqual([true, true]);
   });
 
-  it('that nobody understands pass as they came, and are counted', async () => {
+  it('that are not understood pass unchanged, and are counted', async () => {
     const { upstream, proxy, client } = await joined();
     const frames = ['{"type":"response.create","input":[{]}', '{"no":"type"}', 'no JSON', request([], { input: 7 })];
     for (const frame of frames) client.socket.send(frame);
@@ -304,7 +304,7 @@ describe('requests in frames', () => {
     expect(health.not_understood).toMatchObject({ frame_not_understood: 1 });
   });
 
-  it('that nobody understands are logged once for a connection, however many they are', async () => {
+  it('that are not understood are logged once per connection', async () => {
     const { upstream, proxy, client } = await joined();
     for (let i = 0; i < 200; i++) client.socket.send('x');
     await until(() => upstream.last.messages.length === 200);

@@ -58,7 +58,7 @@ describe('an answer that the provider keeps', () => {
   it.each<[string, (bytes: Buffer) => Buffer]>([
     ['gzip', gzipSync],
     ['br', brotliCompressSync],
-  ])('is known although it came packed in %s, and so did the requests', async (encoding, pack) => {
+  ])('is known although it and the requests were compressed with %s', async (encoding, pack) => {
     const packed: Answer = (_request, res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding });
       res.end(pack(Buffer.from(JSON.stringify(ANSWER))));
@@ -80,7 +80,7 @@ describe('an answer that the provider keeps', () => {
 describe('shadow mode on the messages wire', () => {
   const body = messagesBody(oneCall(serverLog(200)));
 
-  it('sends what is new as it came, and keeps to it once it ends', async () => {
+  it('sends new texts unchanged, and repeats them so after it ends', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, { type: 'message', content: [] }));
     const shadow = await startProxy(upstream, { env: { MCP_PRUNER_MODE: 'shadow' } });
     await post(shadow, '/v1/messages', body);
@@ -114,7 +114,7 @@ describe('a proxy that stops', () => {
     ],
     ['/v1/responses', { error: { type: 'mcp_pruner_error', code: 'shutting_down' } }],
     ['/v1/chat/completions', { error: { type: 'mcp_pruner_error', code: 'shutting_down' } }],
-  ])('says so in the words of the wire: %s', async (path, error) => {
+  ])('reports it in the error format of the wire: %s', async (path, error) => {
     const held: ServerResponse[] = [];
     const server = await listen({ health: () => ({}), host: '127.0.0.1', port: 0, drainTimeoutMs: 10_000 });
     const settings = settingsOf({});

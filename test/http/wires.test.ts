@@ -114,7 +114,7 @@ describe('the wires on one port', () => {
     expect(page).toMatch(/mcp_pruner_route_tokens_saved_total\{route="responses"\} [1-9]/);
   });
 
-  it('adds up what each wire had', async () => {
+  it('sums requests by wire', async () => {
     const two = await twoUpstreams();
     await (await post(two, '/v1/messages', messagesBody(oneCall(serverLog(900))))).text();
     for (let i = 0; i < 2; i++) await (await post(two, '/v1/responses', responsesBody(serverLog(900)))).text();
@@ -133,7 +133,7 @@ describe('the wires on one port', () => {
     expect(of('responses').tokens_after).toBeLessThan((of('responses').tokens_before ?? 0) / 2);
   });
 
-  it('answers for an upstream that is away in the words of the wire', async () => {
+  it('answers for an unreachable upstream in the error format of the wire', async () => {
     const two = await twoUpstreams();
     await Promise.all([two.anthropic.close(), two.openai.close()]);
     const error = { type: 'error', error: { type: 'api_error' } };

@@ -65,7 +65,7 @@ describe('JsonCursor', () => {
     );
   });
 
-  it('hands out every key with the range of its value, duplicates included', () => {
+  it('reports every key with the range of its value, duplicates included', () => {
     fc.assert(
       fc.property(
         fc
@@ -95,7 +95,7 @@ describe('JsonCursor', () => {
     );
   });
 
-  it('takes no room for brackets without end: a list of a million lists inside one another is not followed', () => {
+  it('uses no memory for endless brackets: a million nested lists are not followed', () => {
     const levels = 1_000_002; // the innermost list is empty, and closes at once
     expect(accepts(`${'['.repeat(levels)}${']'.repeat(levels)}`)).toBe(false);
   });
@@ -164,19 +164,19 @@ describe('decodeString', () => {
     );
   });
 
-  it('gives nothing for bytes that are no UTF-8, since they could not be given back', () => {
+  it('returns null for bytes that are not UTF-8, because they could not be restored', () => {
     const bytes = Buffer.concat([Buffer.from('"a'), Buffer.from([0xc3, 0x28]), Buffer.from('"')]);
     expect(decodeString(bytes, 0, bytes.length)).toBeNull();
     const surrogate = Buffer.concat([Buffer.from('"'), Buffer.from([0xed, 0xa0, 0xbd]), Buffer.from('"')]);
     expect(decodeString(surrogate, 0, surrogate.length)).toBeNull();
   });
 
-  it('gives a replacement character that the client sent itself', () => {
+  it('returns a replacement character that the client sent itself', () => {
     const bytes = Buffer.from('"a\ufffdb"');
     expect(decodeString(bytes, 0, bytes.length)).toBe('a\ufffdb');
   });
 
-  it.each(['"a\nb"', '"\\x"', '"\\u12"', '12', '{}'])('gives nothing for %j', (text) => {
+  it.each(['"a\nb"', '"\\x"', '"\\u12"', '12', '{}'])('returns null for %j', (text) => {
     const bytes = Buffer.from(text);
     expect(decodeString(bytes, 0, bytes.length)).toBeNull();
   });

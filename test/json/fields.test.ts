@@ -32,7 +32,7 @@ describe('longJsonFields', () => {
     );
   });
 
-  it('never takes a key for a value', () => {
+  it('never mistakes a key for a value', () => {
     const text = JSON.stringify({ 'a long key\nof two lines': 1, other: 'a long value\nof two lines' });
     expect(longJsonFields(text, MIN)?.map(({ value }) => value)).toEqual(['a long value\nof two lines']);
   });
@@ -48,7 +48,7 @@ describe('longJsonFields', () => {
     ['truncated JSON', '{"output":"one\\ntwo\\nthree'],
   ])('leaves %s alone', (_name, text) => expect(longJsonFields(text, MIN)).toBeNull());
 
-  it('is not led astray by depth or by escapes', () => {
+  it('is not confused by depth or escapes', () => {
     const deep = `${'['.repeat(100_000)}"one\\ntwo\\nthree"${']'.repeat(100_000)}`;
     expect(longJsonFields(deep, MIN)?.map(({ value }) => value)).toEqual(['one\ntwo\nthree']);
     const startedAt = cpuMs();

@@ -53,7 +53,7 @@ describe('edits inside a JSON string', () => {
     );
   });
 
-  it('find their place behind escapes of every length', () => {
+  it('find their position after escapes of every length', () => {
     const raw = 'a\\n\\u00e9\\ud83d\\ude00😀\\\\b';
     expect(encodedOffsets(raw, [0, 1, 2, 3, 4, 5, 7, 8, 9])).toEqual([0, 1, 3, 9, 15, 21, 23, 25, 26]);
   });
@@ -62,7 +62,7 @@ describe('edits inside a JSON string', () => {
     expect(() => encodedOffsets('ab', [3])).toThrow(RangeError);
   });
 
-  it('cost the same for each character, however many escapes there are', () => {
+  it('cost the same per character, however many escapes there are', () => {
     const raw = '\\n\\u0041x'.repeat(400_000);
     const offsets = Array.from({ length: 300_000 }, (_, i) => i * 4);
     const startedAt = cpuMs();

@@ -29,7 +29,7 @@ function adminOf(url: string, token = TOKEN) {
 }
 
 describe('the admin API', () => {
-  it('exists with its token alone: no key, no other token and no web page opens it', async () => {
+  it('exists only with its token: no key, no other token and no web page opens it', async () => {
     const place = await onFile();
     const stage = await startTeam(place, { ...ADMIN, MCP_PRUNER_AUTH_TOKEN: 'another-token-of-the-server' });
     const admin = adminOf(stage.url);
@@ -93,7 +93,7 @@ describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
 ])('keys of the admin API on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('are issued by thousands, listed in pages, changed, replaced and ended at once', async () => {
+  it.skipIf(!runs)('are issued by the thousand, listed in pages, changed, replaced and ended at once', async () => {
     const place = await open();
     const stage = await startTeam(place, ADMIN);
     const admin = adminOf(stage.url);

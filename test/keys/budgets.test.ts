@@ -25,70 +25,73 @@ describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
 ])('the dollars of a key on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('end at its budget on every server, in the shape of the wire, until it is raised', async () => {
-    const place = await open();
-    const [first, second] = await Promise.all([startTeam(place), startTeam(place)]);
-    for (const { upstream } of [first, second]) upstream.answer = (_request, res) => json(res, 200, ANSWER);
-    const key = await keys(place, 'create', '--name', 'tom', '--project', 'web', '--dollars-per-month', '2.5');
-    const free = await keys(place, 'create', '--name', 'eve', '--project', 'web');
-    const ask = async (stage: typeof first, by = key) => {
-      await pause(100); // billing takes a moment, and each request costs
-      return new Member(stage, by).send('/v1/chat/completions', HELLO, PROVIDER);
-    };
-    expect((await ask(first)).status).toBe(200);
-    await until(() => first.log().includes('a budget of dollars is nearly used up'));
-    expect((await ask(second)).status).toBe(200);
-    const refused = await until(async () => {
-      const answer = await ask(first); // for a moment only what is under way uses the budget up
-      return Number(answer.headers['retry-after']) > 60 && answer;
-    });
-    expect([refused.status, JSON.parse(refused.body.toString())]).toMatchObject([
-      429,
-      { error: { code: 'key_dollars_used_up' } },
-    ]);
-    // the client asks ten times a second, and billing takes seconds: what is under way counts
-    expect(first.upstream.requests.length + second.upstream.requests.length).toBeLessThanOrEqual(8);
-    const now = new Date();
-    const monthEnds = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
-    expect(Math.abs(Number(refused.headers['retry-after']) - (monthEnds - now.getTime()) / 1000)).toBeLessThan(60);
-    await until(async () => (await ask(second)).status === 429);
-    const { status, body } = await new Member(second, key).send('/v1/messages', messagesBody(oneCall('x')), PROVIDER);
-    expect([status, JSON.parse(body.toString())]).toMatchObject([429, { error: { type: 'rate_limit_error' } }]);
-    expect((await ask(first, free)).status).toBe(200);
-    expect((await new Member(first, key).send('/v1/models')).status).toBe(200);
-    await keys(place, 'set', 'tom', '--dollars-per-month', '1000000');
-    await until(async () => (await ask(second)).status === 200);
-    const settings = async (...args: string[]) => {
-      const at = { env: place, clock: { nowMs: () => Date.now() } };
-      expect((await run(['projects', 'set', 'web', ...args], at)).code).toBe(0);
-    };
-    await settings('--dollars-per-month', '1');
-    for (const stage of [first, second]) {
-      const over = await until(async () => {
-        const answer = await ask(stage, free);
-        return answer.status === 429 && answer;
+  it.skipIf(!runs)(
+    'are limited by its budget on every server, in the error format of the wire, until it is raised',
+    async () => {
+      const place = await open();
+      const [first, second] = await Promise.all([startTeam(place), startTeam(place)]);
+      for (const { upstream } of [first, second]) upstream.answer = (_request, res) => json(res, 200, ANSWER);
+      const key = await keys(place, 'create', '--name', 'tom', '--project', 'web', '--dollars-per-month', '2.5');
+      const free = await keys(place, 'create', '--name', 'eve', '--project', 'web');
+      const ask = async (stage: typeof first, by = key) => {
+        await pause(100); // billing takes a moment, and each request costs
+        return new Member(stage, by).send('/v1/chat/completions', HELLO, PROVIDER);
+      };
+      expect((await ask(first)).status).toBe(200);
+      await until(() => first.log().includes('a budget of dollars is nearly used up'));
+      expect((await ask(second)).status).toBe(200);
+      const refused = await until(async () => {
+        const answer = await ask(first); // for a moment only what is under way uses the budget up
+        return Number(answer.headers['retry-after']) > 60 && answer;
       });
-      expect(JSON.parse(over.body.toString())).toMatchObject({ error: { code: 'project_dollars_used_up' } });
-    }
-    await settings('--dollars-per-month', 'none', '--mode', 'off');
-    await pause(1_000); // in force on both by then
-    for (const [seed, stage] of [first, second].entries()) {
-      const log = chatBody(oneResult(serverLog(400, seed)));
-      expect((await new Member(stage, free).send('/v1/chat/completions', log, PROVIDER)).status).toBe(200);
-      expect(stage.upstream.requests.at(-1)?.body.equals(log)).toBe(true);
-    }
-    const { out } = await run(['report', '--by', 'key', '--json', '--project', 'web'], {
-      env: place,
-      clock: { nowMs: () => Date.now() },
-    });
-    const { rows } = JSON.parse(out) as { rows: { dollars: number; requests: number; key: { name: string } }[] };
-    expect(rows.map((row) => row.key.name)).toContain('tom');
-    for (const { dollars, requests } of rows) expect(dollars).toBeCloseTo(2.25 * requests, 6);
-  });
+      expect([refused.status, JSON.parse(refused.body.toString())]).toMatchObject([
+        429,
+        { error: { code: 'key_dollars_used_up' } },
+      ]);
+      // the client asks ten times a second, and billing takes seconds: what is under way counts
+      expect(first.upstream.requests.length + second.upstream.requests.length).toBeLessThanOrEqual(8);
+      const now = new Date();
+      const monthEnds = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+      expect(Math.abs(Number(refused.headers['retry-after']) - (monthEnds - now.getTime()) / 1000)).toBeLessThan(60);
+      await until(async () => (await ask(second)).status === 429);
+      const { status, body } = await new Member(second, key).send('/v1/messages', messagesBody(oneCall('x')), PROVIDER);
+      expect([status, JSON.parse(body.toString())]).toMatchObject([429, { error: { type: 'rate_limit_error' } }]);
+      expect((await ask(first, free)).status).toBe(200);
+      expect((await new Member(first, key).send('/v1/models')).status).toBe(200);
+      await keys(place, 'set', 'tom', '--dollars-per-month', '1000000');
+      await until(async () => (await ask(second)).status === 200);
+      const settings = async (...args: string[]) => {
+        const at = { env: place, clock: { nowMs: () => Date.now() } };
+        expect((await run(['projects', 'set', 'web', ...args], at)).code).toBe(0);
+      };
+      await settings('--dollars-per-month', '1');
+      for (const stage of [first, second]) {
+        const over = await until(async () => {
+          const answer = await ask(stage, free);
+          return answer.status === 429 && answer;
+        });
+        expect(JSON.parse(over.body.toString())).toMatchObject({ error: { code: 'project_dollars_used_up' } });
+      }
+      await settings('--dollars-per-month', 'none', '--mode', 'off');
+      await pause(1_000); // in force on both by then
+      for (const [seed, stage] of [first, second].entries()) {
+        const log = chatBody(oneResult(serverLog(400, seed)));
+        expect((await new Member(stage, free).send('/v1/chat/completions', log, PROVIDER)).status).toBe(200);
+        expect(stage.upstream.requests.at(-1)?.body.equals(log)).toBe(true);
+      }
+      const { out } = await run(['report', '--by', 'key', '--json', '--project', 'web'], {
+        env: place,
+        clock: { nowMs: () => Date.now() },
+      });
+      const { rows } = JSON.parse(out) as { rows: { dollars: number; requests: number; key: { name: string } }[] };
+      expect(rows.map((row) => row.key.name)).toContain('tom');
+      for (const { dollars, requests } of rows) expect(dollars).toBeCloseTo(2.25 * requests, 6);
+    },
+  );
 });
 
 describe('budgets', () => {
-  it('count what is under way with the mean of recent bills, and ask to try again soon', async () => {
+  it('count requests in progress with the mean of recent bills, and ask to try again soon', async () => {
     const { ledger } = openStore(':memory:', manualClock(0));
     const budgets = new Budgets({
       ...{ store: ledger, clock: manualClock(0), onWarn: () => {}, onFailure: () => {} },

@@ -16,7 +16,7 @@ const typeOf = (body: Buffer) =>
   JSON.parse(body.toString()) as { error: { type: string; code?: unknown; message: string } };
 
 describe('a server that asks for keys', () => {
-  it("lets nobody in without one, whatever the path looks like, and says so in the wire's own shape", async () => {
+  it("admits nobody without one, whatever the path, with an error in the wire's format", async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const ask = async (
@@ -111,7 +111,7 @@ describe('a server that asks for keys', () => {
     expect(textOf(dirname(place.MCP_PRUNER_DB_PATH ?? ''))).not.toContain(key.slice(4));
   });
 
-  it('knows a key by its hash alone: nothing of what is shown is ever compared with what is kept', () => {
+  it('identifies a key by its hash, and never compares key texts', () => {
     const key = `mpk_${'a'.repeat(43)}`;
     const near = `mpk_${'a'.repeat(42)}b`;
     const distance = (a: string, b: string) => [...a].filter((digit, i) => digit !== b[i]).length;
@@ -120,7 +120,7 @@ describe('a server that asks for keys', () => {
     expect(hashOfKey(key)).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('gives its own key at the provider to requests that bring none, and to no page of somebody else', async () => {
+  it('adds its own provider key to requests without one, but not for foreign pages', async () => {
     const stage = await startTeam(await onFile(), {
       MCP_PRUNER_REQUIRE_KEY: 'false',
       MCP_PRUNER_UPSTREAM_API_KEY: 'sk-own',
@@ -161,33 +161,36 @@ describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
 ])('keys on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('end on every server within a second once they are revoked, replaced or over', async () => {
-    const place = await open();
-    const stages = await Promise.all([startTeam(place), startTeam(place)]);
-    const [revoked, rotated, short] = await Promise.all([
-      newKey(place, 'a'),
-      newKey(place, 'b'),
-      keys(place, 'create', '--name', 'short', '--project', 'c', '--expires', '1m'),
-    ]);
-    const status = async (key: string) =>
-      Promise.all(stages.map(async (stage) => (await new Member(stage, key).send('/page/api/session')).status));
-    for (const key of [revoked, rotated, short]) expect(await status(key)).toEqual([200, 200]);
-    await keys(place, 'revoke', 'of a');
-    await until(async () => (await status(revoked)).every((one) => one === 401));
-    const fresh = await keys(place, 'rotate', 'of b');
-    await until(async () => (await status(rotated)).every((one) => one === 401));
-    expect(await status(fresh)).toEqual([200, 200]);
-    expect(await status(short)).toEqual([200, 200]);
-    const { body } = await new Member(stages[0], revoked).send('/v1/models');
-    expect(typeOf(body).error.code).toBe('key_revoked');
-    const listed = (await keys(place, 'list', '--json'))
-      .split('\n')
-      .map((line) => JSON.parse(line) as { state: string });
-    expect(listed.filter(({ state }) => state === 'revoked')).toHaveLength(1);
-    expect(listed.filter(({ state }) => state === 'open')).toHaveLength(2);
-  });
+  it.skipIf(!runs)(
+    'stop working on every server within a second once they are revoked, replaced or expired',
+    async () => {
+      const place = await open();
+      const stages = await Promise.all([startTeam(place), startTeam(place)]);
+      const [revoked, rotated, short] = await Promise.all([
+        newKey(place, 'a'),
+        newKey(place, 'b'),
+        keys(place, 'create', '--name', 'short', '--project', 'c', '--expires', '1m'),
+      ]);
+      const status = async (key: string) =>
+        Promise.all(stages.map(async (stage) => (await new Member(stage, key).send('/page/api/session')).status));
+      for (const key of [revoked, rotated, short]) expect(await status(key)).toEqual([200, 200]);
+      await keys(place, 'revoke', 'of a');
+      await until(async () => (await status(revoked)).every((one) => one === 401));
+      const fresh = await keys(place, 'rotate', 'of b');
+      await until(async () => (await status(rotated)).every((one) => one === 401));
+      expect(await status(fresh)).toEqual([200, 200]);
+      expect(await status(short)).toEqual([200, 200]);
+      const { body } = await new Member(stages[0], revoked).send('/v1/models');
+      expect(typeOf(body).error.code).toBe('key_revoked');
+      const listed = (await keys(place, 'list', '--json'))
+        .split('\n')
+        .map((line) => JSON.parse(line) as { state: string });
+      expect(listed.filter(({ state }) => state === 'revoked')).toHaveLength(1);
+      expect(listed.filter(({ state }) => state === 'open')).toHaveLength(2);
+    },
+  );
 
-  it.skipIf(!runs)('leave a trail of what was made, ended and refused, however often', async () => {
+  it.skipIf(!runs)('leave an audit trail of creations, revocations and refusals', async () => {
     const place = await open();
     const stage = await startTeam(place);
     const all = new Member(stage, await newKey(place, '*'));

@@ -26,8 +26,8 @@ const later = (text: string): readonly Message[] => toolTurn('call_2', 'bash', {
 describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
-])('what is kept of a project on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('is erased with a proof while its conversation goes on; what others need stays', async () => {
+])('the data of a project on $on', ({ place: open, runs }) => {
+  it.skipIf(!runs)('is erased with a proof while its conversation continues; data that others need stays', async () => {
     const place = await open();
     const at = { env: place, clock: { nowMs: () => Date.now() } };
     const stage = await startTeam(place);

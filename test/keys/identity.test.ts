@@ -72,7 +72,7 @@ class User extends Member {
 }
 
 describe('behind an authenticating proxy', () => {
-  it('a user needs no key, sees the projects of their groups alone, and is named to no provider', async () => {
+  it('a user needs no key, sees only the projects of their groups, and is not named to the provider', async () => {
     const place = await onFile();
     const stage = await startTeam(place, identity);
     const gateway = await startGateway(stage.url);
@@ -100,7 +100,7 @@ describe('behind an authenticating proxy', () => {
     expect(stage.upstream.requests).toEqual([]);
   });
 
-  it('nobody else is believed: the headers of others are taken off, and a key is needed', async () => {
+  it('headers from other addresses are removed, and a key is required', async () => {
     const place = await onFile();
     const stage = await startTeam(place, identity);
     const forged = { 'x-forwarded-user': 'ops@example.com', 'X-Forwarded-Groups': 'platform' };
@@ -121,7 +121,7 @@ describe('behind an authenticating proxy', () => {
     expect(both.status).not.toBe(200);
   });
 
-  it('addresses are compared as such, IPv4 in IPv6 too', () => {
+  it('addresses are compared by value, IPv4 in IPv6 too', () => {
     const identities = new Identities({
       userHeader: 'x-user',
       groupsHeader: 'x-groups',
@@ -142,7 +142,7 @@ describe('behind an authenticating proxy', () => {
     expect(from('10.1.0.1', 'A')).toBe('user_without_project');
   });
 
-  it('a header without addresses, without keys, or with a broken pair stops the start and says what to set', () => {
+  it('a header without addresses, without keys, or with an invalid pair prevents the start and names the setting', () => {
     const problemOf = (env: Readonly<Record<string, string>>) =>
       servingProblem(loadSettings(machine({ env })).settings);
     expect(problemOf(identity)).toBeNull();

@@ -27,7 +27,7 @@ async function open(over: Partial<KeyRingOptions>) {
 }
 
 describe('the keys that a process knows', () => {
-  it('end on a notification of a change, even right after a poll', async () => {
+  it('are dropped on a notification of a change, even right after a poll', async () => {
     let hold: Promise<void> | null = null;
     let go = (): void => {};
     const real = await open({});
@@ -54,7 +54,7 @@ describe('the keys that a process knows', () => {
     expect(ring.byId(KEY.id)).toBe('key_revoked');
   });
 
-  it('end by polling where no notification arrives', async () => {
+  it('are dropped by polling if no notification arrives', async () => {
     const { ring, keys } = await open({ lookMs: 5 });
     let looks = 0;
     ring.onLooked(() => {

@@ -19,7 +19,7 @@ describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
 ])('the limits of a key on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('hold over three servers at once: at most the allowed requests per minute', async () => {
+  it.skipIf(!runs)('apply across three servers: at most the allowed requests per minute', async () => {
     clock = aClock();
     const place = await open();
     const stages = await Promise.all([1, 2, 3].map(() => startTeam(place, {}, clock)));
@@ -85,36 +85,33 @@ describe.each([
     expect((await ask(4)).status).toBe(200);
   });
 
-  it.skipIf(!runs)(
-    'count what is under way: forty requests at once pass the tokens of a day by one at the most',
-    async () => {
-      clock = aClock();
-      const place = await open();
-      const stages = await Promise.all([1, 2].map(() => startTeam(place, {}, clock)));
-      for (const { upstream } of stages) {
-        upstream.answer = (_request, res) =>
-          json(res, 200, { choices: [], usage: { prompt_tokens: 900, completion_tokens: 100 } });
-      }
-      const key = await keys(place, 'create', '--name', 't', '--project', 'p', '--tokens-per-day', '10500');
-      const ask = (n: number) =>
-        Promise.all(
-          stages
-            .slice(n % 2, (n % 2) + 1)
-            .map((stage) => new Member(stage, key).send('/v1/chat/completions', HELLO, PROVIDER)),
-        );
-      await ask(0);
-      await ask(1);
-      // each server has seen what a request comes to
-      await until(async () => stages.every(({ upstream }) => upstream.requests.length === 1));
-      await Promise.all(Array.from({ length: 40 }, (_, n) => ask(n)));
-      const sent = stages.reduce((sum, { upstream }) => sum + upstream.requests.length, 0);
-      expect(sent).toBeGreaterThanOrEqual(10);
-      expect(sent).toBeLessThanOrEqual(12);
-    },
-  );
+  it.skipIf(!runs)('count requests in progress: forty at once exceed the tokens of a day by at most one', async () => {
+    clock = aClock();
+    const place = await open();
+    const stages = await Promise.all([1, 2].map(() => startTeam(place, {}, clock)));
+    for (const { upstream } of stages) {
+      upstream.answer = (_request, res) =>
+        json(res, 200, { choices: [], usage: { prompt_tokens: 900, completion_tokens: 100 } });
+    }
+    const key = await keys(place, 'create', '--name', 't', '--project', 'p', '--tokens-per-day', '10500');
+    const ask = (n: number) =>
+      Promise.all(
+        stages
+          .slice(n % 2, (n % 2) + 1)
+          .map((stage) => new Member(stage, key).send('/v1/chat/completions', HELLO, PROVIDER)),
+      );
+    await ask(0);
+    await ask(1);
+    // each server has seen what a request comes to
+    await until(async () => stages.every(({ upstream }) => upstream.requests.length === 1));
+    await Promise.all(Array.from({ length: 40 }, (_, n) => ask(n)));
+    const sent = stages.reduce((sum, { upstream }) => sum + upstream.requests.length, 0);
+    expect(sent).toBeGreaterThanOrEqual(10);
+    expect(sent).toBeLessThanOrEqual(12);
+  });
 
   it.skipIf(!runs)(
-    'let one request go at a time until a first answer is known: a burst spends the tokens once',
+    'admit one request at a time until a first answer is known, so that a burst spends the tokens once',
     async () => {
       clock = aClock();
       const place = await open();
@@ -188,7 +185,7 @@ describe.each([
     expect(await member.call('prune_text', entry)).toMatchObject({ prune_id });
   });
 
-  it.skipIf(!runs)('are kept by POST: a WebSocket is refused to a key that has some', async () => {
+  it.skipIf(!runs)('apply to POST: a WebSocket is refused for a key with limits', async () => {
     clock = aClock();
     const place = await open();
     const stage = await startTeam(place, {}, clock);

@@ -16,9 +16,9 @@ function owning(store: StoreHandle): Ownership {
   return new Ownership(() => projects, store);
 }
 
-describe('whose an original is', () => {
+describe('the ownership of an original', () => {
   it.skipIf(!hasPostgres)(
-    'costs a turn no round trip, but for the first of a conversation that another proxy began',
+    'costs a turn no round trip, except for the first of a conversation that another proxy began',
     async () => {
       const url = await sharedDatabase()();
       const open = async (): Promise<PostgresStore> => {
@@ -49,7 +49,7 @@ describe('whose an original is', () => {
     },
   );
 
-  it("lets nobody keep alive what is another project's by naming it", async () => {
+  it("lets no project extend the life of another project's original by naming it", async () => {
     const clock = manualClock();
     const store = openStore(':memory:', clock);
     const owners = owning(store);
@@ -66,7 +66,7 @@ describe('whose an original is', () => {
     expect(await until()).toBeGreaterThan(atFirst);
   });
 
-  it('is forgotten with a prune that went, and written anew with one that came again', async () => {
+  it('is forgotten with a deleted prune, and recorded again when it returns', async () => {
     const clock = manualClock();
     const store = openStore(':memory:', clock);
     const owners = owning(store);

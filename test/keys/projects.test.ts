@@ -11,7 +11,7 @@ describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
 ])('keys on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('open their own projects, and nothing of another in a hundred attempts', async () => {
+  it.skipIf(!runs)('open only their own projects, in a hundred attempts', async () => {
     const place = await open();
     const stage = await startTeam(place);
     const { web, api, '*': all } = await members(stage, place, ['web', 'api', '*'] as const);
@@ -64,7 +64,7 @@ describe.each([
     expect(after.texts.every(({ directed }) => directed === null)).toBe(true);
   });
 
-  it.skipIf(!runs)('share an original whose text both brought, and only with those who brought it', async () => {
+  it.skipIf(!runs)('share an original only if both sent its text', async () => {
     const place = await open();
     const stage = await startTeam(place);
     const { web, api, ops } = await members(stage, place, ['web', 'api', 'ops'] as const);
@@ -91,8 +91,8 @@ describe.each([
   });
 });
 
-describe('originals from before keys were asked for', () => {
-  it('belong to the projects that they were seen in', async () => {
+describe('originals from before keys were required', () => {
+  it('belong to the projects that showed them', async () => {
     const place = await onFile();
     const before = await startTeam(place, { MCP_PRUNER_REQUIRE_KEY: 'false' });
     const anybody = new Member(before, 'none');

@@ -9,8 +9,8 @@ import { aLog, keys, Member, members, newKey, onFile, startTeam } from './team.t
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
 
-describe('what a key shows', () => {
-  it('the page asks for once, and remembers by a cookie that ends with the key', async () => {
+describe('the view of a key', () => {
+  it('is opened on the page by entering the key once, with a cookie that ends with the key', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const [web, api] = await Promise.all([newKey(place, 'web'), newKey(place, 'api')]);
@@ -43,7 +43,7 @@ describe('what a key shows', () => {
     expect((await see(other, 'conversations'))[0]).toBe(200);
   });
 
-  it('is nothing of the whole server: no counts, keys, addresses, paths or names of other projects', async () => {
+  it('shows no counts, keys, addresses, paths or names of other projects', async () => {
     const place = await onFile();
     const secretOf = 'what only the operator may see';
     const stage = await startTeam(place, { MCP_PRUNER_UPSTREAM_API_KEY: 'sk-of-the-operator' }, undefined, async () => [
@@ -86,7 +86,7 @@ describe('what a key shows', () => {
     }
   });
 
-  it('is what happens in its projects, as it happens, and nothing else', async () => {
+  it('shows only events of its own projects, live', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const { web, api } = await members(stage, place, ['web', 'api'] as const);
@@ -106,7 +106,7 @@ describe('what a key shows', () => {
     following.destroy();
   });
 
-  it('is an answer of its own for the same idempotency key of another project', async () => {
+  it('has separate answers for the same idempotency key in another project', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const { web, api } = await members(stage, place, ['web', 'api'] as const);
@@ -124,7 +124,7 @@ describe('what a key shows', () => {
     expect(await api.call('prune_text', { ...call, text: aLog(4) })).toMatchObject({ idempotent: false });
   });
 
-  it('is the fleet only where it opens all projects', async () => {
+  it('includes the fleet only if the key opens all projects', async () => {
     const place = await onFile();
     const stage = await startTeam(place, { MCP_PRUNER_ENABLE_FLEET: 'true', MCP_PRUNER_AUTH_TOKEN: TOKEN });
     const { api, '*': all } = await members(stage, place, ['api', '*'] as const);
@@ -148,7 +148,7 @@ describe('what a key shows', () => {
     expect((await send(`${stage.url}/rpc`, { method: 'POST', headers: asOperator, body: '{}' })).status).toBe(401);
   });
 
-  it('is a WebSocket to the model, whose upstream hears nothing of the key', async () => {
+  it('includes a WebSocket to the model, whose upstream never sees the key', async () => {
     const upstream = await startSocketUpstream();
     const place = await onFile();
     const stage = await startTeam(place, { MCP_PRUNER_UPSTREAM_URL: upstream.url });
@@ -167,7 +167,7 @@ describe('what a key shows', () => {
     expect(asked.map(([path]) => path)).toEqual(['/v1/responses', '/v1/responses']);
   });
 
-  it('ends a WebSocket that is open when it is revoked, and no other', async () => {
+  it('ends its open WebSockets when it is revoked, and no others', async () => {
     const upstream = await startSocketUpstream();
     const place = await onFile();
     const stage = await startTeam(place, { MCP_PRUNER_UPSTREAM_URL: upstream.url });
