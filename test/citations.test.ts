@@ -28,7 +28,7 @@ it('cites no text that is not in this repository', () => {
   expect(wrong).toEqual([]);
 });
 
-it('names in its comments no page of its own that is not there', () => {
+it('names no missing page in its comments', () => {
   const pages = new Set(files.filter((file) => file.endsWith('.md')).flatMap((file) => [file, basename(file)]));
   const wrong = files
     .filter((file) => /^(?:src|bench|docs)\//.test(file))

@@ -20,7 +20,7 @@ function namesByFile(): Map<string, { readonly text: string; readonly names: Rea
   );
 }
 
-it('every function, class and constant that a file of the product exports is named by another', () => {
+it('every exported function, class and constant of the product is used by another file', () => {
   const all = namesByFile();
   const files = new Map<string, number>();
   for (const { names } of all.values()) for (const name of names) files.set(name, (files.get(name) ?? 0) + 1);

@@ -7,7 +7,7 @@ import { Failures } from '../src/app/context.ts';
 const root = fileURLToPath(new URL('../src', import.meta.url));
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 
-describe('a failure that the product goes on without', () => {
+describe('a failure that does not stop the product', () => {
   it('is logged with its cause, its reason and its owner', () => {
     const lines: unknown[] = [];
     const log = { debug: () => {}, error: () => {}, warn: (...line: unknown[]) => lines.push(line) };
@@ -16,7 +16,7 @@ describe('a failure that the product goes on without', () => {
     expect(lines).toEqual([[{ requestId: '01', reason: 'store_io', err: cause }, 'forwarded as it came']]);
   });
 
-  it('does not grow when telling of it fails', () => {
+  it('does not grow if reporting it fails', () => {
     const boom = (): never => {
       throw new Error('log');
     };
@@ -24,7 +24,7 @@ describe('a failure that the product goes on without', () => {
     expect(() => report('internal_error', new Error('first'))).not.toThrow();
   });
 
-  it('is let go of nowhere without a word why', () => {
+  it('is never swallowed without a comment', () => {
     const silent = files.flatMap((file) => {
       const lines = readFileSync(join(root, file), 'utf8').split('\n');
       return lines.flatMap((line, i) => {

@@ -142,8 +142,8 @@ const seats: readonly { readonly part: string; readonly word: RegExp; readonly a
   },
 ];
 
-describe('the layers of the house', () => {
-  it('import only what lies further in', () => {
+describe('the layers of the code', () => {
+  it('import only from inner layers', () => {
     const imports = files.flatMap(importsOf);
     expect(imports.length).toBeGreaterThan(50);
     const wrong = imports.filter((one) => !allowed(one)).map(({ file, target }) => `${file} imports ${target}`);
@@ -165,14 +165,14 @@ describe('the layers of the house', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('let the command line wait for nothing it may not need', () => {
+  it('keep the command line from loading what it may not need', () => {
     const eager = ['cli.ts', 'cli/main.ts'].flatMap((file) =>
       [...sourceOf(file).matchAll(/^import (?!type\b).*from '(\.[^']+)'/gm)].map(([, target]) => target),
     );
     expect(eager.filter((target) => /app|serve|store|proxy|mcp\/|settings\.ts|load/.test(target ?? ''))).toEqual([]);
   });
 
-  it('let the port open before anything is loaded that serves requests', () => {
+  it('open the port before the handlers of requests are loaded', () => {
     const met = new Set<string>();
     const meet = (file: string): void => {
       if (met.has(file)) return;
@@ -188,7 +188,7 @@ describe('the layers of the house', () => {
     ).toEqual([]);
   });
 
-  it('let a server that asks for no keys load nothing of them', () => {
+  it('keep a server without keys from loading their code', () => {
     const ofKeys = /^(?:keys\/(?!seat\/(?:extension|settings|errors)$)|store\/(?:keys|projects)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
     const eager = files

@@ -58,14 +58,14 @@ describe('a build', () => {
 });
 
 describe('the package', () => {
-  it('asks npm for what is not bundled, and for nothing else', () => {
+  it('depends only on packages that are not bundled', () => {
     const [, external = ''] = /external: \[([^\]]*)\]/.exec(text('build.mjs')) ?? [];
     const names = [...external.matchAll(/'([^']+)'/g)].map(([, name]) => name);
     expect(names).toContain('better-sqlite3');
     expect(Object.keys(manifest.optionalDependencies).sort()).toEqual(names.sort());
   });
 
-  it('says where it comes from and where to complain', () => {
+  it('names its repository and its issue tracker', () => {
     const { homepage, bugs, repository } = manifest;
     expect([homepage, bugs.url, repository.url]).toEqual([
       expect.stringMatching(/^https:/),
@@ -74,7 +74,7 @@ describe('the package', () => {
     ]);
   });
 
-  it('brings every page that a page of it links to', () => {
+  it('contains every page that its pages link to', () => {
     const pages = projectFiles().filter((file) => file.endsWith('.md'));
     const packed = (file: string): boolean =>
       manifest.files.some((part) => file === part || file.startsWith(`${part}/`));

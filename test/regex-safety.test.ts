@@ -117,7 +117,7 @@ describe('every regular expression of the product', () => {
     expect(unsafe).toEqual([]);
   });
 
-  it('answers at once on a hostile line of the greatest length that the engine looks at', () => {
+  it('answers at once on a hostile line of the greatest length that the engine reads', () => {
     expect(slowOnes(patterns.filter(inEngine), MOST_OF_A_LINE, 15)).toEqual([]);
   });
 
@@ -127,7 +127,7 @@ describe('every regular expression of the product', () => {
   });
 });
 
-describe('what reads texts and arguments that nobody vouches for', () => {
+describe('readers of untrusted texts and arguments', () => {
   const call = (args: string) => ({ name: 'bash', args });
   const readers: Record<string, (text: string) => unknown> = {
     'files in a message': (text) => ownWords(text, findFileBlocks(text)),

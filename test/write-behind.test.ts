@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { WriteBehind, writeInParts } from '../src/write-behind.ts';
 
-it('writes many rows in parts and in order, and whatever waits has its turn in between', async () => {
+it('writes many rows in parts and in order, with turns for others in between', async () => {
   const rows = Array.from({ length: 450 }, (_, i) => i);
   const reported: (number | string)[] = [];
   await writeInParts(rows, async (some) => {
@@ -13,7 +13,7 @@ it('writes many rows in parts and in order, and whatever waits has its turn in b
   expect(reported).toEqual([200, 'a turn', 200, 'a turn', 50]);
 });
 
-it('writes nothing behind a part that could not be written', async () => {
+it('writes nothing after a part that could not be written', async () => {
   let tried = 0;
   const refuse = async (): Promise<void> => {
     tried++;
@@ -23,7 +23,7 @@ it('writes nothing behind a part that could not be written', async () => {
   expect(tried).toBe(1);
 });
 
-it('writes with the next turn once a transaction is full, else when its time has come', async () => {
+it('writes in the next turn once a transaction is full, else after its delay', async () => {
   const waiting: number[] = [];
   const reported: number[] = [];
   const behind = new WriteBehind(async () => {
@@ -42,7 +42,7 @@ it('writes with the next turn once a transaction is full, else when its time has
   await behind.flush();
 });
 
-it('lets those that come while something is written wait until it is', async () => {
+it('delays rows that arrive during a write until it has ended', async () => {
   let end = (): void => {};
   let writes = 0;
   const behind = new WriteBehind(() => {

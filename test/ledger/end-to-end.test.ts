@@ -172,7 +172,7 @@ const ON = { MCP_PRUNER_TOOL_SHELF: 'on' };
 const SEEDS = Array.from({ length: 50 }, (_, i) => 1_000 + i);
 
 describe('the ledger of fifty random conversations through the proxy', () => {
-  it('has the provider’s bill and the saving to the cent where the provider counts every request', async () => {
+  it('has the provider’s bill and the saving to the cent if the provider counts every request', async () => {
     const { all, asked, sum } = await play(SEEDS, { MCP_PRUNER_VERIFY: '1' });
     for (const one of all) {
       expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
@@ -194,13 +194,13 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(Math.abs(shelf.saved.usd - byTools)).toBeLessThan(0.000_01);
   });
 
-  it('has that saving nearly to the cent where it is estimated', async () => {
+  it('has that saving nearly to the cent if it is estimated', async () => {
     const { all } = await play(SEEDS.slice(0, 6), ON, { withTools: true });
     for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
     expect(offBy(all)).toBeLessThan(0.06);
   });
 
-  it('has the bill to the cent, and the saving nearly always, where cuts are estimated', async () => {
+  it('has the bill to the cent, and the saving nearly always, if cuts are estimated', async () => {
     const { all, asked } = await play(SEEDS.slice(0, 30), {});
     for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
     expect(offBy(all)).toBeLessThan(0.03);
@@ -209,7 +209,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(asked.count).toBe(0);
   });
 
-  it('is none the worse where the provider does not count, and reports how often and why', async () => {
+  it('is as exact if the provider does not count, and reports how often and why', async () => {
     const { all, asked, sum, report } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, { countStatus: 529 });
     expect([sum('checked'), sum('checkFailed'), sum('checkFailed:status_529')]).toEqual([0, asked.count, asked.count]);
     expect(report.checked).toMatchObject({ failures: [{ reason: 'status_529', requests: asked.count }] });
@@ -220,7 +220,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(Math.abs(offBy(all) - offBy(unasked))).toBeLessThan(0.02);
   });
 
-  it('asks for no more than the share that is set', async () => {
+  it('requests counts for no more than the configured share', async () => {
     const { asked, sum } = await play(SEEDS.slice(0, 10), { MCP_PRUNER_VERIFY: '0.2' });
     expect(sum('checked')).toBe(asked.count);
     expect(asked.count).toBeLessThan(sum('requests') * 0.6);

@@ -31,7 +31,7 @@ describe('the saving of a model that was never seen before', () => {
 });
 
 describe('hidden reasoning that is sent back', () => {
-  it.each(['read', 'left out'] as const)('does not turn the scale where the provider has it %s', async (carried) => {
+  it.each(['read', 'left out'] as const)('does not change the scale if the provider reports it %s', async (carried) => {
     const conversations = Array.from({ length: 8 }, (_, i) => conversation(2_000 + i));
     const { reported, really } = await play(
       { wire: 'responses', count: TOKENISERS.dense, thinks: true, carried },
@@ -45,7 +45,7 @@ describe('the saving of the first three conversations with a model', () => {
   const characters = (text: string): number => Math.ceil(text.length / 4);
 
   it.each(['chat', 'messages'] as const)(
-    'over %s lies in its range where tokens are like no tokeniser’s',
+    'over %s lies in its range for a tokeniser unlike any known one',
     async (wire) => {
       for (const first of [5_100, 6_700, 8_300]) {
         const conversations = Array.from({ length: 3 }, (_, i) => conversation(first + i));
@@ -67,7 +67,7 @@ describe('what a model’s tokens are learned from', () => {
   const priced = (features: readonly number[], by: readonly number[]): number =>
     features.reduce((sum, count, i) => sum + count * (by[i] ?? 0), 0);
 
-  it('is any tokeniser that is linear in the features of texts, after some of them', () => {
+  it('includes any tokeniser that is linear in the features of texts, after some requests', () => {
     fc.assert(
       fc.property(costs, fc.array(text, { minLength: 60, maxLength: 60 }), text, (by, seen, next) => {
         const model = new TokenModel();
@@ -78,7 +78,7 @@ describe('what a model’s tokens are learned from', () => {
     );
   });
 
-  it('goes on as before from what was written down, and is less unsure of what it has seen', () => {
+  it('continues from the stored state, with less uncertainty about known texts', () => {
     const model = new TokenModel();
     const features = FEATURES.map((_, i) => 100 - i);
     const unsure = model.deviation(features);

@@ -12,24 +12,24 @@ const day = (name: string, values: Partial<DaySaving>): DaySaving => ({
 const BEFORE = day('2026-11-01', { removed: 12_345 });
 
 describe('the note that a day saved nothing', () => {
-  it('names the day before and what it saved', () => {
+  it('names the day before and its saving', () => {
     expect(fallenNotes([day('2026-11-02', { requests: 20 }), BEFORE])).toEqual([
       'nothing was saved in 20 requests on 2026-11-02, 12,345 tokens on 2026-11-01: all tool results were left whole; mcp-pruner doctor names the cause',
     ]);
   });
 
-  it('names shadow mode, and requests in which nothing was looked at', () => {
+  it('names shadow mode, and requests in which nothing was examined', () => {
     expect(fallenNotes([day('2026-11-02', { wouldRemove: 5 }), BEFORE])[0]).toContain('shadow mode');
     expect(fallenNotes([day('2026-11-02', { looked: 0 }), BEFORE])[0]).toContain('no tool result was looked at');
   });
 
-  it('needs 50 requests with large results where no day before saved anything', () => {
+  it('needs 50 requests with large results if no day before saved anything', () => {
     expect(fallenNotes([day('2026-11-02', {})])).toHaveLength(1);
     expect(fallenNotes([day('2026-11-02', { requests: 49 })])).toEqual([]);
     expect(fallenNotes([day('2026-11-02', { looked: 0 })])).toEqual([]);
   });
 
-  it('is absent where the newest day saved something, had few requests, or there is none', () => {
+  it('is absent if the newest day saved something, had few requests, or there is none', () => {
     expect(fallenNotes([day('2026-11-02', { removed: 1 }), BEFORE])).toEqual([]);
     expect(fallenNotes([day('2026-11-02', { requests: 19 }), BEFORE])).toEqual([]);
     expect(fallenNotes([])).toEqual([]);

@@ -219,7 +219,7 @@ describe.each(Object.entries(WIRES))('the bill of a conversation over %s', (_, w
   it.each([
     ['whole', false],
     ['streamed', true],
-  ])('is the provider’s to the cent where answers come %s, with its model and a saving', async (_how, stream) => {
+  ])('is the provider’s to the cent for answers %s, with its model and a saving', async (_how, stream) => {
     const { dollars, saved, report } = await play(wire, { stream });
     expect(report.models.map(({ model, requests }) => [model, requests])).toEqual([[MODEL, 4]]);
     expect(report.totals).toMatchObject({ requests: 4, unpriced: 0, estimated: 0, output: 4 * 320 });
@@ -250,7 +250,7 @@ describe('a provider that reports no cache figures', () => {
     expect(report.misses).toEqual([]);
   });
 
-  it('is billed with a cache from the answer on in which the figures appear, also where they are 0', async () => {
+  it('is billed with a cache from the first answer with cache figures on, even if they are 0', async () => {
     const { billed } = await play(withFiguresFrom(3), { requests: 6, cacheFrom: 4 });
     const [none, missed, written, read] = billed.slice(2);
     const saved = (at: typeof none): number => (at?.dollarsWithout ?? 0) - (at?.dollars ?? 0);

@@ -94,7 +94,7 @@ describe('what the ledger knows of a conversation', () => {
     return turns;
   }
 
-  it('is in the store: a later process counts no old cut as new, and sees no miss where there was none', async () => {
+  it('is in the store, so that a later process counts no old cut as new, and sees no false miss', async () => {
     const turns = await billed(
       request('r1', { messages: 3, read: 0 }),
       request('r2', { messages: 5, read: HEAD + 3_000 }),
@@ -108,7 +108,7 @@ describe('what the ledger knows of a conversation', () => {
     ]);
   });
 
-  it('is not needed to price old cuts as old: what stands before the first new message was not removed now', async () => {
+  it('is not needed to price old cuts as old: cuts before the first new message are not new', async () => {
     const [turn] = await billed(request('r1', { messages: 9, read: HEAD + 7_000 }));
     expect(turn).toMatchObject({ miss: null, removed: 2_000, removedNew: 500 });
     // read at a tenth of the price, and only the newest cut would have been written
@@ -127,7 +127,7 @@ describe('what the ledger knows of a conversation', () => {
     expect(lossy.at(-1)).toEqual(whole.at(-1));
   });
 
-  it('belongs to one project: another one that begins with the same words goes on from nothing', async () => {
+  it('belongs to one project: another one with the same first words begins anew', async () => {
     const [, other] = await billed(
       request('r1', { messages: 1, read: 0 }),
       request('r2', { messages: 1, read: 0, project: 'mine', lineage: 'l2' }),

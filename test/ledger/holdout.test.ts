@@ -34,7 +34,7 @@ const LEAST = 0.95 * EXPERIMENTS;
 
 describe('the interval of a hold-out', () => {
   it.each(Object.keys(shapes(0)))(
-    'is not shown or holds the true difference in 95 of 100 experiments, costs %s',
+    'is not shown or contains the true difference in 95 of 100 experiments, costs %s',
     (name) => {
       const cost = shapes(424_242)[name] ?? ((mean: number) => mean);
       let held = 0;
@@ -52,13 +52,13 @@ describe('the interval of a hold-out', () => {
     },
   );
 
-  it('is none where there are too few to tell', () => {
+  it('is absent if there are too few conversations', () => {
     const many = Array.from({ length: 500 }, (_, i) => i);
     expect(difference(many, many.slice(0, 29)).interval).toBeNull();
     expect(difference(many, many.slice(0, 30)).interval).not.toBeNull();
   });
 
-  it('is none where a few conversations outweigh all others, and says so', () => {
+  it('is absent if a few conversations outweigh all others, with a note', () => {
     const uneven = Array.from({ length: 90 }, (_, i) => (i % 30 === 0 ? 1_000 : 1));
     expect(difference(uneven, uneven.slice(0, 60))).toMatchObject({ interval: null, tooSkewed: true });
   });
@@ -79,7 +79,7 @@ function conversations(seed: number, count: number, longer = 1): ComparedConvers
 }
 
 describe('the comparison with a control group', () => {
-  it('decides with 1,000 conversations, and its interval holds the truth', () => {
+  it('decides with 1,000 conversations, and its interval contains the truth', () => {
     const truth = -0.2 * Math.exp(1.2 ** 2 / 2);
     let [decided, wrong] = [0, 0];
     for (let seed = 0; seed < 12; seed++) {
@@ -92,7 +92,7 @@ describe('the comparison with a control group', () => {
     expect([decided >= 11, wrong <= 1]).toEqual([true, true]);
   });
 
-  it('compares the groups themselves where pruned conversations go on longer', () => {
+  it('compares the groups themselves if pruned conversations last longer', () => {
     const result = holdoutOf(conversations(3, 1_000, 1.5)) ?? NONE;
     expect(result.method).toBe('groups');
     expect(result.turns.interval?.[0]).toBeGreaterThan(0);
@@ -100,7 +100,7 @@ describe('the comparison with a control group', () => {
     expect(Math.sign(found)).toBe(Math.sign(pruned - control));
   });
 
-  it('says how many more are needed, with which share, and for how long', () => {
+  it('reports how many more are needed, with which share, and for how long', () => {
     const few = conversations(5, 100).map((one, i) => ({ ...one, firstMs: i * 3_600_000 }));
     const { plan, dollarsPerTurn } = holdoutOf(few.map((one) => ({ ...one, dollarsWithout: one.dollars }))) ?? NONE;
     expect(dollarsPerTurn.interval).toBeNull();
@@ -129,7 +129,7 @@ const FIRST = oneResult(serverLog(200));
 const GROWN = [...FIRST, ...toolTurn('c2', 'bash', { command: 'npm test' }, serverLog(150, 7))];
 
 describe('a conversation of the control group', () => {
-  it('stays one when nothing is held out any more, also after a restart', async () => {
+  it('stays in it if nothing is held out any more, also after a restart', async () => {
     const store = openStore();
     const first = await openPipeline({ store, isHeldOut: () => true }).rewrite(request(FIRST));
     await new Promise((resolve) => setImmediate(resolve));
@@ -142,7 +142,7 @@ describe('a conversation of the control group', () => {
     ]);
   });
 
-  it('is none that was cut before all were held out', async () => {
+  it('is never one that was cut before all were held out', async () => {
     const store = openStore();
     const first = await openPipeline({ store }).rewrite(request(FIRST));
     const later = await openPipeline({ store, isHeldOut: () => true }).rewrite(request(GROWN));

@@ -60,7 +60,7 @@ async function regretful(upstream: FakeUpstream, proxy: TestProxy, clock: { now:
 }
 
 function learnsOn(name: string, envOf: () => Promise<Record<string, string>>): void {
-  it(`cuts more mildly what was regretted, and sends again what it sent, on ${name}`, async () => {
+  it(`cuts regretted texts more mildly, and repeats what was sent, on ${name}`, async () => {
     const clock = manualClock(Date.now());
     const upstream = await startUpstream((_, res) =>
       json(res, 200, { model: 'gpt-test', choices: [{ message: { role: 'assistant', content: 'Done.' } }] }),

@@ -17,8 +17,8 @@ function row(model: string, rest: string): string {
 const own = (text: string): Prices => new Prices([{ path: '/my/prices.toml', text }, BUILT_IN]);
 const inputOf = (price: Price | null): number | null => price?.input ?? null;
 
-describe('the prices that come with the program', () => {
-  it('have a day and a source each, and what is read costs no more than what is new', () => {
+describe('the installed prices', () => {
+  it('have a day and a source each, and cached tokens cost no more than new ones', () => {
     const rows = builtIn.rows();
     expect([builtIn.problems, builtIn.warnings, rows.length > 80]).toEqual([[], [], true]);
     for (const price of rows) {
@@ -76,7 +76,7 @@ describe('the prices that come with the program', () => {
     ['gpt_4o_team', 'gpt-4o'],
     ['My-GPT-5', 'gpt-5'],
     ['claude-opus-4-5-eu', 'claude-opus-4-5'],
-  ])('know the model in the name of a deployment of Azure, and only there: %s', (deployment, model) => {
+  ])('find the model in the name of an Azure deployment, and only there: %s', (deployment, model) => {
     expect(builtIn.of(deployment, NOW, 'azure')).toEqual(builtIn.of(model, NOW));
     expect(builtIn.of(deployment, NOW)).toBeNull();
     expect(builtIn.of('assistant', NOW, 'azure')).toBeNull();
@@ -90,14 +90,14 @@ describe('the prices that come with the program', () => {
 });
 
 describe('a file of own prices', () => {
-  it('is tried before the built-in rows, which hold for everything else', () => {
+  it('is tried before the installed rows, which apply to everything else', () => {
     const prices = own(row('claude-opus-5', 'input = 1\noutput = 2'));
     expect(inputOf(prices.of('claude-opus-5', NOW))).toBe(1);
     expect(inputOf(prices.of('claude-opus-5-5', NOW))).toBe(4);
     expect(inputOf(prices.of('gpt-5', NOW))).toBe(1.25);
   });
 
-  it('stands alone where it says so', () => {
+  it('replaces the installed rows if it says so', () => {
     const prices = own(`replace = true\n${row('claude-opus-5', 'input = 1\noutput = 2')}`);
     expect([inputOf(prices.of('claude-opus-5', NOW)), prices.of('gpt-5', NOW)]).toEqual([1, null]);
   });
@@ -113,13 +113,13 @@ describe('a file of own prices', () => {
     ['my-model-1-5', 'route/my-model-1.5', true],
     ['team/my-model', 'team/my-model', true],
     ['my-model', 'eu.vendor.my-model-v1:0', true],
-  ])('with the name %j: whether it fits %j is %s', (name, model, fits) => {
+  ])('with the name %j: whether it matches %j is %s', (name, model, fits) => {
     const price = own(row(name, 'input = 7\noutput = 8')).of(model, NOW);
     expect(inputOf(price)).toBe(fits ? 7 : null);
     if (price) expect(fittingName(price, model)).toBe(name);
   });
 
-  it('holds what is not broken of it, and names the rest', () => {
+  it('applies its valid rows, and reports the others', () => {
     const prices = own(
       row('good-1', 'input = 1\noutput = 1') +
         row('bad-1', 'input = -1\noutput = 1') +
@@ -140,7 +140,7 @@ describe('a file of own prices', () => {
     ['no TOML', 'price = = 3'],
     ['no rows', 'cost = 3'],
     ['rows that are none', 'price = 3'],
-  ])('that has %s leaves the built-in rows and one line', (_, text) => {
+  ])('with %s leaves the installed rows and one line', (_, text) => {
     const prices = own(text);
     expect(inputOf(prices.of('gpt-5', NOW))).toBe(1.25);
     expect(prices.problems).toEqual([expect.stringMatching(/^price file broken: \/my\/prices\.toml: [^\n]+$/)]);
@@ -158,7 +158,7 @@ describe('a file of own prices', () => {
     }
   });
 
-  it('has the bands of the price that holds on the day, and no older ones', () => {
+  it('uses the bands of the price in force on the day, and no older ones', () => {
     const before = 'input = 1\noutput = 10\n[[price.band]]\nabove = 1_000\ninput = 2';
     const prices = own(row('m', before) + row('m', 'from = "2026-06-01"\ninput = 3\noutput = 10'));
     expect(prices.of('m', Date.parse('2026-05-31'))?.bands).toMatchObject([{ above: 1_000, input: 2, output: 10 }]);
@@ -186,7 +186,7 @@ describe('a file of own prices', () => {
     expect([dollars, dollarsWithout]).toEqual([expect.closeTo(900 / 1e6, 12), expect.closeTo(2_200 / 1e6, 12)]);
   });
 
-  it('may say that the provider caches by itself', () => {
+  it('can state that the provider caches automatically', () => {
     const prices = own(row('a', 'input = 1\noutput = 1\ncache = "automatic"') + row('b', 'input = 1\noutput = 1'));
     expect(['a', 'b'].map((model) => prices.of(model, NOW)?.automatic)).toEqual([true, false]);
   });

@@ -68,7 +68,7 @@ const stores: [string, () => Promise<Place>, boolean][] = [
 ];
 
 describe.each(stores.filter(([, , isHere]) => isHere))('several processes on %s', (_, open) => {
-  it('come to the figures of a single one, a random one for each turn and all of them restarted in between', async () => {
+  it('reach the figures of a single one, with a random one for each turn and restarts in between', async () => {
     const alone = await play(await open(), 1);
     const together = await play(await open(), 3, true);
     expect(together.figures.requests).toBe(CONVERSATIONS * TURNS);
@@ -79,7 +79,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('several processes on %s'
     expect(together.figures.texts).toEqual(alone.figures.texts);
   });
 
-  it('save what was saved in truth, where the provider counts every request', async () => {
+  it('report the true saving if the provider counts every request', async () => {
     const { figures, upstream } = await play(await open(), 3, false, '1');
     expect(figures.requests).toBe(CONVERSATIONS * TURNS);
     expect(Math.abs(figures.gross - upstream.saved)).toBeLessThan(HALF_A_CENT);

@@ -80,7 +80,7 @@ async function play(env: Readonly<Record<string, string>>) {
 }
 
 describe('the ledger of the proxy', () => {
-  it('has the provider’s bill, and what the same conversation would have cost whole', async () => {
+  it('has the provider’s bill, and the cost of the same conversation without cuts', async () => {
     const { provider, twin, recorded, turns, ledger, proxy, metrics } = await play({});
     expect(turns.map(({ miss }) => miss)).toEqual(['first_request', null, null, null, null]);
     expect(
@@ -111,7 +111,7 @@ describe('the ledger of the proxy', () => {
     expect(Math.abs(totals.wouldSave / really.gross - 1)).toBeLessThan(0.1);
   });
 
-  it('leaves a conversation whole that is held out, and knows it as such', async () => {
+  it('leaves a held-out conversation whole, and marks it', async () => {
     const { provider, twin, turns } = await play({ MCP_PRUNER_HOLDOUT: '1' });
     expect(turns.map(({ arm, removed }) => [arm, removed])).toEqual(turns.map(() => ['control', 0]));
     expect([turns.length, provider.dollars]).toEqual([5, twin.dollars]);

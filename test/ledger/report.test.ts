@@ -67,7 +67,7 @@ const ASKED = { context_focus_question: 'Where is a voucher counted?' };
 const fileOf = ({ tools }: LedgerReport) => tools.find(({ tool }) => tool === 'read_file');
 
 describe('regret', () => {
-  it('is a line that is asked back', async () => {
+  it('includes a line that is recovered', async () => {
     const { proxy, sent } = await reader(await answering(USED));
     await proxy.requestLines(1);
     await proxy.recover(pruneIdsIn(sent)[0] ?? '', 1, 40);
@@ -79,7 +79,7 @@ describe('regret', () => {
     expect(report.totals.net).toBeCloseTo(report.totals.gross - (regretDollars ?? 0), 9);
   });
 
-  it('counts to its project and at its price when it is asked back after a restart', async () => {
+  it('counts for its project and at its price if it is recovered after a restart', async () => {
     const upstream = await answering(USED);
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile() } });
     const agent = new Agent(proxy, upstream, { 'x-mcp-pruner-project': 'shop' });
@@ -98,7 +98,7 @@ describe('regret', () => {
     expect((await readReport(ledger, { sinceDay: '2000-01-01', project: 'default' })).tools).toEqual([]);
   });
 
-  it('is a file that is read again', async () => {
+  it('includes a file that is read again', async () => {
     const { proxy, agent, text } = await reader(await answering(USED));
     agent.tool('read_file', { path: 'src/orders.ts', ...ASKED }, text);
     await agent.send();
@@ -107,7 +107,7 @@ describe('regret', () => {
     expect(fileOf(report)?.regretTokens).toBeGreaterThan(1_000);
   });
 
-  it('is a line that an edit quotes though it had been cut, and none that was shown', async () => {
+  it('includes a cut line that an edit quotes, and no shown line', async () => {
     const { proxy, agent, cutLine } = await reader(await answering(USED));
     expect(cutLine).not.toBe('');
     agent.tool('edit_file', { path: 'src/orders.ts', old_string: cutLine, new_string: '' }, 'done');
@@ -119,8 +119,8 @@ describe('regret', () => {
   });
 });
 
-describe('what is not reported', () => {
-  it('is estimated, and says so', async () => {
+describe('usage that is not reported', () => {
+  it('is estimated, with a note', async () => {
     const upstream = await answering(null);
     const { proxy, agent } = await reader(upstream);
     const first = upstream.last.body.length;
@@ -157,7 +157,7 @@ describe('shadow mode', () => {
 });
 
 describe('a file of prices that was named', () => {
-  it('leaves the proxy at work where it is broken; log and report say so, and other prices hold', async () => {
+  it('does not stop the proxy if it is broken: log and report name it, and other prices apply', async () => {
     const path = priceFile('price = 3');
     const { proxy } = await reader(await answering(USED), { MCP_PRUNER_PRICES: path });
     const { totals, notes } = await reportFrom(proxy);
@@ -176,7 +176,7 @@ describe('a file of prices that was named', () => {
 });
 
 describe('models without a price', () => {
-  it('are named by their requests, ten of them, and the others are counted', () => {
+  it('are named, ten by their number of requests, and the others are counted', () => {
     const sums = Array.from({ length: 13 }, (_, i) =>
       Object.entries({ requests: i + 1, unpriced: i + 1 }).map(([field, value]) => ({
         ...({ day: '2026-11-20', project: 'p', slice: 'model', key: `m${i}`, field, value } as const),

@@ -139,7 +139,7 @@ function stepsOf(turns: readonly (typeof turn extends fc.Arbitrary<infer T> ? T 
 
 describe('the bill of a conversation', () => {
   it.each(Object.entries(providers))(
-    'is the provider’s, and what was saved a twin’s without cuts, where it %s',
+    'is the provider’s, with the saving by a twin without cuts, if it %s',
     (_, rules) => {
       fc.assert(
         fc.property(conversation, ({ head, turns }) => {
@@ -160,7 +160,7 @@ describe('a prompt that only the cuts made too short for the cache', () => {
   });
 
   it.each(['writes for five minutes', 'writes for an hour'])(
-    'would have been written by the breakpoint where it %s',
+    'would have been written by the breakpoint if it %s',
     (name) => {
       const rules = { ...(providers[name] as ProviderRules), minPrefix: 1_024 };
       const { dollars, billed, without, twin } = bothWays(rules, 500, [short(3_200)]);
@@ -228,7 +228,7 @@ describe('a cache that missed', () => {
     });
   }
 
-  it('is unknown where nothing changed and the provider still did not read it', () => {
+  it('is unknown if nothing changed and the provider still did not read it', () => {
     const again = missed(first, next);
     expect([again?.miss, again?.missAt]).toEqual(['unknown', -1]);
   });

@@ -55,8 +55,8 @@ const STEPS = conversation(
 );
 const WHOLE = [...STEPS, said('Done.'), ...conversation('No, that is the wrong parser.')];
 
-describe('how the work goes', () => {
-  it('is counted per conversation: failed edits, calls made again, recoveries, tests and corrections', async () => {
+describe('the signs of work', () => {
+  it('are counted per conversation: failed edits, repeated calls, recoveries, tests and corrections', async () => {
     const ledger = await play(WHOLE);
     const [one] = await ledger.conversations({ sinceMs: 0, limit: 9 });
     expect(one).toMatchObject({
@@ -75,7 +75,7 @@ describe('how the work goes', () => {
     });
   });
 
-  it('is counted alike where nothing is pruned, and without corrections where they are switched off', async () => {
+  it('are counted alike without pruning, and without corrections if those are switched off', async () => {
     const ledger = await play(WHOLE, { MCP_PRUNER_HOLDOUT: '1', MCP_PRUNER_CORRECTIONS: 'false' });
     const [one] = await ledger.conversations({ sinceMs: 0, limit: 9 });
     expect(one).toMatchObject({
@@ -84,7 +84,7 @@ describe('how the work goes', () => {
     });
   });
 
-  it('has intervals that find a difference where there is one, and none where there is none', () => {
+  it('have intervals that find a difference only if there is one', () => {
     const some = (arm: 'pruned' | 'control', failing: number) =>
       Array.from({ length: 120 }, (_, i) => ({
         ...{ arm, turns: 10, compactions: 0, userMessages: 1, edits: 5 + (i % 4) },
@@ -101,7 +101,7 @@ describe('how the work goes', () => {
     expect(alike?.difference?.interval?.[1]).toBeGreaterThan(0);
   });
 
-  it('gives no interval for what hardly ever happened', () => {
+  it('have no interval for rare signs', () => {
     const few = Array.from({ length: 200 }, (_, i) => ({
       ...{ arm: i % 2 === 0 ? ('pruned' as const) : ('control' as const), turns: 3, compactions: 0 },
       ...{ userMessages: 1, edits: 4, failedEdits: i === 0 ? 1 : 0 },

@@ -25,7 +25,7 @@ async function callUnread(port: number, body: string): Promise<void> {
 }
 
 describe('clients of /rpc that do not read what they are answered', () => {
-  it('hold so much of it together, and no more', async () => {
+  it('make the server hold a bounded amount together', async () => {
     const large = 'x'.repeat(LARGE);
     let calls = 0;
     const methods = {
@@ -44,7 +44,7 @@ describe('clients of /rpc that do not read what they are answered', () => {
     expect(await (await post(url, JSON.stringify(HEALTH))).json()).toHaveProperty('result');
   });
 
-  it('give the room back when they go', async () => {
+  it('free the memory when they leave', async () => {
     const methods = { large: () => ({ large: 'x'.repeat(4_000_000) }) };
     const { url } = await startRpcServer({ maxUnreadBytes: 5_000_000, server: { methods } });
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'large' });
@@ -53,7 +53,7 @@ describe('clients of /rpc that do not read what they are answered', () => {
 });
 
 describe('clients of /rpc that send slowly', () => {
-  it('fill so much room together, and no more; the others go on', async () => {
+  it('use a bounded amount of memory together, while others continue', async () => {
     const { port, url, bytesRead } = await startRpcServer({ maxUploadBytes: 3_000_000 });
     const body = JSON.stringify({ ...HEALTH, params: { pad: 'x'.repeat(2_000_000) } });
     const first = connect(port, '127.0.0.1');
@@ -106,7 +106,7 @@ describe('a body that would parse into far more memory than it has bytes', () =>
   });
 });
 
-describe('bodies that are held while they are worked on', () => {
+describe('bodies in memory while they are processed', () => {
   it('count with their size after decompression', async () => {
     const release: (() => void)[] = [];
     const methods = { wait: () => new Promise<object>((resolve) => release.push(() => resolve({}))) };
@@ -129,14 +129,14 @@ describe('bodies that are held while they are worked on', () => {
   });
 });
 
-it('parameters that are nested too deeply are refused with their field, whatever the method', async () => {
+it('refuse deeply nested parameters with their field, whatever the method', async () => {
   const { url } = await startRpcServer();
   const params = `{"a":${'['.repeat(600)}${']'.repeat(600)}}`;
   const answer = await (await post(url, `{"jsonrpc":"2.0","id":"h","method":"health","params":${params}}`)).json();
   expect(answer).toMatchObject({ id: 'h', error: { code: -32602, data: { issues: [{ field: 'params' }] } } });
 });
 
-describe('what is no message', () => {
+describe('input that is not a message', () => {
   const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
   const call = (args: string): string =>
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"prune_text","arguments":${args}}}`;

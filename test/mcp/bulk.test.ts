@@ -12,7 +12,7 @@ interface Pruned {
 }
 
 describe('prune_batch', () => {
-  it('gives for each entry, in order, what prune_text gives', async () => {
+  it('returns for each entry, in order, what prune_text returns', async () => {
     const proxy = await startProduct(env);
     const entries = [logArgs(1), logArgs(2), logArgs(1), { ...logArgs(3), text: '' }];
     const { results } = await ask<{ results: Pruned[] }>(proxy, 'prune_batch', { entries });
@@ -25,7 +25,7 @@ describe('prune_batch', () => {
     expect(await proxy.recover(results[1]?.prune_id ?? '', 1, 300)).toBe(logArgs(2).text.replace(/\n$/, ''));
   });
 
-  it('takes 1 to 100 entries and nothing else, and checks all of them before any is done', async () => {
+  it('accepts only 1 to 100 entries, and checks all of them before any is processed', async () => {
     const proxy = await startProduct(env);
     const bad = { ...logArgs(2), options: { ...logArgs(2).options, max_prune_ratio: 2 } };
     for (const [args, field] of [
@@ -44,7 +44,7 @@ describe('prune_batch', () => {
     expect(events.map(({ kind }) => kind).filter((kind) => kind !== 'settings_changed')).toEqual([]);
   });
 
-  it('keeps none of the originals when the store refuses one of them', async () => {
+  it('keeps none of the originals if the store refuses one of them', async () => {
     const store = openStore();
     const failures: string[] = [];
     const inputs = [1, 2].map((seed) => ({
@@ -82,7 +82,7 @@ async function apartDecision(pruneId: string) {
 }
 
 describe('recover_batch', () => {
-  it('gives for each entry, in order, what recover_text gives', async () => {
+  it('returns for each entry, in order, what recover_text returns', async () => {
     const proxy = await startProduct(env);
     const ids = [];
     for (const seed of [1, 2]) ids.push((await ask<Pruned>(proxy, 'prune_text', logArgs(seed))).prune_id);
@@ -97,7 +97,7 @@ describe('recover_batch', () => {
     expect(results).toEqual(alone);
   });
 
-  it('gives nothing when one of them cannot be had, and names it', async () => {
+  it('returns nothing if one of them cannot be recovered, and names it', async () => {
     const proxy = await startProduct(env);
     const { prune_id } = await ask<Pruned>(proxy, 'prune_text', logArgs(1));
     const good = { prune_id, ranges: [{ start_line: 1, end_line: 2 }], include_line_numbers: false };

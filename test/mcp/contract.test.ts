@@ -144,7 +144,7 @@ describe('the curl lines of the contract', () => {
     expect(String(result?.instructions)).toContain('recover_text');
   });
 
-  it('gives the same health as a tool and as a method', async () => {
+  it('returns the same health as a tool and as a method', async () => {
     const { port } = await startRpcServer();
     const expected = {
       status: 'healthy',
@@ -169,14 +169,14 @@ describe('recovery', () => {
     expect(calls.map(({ tool }) => tool)).toEqual(['prune_text', 'recover_text']);
   });
 
-  it('takes a huge end_line for the end of the text', async () => {
+  it('treats a huge end_line as the end of the text', async () => {
     const { port } = await startRpcServer();
     const { prune_id } = contentOf(await callTool(port, 'prune_text', pruneArgs()));
     const args = { prune_id, ranges: [{ start_line: 3, end_line: 1e20 }], include_line_numbers: false };
     expect(contentOf(await callTool(port, 'recover_text', args)).raw_text).toBe('L3\nL4');
   });
 
-  it('gives back lone surrogates, NUL and carriage returns as they were', async () => {
+  it('returns lone surrogates, NUL and carriage returns unchanged', async () => {
     const { port } = await startRpcServer();
     const text = 'a\r\nb\ud800c\0\r\nd 😀\u2028\ne\nf';
     const { prune_id } = contentOf(await callTool(port, 'prune_text', pruneArgs({ text })));
@@ -225,7 +225,7 @@ describe('errors', () => {
     });
   });
 
-  it('says recovery_unavailable when the originals cannot be read', async () => {
+  it('returns recovery_unavailable if the originals cannot be read', async () => {
     const { port } = await startRpcServer();
     const args = { prune_id: 'prn_unavailable', ranges: [], include_line_numbers: true };
     expect((await callTool(port, 'recover_text', args)).error).toMatchObject({
@@ -287,7 +287,7 @@ describe('errors', () => {
   });
 
   it.each(['tools/unknown', 'logging/setLevel', 'completion/complete', '__proto__', 'constructor', ''])(
-    'does not know the method "%s"',
+    'has no method "%s"',
     async (method) => {
       const { port, calls } = await startRpcServer();
       expect((await request(port, method)).error).toMatchObject({ code: -32601 });
@@ -295,7 +295,7 @@ describe('errors', () => {
     },
   );
 
-  it('hides what went wrong inside from the client and shows it to the operator', async () => {
+  it('hides internal failures from the client and shows them to the operator', async () => {
     const { port, calls } = await startRpcServer();
     const raw = await send(
       port,
@@ -317,7 +317,7 @@ describe('errors', () => {
   });
 });
 
-describe('lists that this server has nothing for', () => {
+describe('lists that are empty on this server', () => {
   it.each([
     ['resources/list', { resources: [] }],
     ['resources/templates/list', { resourceTemplates: [] }],

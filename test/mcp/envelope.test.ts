@@ -18,7 +18,7 @@ describe('single messages', () => {
     },
   );
 
-  it('answers bytes that are not UTF-8 with -32700 rather than taking them for something else', async () => {
+  it('answers bytes that are not UTF-8 with -32700', async () => {
     const { port } = await startRpcServer();
     const body = Buffer.concat([
       Buffer.from('{"jsonrpc":"2.0","id":"'),
@@ -69,7 +69,7 @@ describe('single messages', () => {
     { jsonrpc: '2.0', method: 'ping', params: 'bar' },
     { jsonrpc: '2.0', id: 1, result: {} },
     { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'no' } },
-  ])('takes %j without an answer: 202 and no body', async (message) => {
+  ])('accepts %j without an answer: 202 and no body', async (message) => {
     const { port } = await startRpcServer();
     const raw = await send(port, JSON.stringify(message));
     expect({ status: raw.status, body: raw.body }).toEqual({ status: 202, body: '' });
@@ -84,7 +84,7 @@ describe('single messages', () => {
 });
 
 describe('batches', () => {
-  it('answers each request of a mixed batch in order, and says nothing to its notifications', async () => {
+  it('answers each request of a mixed batch in order, but no notification', async () => {
     const { port } = await startRpcServer();
     const batch = [
       ping(1),
@@ -116,7 +116,7 @@ describe('batches', () => {
     expect({ status: raw.status, body: raw.body }).toEqual({ status: 202, body: '' });
   });
 
-  it('refuses a batch that would ask for an unreasonable answer', async () => {
+  it('refuses a batch with an unreasonably large answer', async () => {
     const { port } = await startRpcServer();
     expect(await post(port, Array(1001).fill(1))).toEqual(refusal(null, -32600));
   });
@@ -154,7 +154,7 @@ describe('batches', () => {
     expect(most).toBe(1);
   });
 
-  it('stops to run calls once their answers add up to more than anyone needs, however short the batch is', async () => {
+  it('stops running calls once their answers exceed a limit together, however short the batch is', async () => {
     let runs = 0;
     const long = () => ({ text: `${++runs}${'é"'.repeat(250_000)}` }); // 500,001 characters, 750,000 in JSON
     const { port } = await startRpcServer({ server: { methods: { long } } });
@@ -181,7 +181,7 @@ describe('initialize', () => {
     expect(result?.protocolVersion).toBe(spoken);
   });
 
-  it('refuses a protocolVersion that is no string', async () => {
+  it('refuses a protocolVersion that is not a string', async () => {
     const { port } = await startRpcServer();
     const { error } = await request(port, 'initialize', { protocolVersion: 20251125 });
     expect(error).toMatchObject({ code: -32602, message: 'Invalid params: protocolVersion: expected a string' });
@@ -196,7 +196,7 @@ describe('initialize', () => {
   });
 });
 
-describe('anything at all', () => {
+describe('any input', () => {
   it('is answered with well-formed JSON-RPC or with nothing', async () => {
     const server = buildServer(new FakePruner());
     const params = fc.option(fc.oneof(fc.jsonValue(), fc.record({ name: fc.string(), arguments: fc.jsonValue() })), {

@@ -32,7 +32,7 @@ describe('localGuard', () => {
     'pruner.lan',
     'Pruner.LAN:9',
     'box:8006',
-  ])('lets a request to %s pass', async (host) => {
+  ])('admits a request to %s', async (host) => {
     const ask = await guarded({ allowedHosts: ['Pruner.lan', 'box:8006'] });
     expect(await ask({ host })).toEqual([200, 'passed']);
   });
@@ -57,12 +57,12 @@ describe('localGuard', () => {
     ['[::1]', 'https://[::1]'],
     ['pruner.lan', 'https://pruner.lan'],
     ['localhost:8006', 'http://localhost:3000'],
-  ])('lets a page in that it served itself, or that is listed (%s, %s)', async (host, origin) => {
+  ])('admits its own page, or a listed one (%s, %s)', async (host, origin) => {
     const ask = await guarded({ allowedHosts: ['pruner.lan'], allowedOrigins: ['http://localhost:3000'] });
     expect(await ask({ host, origin })).toEqual([200, 'passed']);
   });
 
-  it('keeps a page of another port of this machine out, also where the browser sends no Origin', async () => {
+  it('refuses a page of another port of this machine, even if the browser sends no Origin', async () => {
     for (const options of [{ allowedHosts: [] }, { allowedHosts: [], bearerToken: 's3cret' }]) {
       const ask = await guarded(options);
       const headers = { host: 'localhost:8006', authorization: 'Bearer s3cret' };
@@ -81,12 +81,12 @@ describe('localGuard', () => {
     'localhost',
     'chrome-extension://localhost',
     'http://localhost@evil.com',
-  ])('keeps a page of "%s" out', async (origin) => {
+  ])('refuses a page of "%s"', async (origin) => {
     const ask = await guarded({ allowedHosts: [] });
     expect(await ask({ host: 'localhost', origin })).toEqual([403, 'forbidden_origin']);
   });
 
-  it('asks for the token where one is configured, whatever the name it was reached by', async () => {
+  it('requires the token if one is configured, by whatever name it was reached', async () => {
     const ask = await guarded({ allowedHosts: [], bearerToken: 's3cret' });
     expect(await ask({ host: '192.168.1.5:8006', authorization: 'Bearer s3cret' })).toEqual([200, 'passed']);
     expect(await ask({ host: 'localhost', authorization: 'bearer s3cret' })).toEqual([200, 'passed']);
@@ -100,7 +100,7 @@ describe('localGuard', () => {
     ]);
   });
 
-  it('takes the token in the address where clients may set no header', async () => {
+  it('accepts the token in the URL for clients that cannot set headers', async () => {
     const ask = await guarded({ allowedHosts: [], bearerToken: 's3cr+t', tokenInUrl: true });
     const host = 'localhost';
     expect(await ask({ host }, '/?tools=recover_text&token=s3cr%2Bt')).toEqual([200, 'passed']);
@@ -112,7 +112,7 @@ describe('localGuard', () => {
     expect(await headerOnly({ host }, '/?token=s3cr%2Bt')).toEqual([401, 'unauthorized']);
   });
 
-  it('refuses a request that names no host at all', async () => {
+  it('refuses a request without a host', async () => {
     const app = express();
     app.use(localGuard({ allowedHosts: [] }));
     const socket = net.connect(await listen(app), '127.0.0.1');

@@ -43,7 +43,7 @@ describe('POST /rpc', () => {
     expect(JSON.parse(raw.body)).toEqual(pong);
   });
 
-  it('says what is wrong with a body that it cannot decompress', async () => {
+  it('reports why a body cannot be decompressed', async () => {
     const { port, faults } = await startRpcServer();
     const broken = await send(port, 'not gzip', { headers: { 'content-encoding': 'gzip' } });
     expect(broken.status).toBe(400);
@@ -78,7 +78,7 @@ describe('POST /rpc', () => {
     expect(`${contentOf(await callTool(port, 'recover_text', args)).raw_text}\n`).toBe(text);
   });
 
-  it('keeps fifty clients apart that all use the same ids', async () => {
+  it('separates fifty clients that all use the same ids', async () => {
     const { port } = await startRpcServer();
     const clients = Array.from({ length: 50 }, async (_, client) => {
       const text = Array.from({ length: 9 }, (_line, i) => `client ${client} line ${i}`).join('\n');

@@ -57,7 +57,7 @@ function wrapped(tool: Tool, path = ':memory:', clock = manualClock()) {
 const first = { run: 1, idempotent: false, idempotency_key: 'k' };
 
 describe('a call with an idempotency_key', () => {
-  it('that is repeated gets the first answer again and does nothing, in whichever order its fields come', async () => {
+  it('that is repeated gets the first answer and does nothing, in whatever order its fields are', async () => {
     const { tool, runs } = counting();
     const { call, events, replayed } = wrapped(tool);
     expect(await call({ say: 'a', more: { x: 1, y: 2 }, idempotency_key: 'k' })).toEqual(first);
@@ -74,7 +74,7 @@ describe('a call with an idempotency_key', () => {
     ]);
   });
 
-  it('is refused when the key came with other arguments before', async () => {
+  it('is refused if the key was used with other arguments', async () => {
     const { tool, runs } = counting();
     const { call } = wrapped(tool);
     await call({ say: 'a', idempotency_key: 'k' });
@@ -104,7 +104,7 @@ describe('a call with an idempotency_key', () => {
     expect(runs()).toBe(1);
   });
 
-  it('that failed keeps nothing: those that waited do it themselves', async () => {
+  it('that failed stores nothing: waiting ones run themselves', async () => {
     const { tool } = counting();
     const { call } = wrapped(tool);
     const [one, two] = await Promise.allSettled([1, 2].map(() => call({ say: 'fail', idempotency_key: 'k' })));
@@ -140,7 +140,7 @@ describe('a call with an idempotency_key', () => {
     one.release();
   });
 
-  it('is done even when the store is gone, and keeps nothing then', async () => {
+  it('runs even if the store is gone, without storing the answer', async () => {
     const { tool } = counting();
     const { call, store, failures } = wrapped(tool);
     await store.close();
@@ -168,7 +168,7 @@ describe('idempotency over /rpc', () => {
     return new Map(tools.map(({ name, inputSchema }) => [name, inputSchema]));
   };
 
-  it('is in the schemas of the tools that change something only when it is on', async () => {
+  it('is in the schemas of the changing tools only if it is on', async () => {
     const [off, on] = [await schemasOf({ MCP_PRUNER_ENABLE_BULK: '1' }), await schemasOf(env)];
     const keyed = [...on].filter(([, { properties }]) => properties?.idempotency_key).map(([name]) => name);
     expect(keyed.sort()).toEqual([
@@ -198,7 +198,7 @@ describe('idempotency over /rpc', () => {
     });
   });
 
-  it('never replays an answer whose markers lead nowhere', async () => {
+  it('never replays an answer whose originals are gone', async () => {
     const clock = manualClock();
     const { startProxy } = await import('../helpers/proxy.ts');
     const { startUpstream } = await import('../helpers/fake-upstream.ts');
@@ -212,7 +212,7 @@ describe('idempotency over /rpc', () => {
     expect(await proxy.recover(again.prune_id, 1, 1)).toBe(args.text.split('\n')[0]);
   });
 
-  it('refuses a key that is no argument of the tool while it is off', async () => {
+  it('refuses a key as an unknown argument while it is off', async () => {
     const proxy = await startProduct();
     expect(await proxy.call('prune_text', { ...logArgs(), idempotency_key: 'x' })).toMatchObject({
       error: { code: -32602, data: { issues: [{ field: 'idempotency_key', message: 'Unrecognized key' }] } },

@@ -65,7 +65,7 @@ describe('mcp_info', () => {
     }
   });
 
-  it('is gone, and names its flag, when introspection is switched off', async () => {
+  it('is gone, and names its flag, if introspection is switched off', async () => {
     const proxy = await startProduct({ MCP_PRUNER_ENABLE_MCP_INTROSPECTION: 'off' });
     const { tools } = await (await connectTo(proxy)).listTools();
     expect(tools.map(({ name }) => name).filter((name) => name.startsWith('mcp_'))).toEqual([]);
@@ -97,7 +97,7 @@ describe('mcp_capabilities', () => {
 });
 
 describe('a family of tools that is off', () => {
-  it('is neither listed nor callable, and says which flag enables it', async () => {
+  it('is neither listed nor callable, and names the flag that enables it', async () => {
     const proxy = await startProduct();
     const listed = (await (await connectTo(proxy)).listTools()).tools.map(({ name }) => name);
     for (const [variable, tools] of Object.entries(SWITCHED)) {
@@ -110,7 +110,7 @@ describe('a family of tools that is off', () => {
     }
   });
 
-  it.each(Object.entries(SWITCHED))('is there with %s alone', async (variable, tools) => {
+  it.each(Object.entries(SWITCHED))('is available with %s alone', async (variable, tools) => {
     const proxy = await startProduct({ [variable]: 'true' });
     const listed = (await (await connectTo(proxy)).listTools()).tools.map(({ name }) => name);
     const others = Object.values(SWITCHED)

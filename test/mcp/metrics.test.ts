@@ -13,7 +13,7 @@ async function metricsOf(proxy: TestProxy): Promise<Map<string, number>> {
 }
 
 describe('the metrics of texts that tools prune', () => {
-  it('count calls, what was cut, and the tokens before and after', async () => {
+  it('count calls, cuts, and the tokens before and after', async () => {
     const proxy = await startProxy(NOWHERE);
     const { stats } = await pruneText(proxy, LOG, 'the failing payment', {}, 'logs');
     await pruneText(proxy, 'one\ntwo\n', 'two', { min_keep_lines: 0 });

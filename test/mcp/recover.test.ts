@@ -16,7 +16,7 @@ describe('recover_text', () => {
     return { proxy, ...(await ask<Pruned>(proxy, 'prune_text', args)) };
   }
 
-  it('takes an id in lower case, and gives it back as it is', async () => {
+  it('accepts an id in lower case, and returns it in its own form', async () => {
     const { proxy, prune_id } = await pruned();
     const ranges = [{ start_line: 2, end_line: 3 }];
     const call = { prune_id: prune_id.toLowerCase(), ranges, include_line_numbers: false };
@@ -26,7 +26,7 @@ describe('recover_text', () => {
     });
   });
 
-  it('takes a marker for its id, and without ranges for its lines', async () => {
+  it('accepts a marker for its id and, without ranges, for its lines', async () => {
     const { proxy, prune_id, annotations } = await pruned();
     const [first] = annotations;
     if (first === undefined) throw new Error('nothing was cut');
@@ -42,7 +42,7 @@ describe('recover_text', () => {
     expect(await ask(proxy, 'recover_text', { ...call, ranges })).toMatchObject({ raw_text: lines[0] });
   });
 
-  it('takes line numbers that are written as strings', async () => {
+  it('accepts line numbers as strings', async () => {
     const { proxy, prune_id } = await pruned();
     const call = { prune_id, ranges: [{ start_line: '2', end_line: '3' }], include_line_numbers: false };
     expect(await ask(proxy, 'recover_text', call)).toMatchObject({ raw_text: lines.slice(1, 3).join('\n') });
@@ -62,7 +62,7 @@ describe('recover_text', () => {
     expect(page.events.map(({ kind }) => kind)).not.toContain('recovered');
   });
 
-  it('says how many lines there are when lines beyond the end are asked for', async () => {
+  it('reports the number of lines if lines beyond the end are requested', async () => {
     const { proxy, prune_id } = await pruned();
     const count = lines.length - 1; // the text ends with a line end
     const call = (start_line: number, end_line: number) =>
@@ -85,7 +85,7 @@ describe('prune_text that runs out of time', () => {
     ['logs', (i: number) => `${i} INFO got /v1/${i * 7}`],
     ['docs', (i: number) => `On day ${i} it rained again.`],
     ['code', (i: number) => `const v${i} = f(${i * 7});`],
-  ])('gives %s back as they came, without line numbers, and says so, at each call', async (source_type, line) => {
+  ])('returns %s unchanged, without line numbers, with a warning at each call', async (source_type, line) => {
     const proxy = await startProduct();
     const text = Array.from({ length: 60_000 }, (_, i) => line(i)).join('\n');
     const options = { ...logArgs().options, timeout_ms: 1, annotate_lines: true };

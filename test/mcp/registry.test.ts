@@ -60,7 +60,7 @@ describe('the registry of tools', () => {
     expect(await ask({ registry: on }, 'tools/call', call('extra'))).toMatchObject(hi);
   });
 
-  it('gives the tools of a profile by one name, without those that are off', async () => {
+  it('lists the tools of a profile by one name, without those that are off', async () => {
     const tools = [echo('plain'), echo('extra', { flag: '--enable-extra' }), echo('other')];
     const profiles = { some: ['plain', 'extra', 'unknown'] };
     const names = (flags: string[], only: string[]) =>
@@ -72,7 +72,7 @@ describe('the registry of tools', () => {
     expect(() => registry.find('other', ['rpc'], ['some'])).toThrow('there are plain');
   });
 
-  it('keeps the tools of one face from another', async () => {
+  it('separates the tools of different faces', async () => {
     const registry = new ToolRegistry([echo('web'), echo('shell', { faces: ['stdio'] })]);
     expect(registry.list(['stdio']).map(({ name }) => name)).toEqual(['shell']);
     expect(registry.list(['stdio', 'rpc'])).toHaveLength(2);
@@ -80,7 +80,7 @@ describe('the registry of tools', () => {
     expect(await ask({ registry, faces: ['stdio', 'rpc'] }, 'tools/call', call('shell'))).toMatchObject(hi);
   });
 
-  it('refuses two tools of one name', () => {
+  it('refuses two tools with the same name', () => {
     expect(() => new ToolRegistry([echo('one'), echo('two', { aliases: ['one'] })])).toThrow('one');
   });
 });
@@ -110,7 +110,7 @@ describe('a strict server, as the stdio contract wants it', () => {
 });
 
 describe('further methods', () => {
-  it('take the place of the empty lists and announce themselves', async () => {
+  it('replace the empty lists and are announced', async () => {
     const methods = { 'resources/list': () => ({ resources: [{ uri: 'sc://runs/1/events', name: 'run' }] }) };
     const options = { registry: new ToolRegistry([]), methods, capabilities: { resources: { subscribe: true } } };
     expect((await ask(options, 'resources/list')).result?.resources).toHaveLength(1);
@@ -171,9 +171,9 @@ describe('a client that is shown chosen tools alone', () => {
     ['/rpc?tools=health,%20recover_text', ['recover_text', 'health']],
     ['/rpc?tools=health&tools=recover_range&token=x', ['recover_text', 'health']],
     ['/rpc?other=1', ['prune_text', 'recover_text', 'health']],
-  ])('sees at %s just %j', async (path, names) => expect(await listed(path)).toEqual(names));
+  ])('returns at %s just %j', async (path, names) => expect(await listed(path)).toEqual(names));
 
-  it('can call these and no others', async () => {
+  it('can call only these', async () => {
     const { port, pruner } = await startRpcServer();
     const ask = async (name: string, args: object) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
@@ -189,7 +189,7 @@ describe('a client that is shown chosen tools alone', () => {
   });
 
   it.each(['recover', '', 'recover_text,'])(
-    'is told at once that there is no tool "%s", and which there are',
+    'gets an immediate error for the unknown tool "%s", with the list of tools',
     async (tools) => {
       const { port } = await startRpcServer();
       for (const method of ['initialize', 'tools/list', 'ping']) {
@@ -203,7 +203,7 @@ describe('a client that is shown chosen tools alone', () => {
 });
 
 describe('a bounded list', () => {
-  it('looks at its length before it looks at its members', () => {
+  it('checks its length before its members', () => {
     const list = z.strictObject({ list: boundedList(z.strictObject({ line: integer }), 3) });
     expect(list.safeParse({ list: [{ line: 1 }, { line: 2 }] }).success).toBe(true);
     expect(list.safeParse({ list: Array(4).fill('bad') }).error?.issues).toHaveLength(1);

@@ -66,7 +66,7 @@ describe('resources_list', () => {
     expect(await itemsOf(proxy, 'file://')).toEqual([]);
   });
 
-  it('refuses arguments that do not fit', async () => {
+  it('refuses invalid arguments', async () => {
     const proxy = await startProduct(env);
     for (const [args, field] of [
       [{ limit: 0 }, 'limit'],
@@ -152,7 +152,7 @@ describe('the events of a conversation', () => {
     expect(kinds.get('upstream_failed false')?.payload).toEqual({ reason: 'status', status: 503 });
   });
 
-  it('are none when the store shall keep none, and never more than it shall keep', async () => {
+  it("are limited by the store's setting, down to none", async () => {
     const none = await startProduct({ ...env, MCP_PRUNER_MAX_EVENTS: '0' });
     await converse(none);
     await none.requestLines(1);
@@ -169,7 +169,7 @@ describe('the events of a conversation', () => {
 });
 
 describe('resources_watch', () => {
-  it('goes through all events in order, without gap or repeat, and stands still at the end', async () => {
+  it('reads all events in order, without gap or repeat, and stops at the end', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
     const { uri } = await runOf(proxy);
@@ -204,7 +204,7 @@ describe('resources_watch', () => {
 });
 
 describe('sc://snapshots', () => {
-  it('hold the original to the byte, its annotations, stats and goal', async () => {
+  it('contain the original to the byte, its annotations, stats and goal', async () => {
     const proxy = await startProduct(env);
     const args = { ...logArgs(), text: `${logArgs().text}\r\nlast 😀` };
     const { prune_id, annotations, stats } = await ask<Record<string, object>>(proxy, 'prune_text', args);

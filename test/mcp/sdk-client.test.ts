@@ -74,7 +74,7 @@ describe('the official MCP client over Streamable HTTP', () => {
     await outcome;
   });
 
-  it('knows no protocol version that this server does not', () => {
+  it('uses only protocol versions that this server supports', () => {
     expect(PROTOCOL_VERSIONS).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 });

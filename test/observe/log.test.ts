@@ -61,7 +61,7 @@ describe('the log', () => {
     expect((await written()).trim().split('\n')).toHaveLength(1);
   });
 
-  it('never writes a credential, wherever it stands', async () => {
+  it('never writes a credential, wherever it occurs', async () => {
     const line = await lineOf((log) =>
       log.info(
         {
@@ -103,19 +103,19 @@ describe('the log', () => {
     expect(line.err).toMatchObject({ type: 'SyntaxError' });
   });
 
-  it('leaves the object that was logged as it was', async () => {
+  it('does not change the logged object', async () => {
     const fields = { headers: { authorization: 'Bearer s3cr3t' } };
     await lineOf((log) => log.info(fields, 'request'));
     expect(fields.headers.authorization).toBe('Bearer s3cr3t');
   });
 
-  it('writes what is made of a line when asked to', async () => {
+  it('writes the transformed line if requested', async () => {
     const log = createLog({ level: 'info', fd, render: (line) => `${JSON.parse(line).msg}!\n` });
     log.info({ url: 'http://127.0.0.1:8006' }, 'listening');
     await expect.poll(() => readFileSync(file, 'utf8')).toBe('listening!\n');
   });
 
-  it.runIf(process.platform === 'linux')('goes on when the disk is full', async () => {
+  it.runIf(process.platform === 'linux')('continues when the disk is full', async () => {
     const full = openSync('/dev/full', 'w');
     const log = createLog({ level: 'info', fd: full });
     for (let i = 0; i < 3; i++) {
@@ -126,7 +126,7 @@ describe('the log', () => {
   });
 
   it.runIf(process.platform === 'linux').each(['a pipe without a reader', 'a full disk'])(
-    'lets the process end where nothing can be written: %s',
+    'lets the process end if nothing can be written: %s',
     async (where) => {
       const script = `import { openSync } from 'node:fs';
         const { createLog } = await import(${JSON.stringify(await bundledLog())});
@@ -139,7 +139,7 @@ describe('the log', () => {
     },
   );
 
-  it('is whole when the process exits right after writing', async () => {
+  it('is complete if the process exits right after writing', async () => {
     const module = JSON.stringify(await bundledLog());
     const script = `const { createLog } = await import(${module});
       const log = createLog({ level: 'info', fd: 1 });

@@ -50,7 +50,7 @@ describe('the metrics', () => {
     }
   });
 
-  it('show the size of the store as it is at the scrape', async () => {
+  it('show the size of the store at the time of the scrape', async () => {
     let bytes = 1;
     const metrics = metricsOf(async () => ({ ...sizes, bytes: bytes++ }));
     expect((await metrics.page()).text).toContain('mcp_pruner_store_bytes 1\n');
@@ -67,7 +67,7 @@ describe('the metrics', () => {
     expect((await metrics.page()).text).toContain('mcp_pruner_store_up 0\n');
   });
 
-  it('carry the labels that are configured, each with at most so many values', async () => {
+  it('have the configured labels, each with a bounded number of values', async () => {
     const metrics = createMetrics({
       version: '1',
       storeSizes: async () => sizes,
@@ -91,7 +91,7 @@ describe('the metrics', () => {
     }
   });
 
-  it('stay small whatever names clients send', async () => {
+  it('stay small, whatever names clients send', async () => {
     const metrics = metricsOf();
     for (let i = 0; i < 1000; i++) {
       metrics.request(request({ model: `model-${i}"\n{${'x'.repeat(500)}`, upstreamError: `reason-${i}` }));
@@ -103,7 +103,7 @@ describe('the metrics', () => {
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(200);
   });
 
-  it('take no harm from a figure that is none', async () => {
+  it('ignore invalid figures', async () => {
     const metrics = metricsOf();
     metrics.request(
       request({ status: 0, firstByteMs: Number.NaN, pruning: pruning({ tokensBefore: -1, elapsedMs: Number.NaN }) }),
@@ -114,13 +114,13 @@ describe('the metrics', () => {
     expect(text).toContain('mcp_pruner_candidates_total 2\n');
   });
 
-  it('belong to one server: another in the same process counts for itself', async () => {
+  it('belong to one server: another one in the same process counts separately', async () => {
     const one = metricsOf();
     one.request(request());
     expect((await metricsOf().page()).text).not.toContain('mcp_pruner_requests_total{');
   });
 
-  it('count pruning that was asked for outside the proxy', async () => {
+  it('count pruning that was requested outside the proxy', async () => {
     const metrics = metricsOf();
     metrics.pruning(pruning());
     expect((await metrics.page()).text).toContain('mcp_pruner_tokens_saved_total 600\n');

@@ -29,7 +29,7 @@ function queriesOf(name: string): string[] {
 }
 
 describe.skipIf(isAbsent)('Prometheus', () => {
-  it('accepts the alert rules, and raises each where it should and none where all is well', () => {
+  it('accepts the alert rules, and raises each one when it should, and none otherwise', () => {
     execFileSync(PROMTOOL, ['check', 'rules', `${deploy}prometheus/rules.yml`], { stdio: 'pipe' });
     execFileSync(PROMTOOL, ['test', 'rules', `${deploy}prometheus/rules.test.yml`], { stdio: 'pipe' });
     const rules = readFileSync(`${deploy}prometheus/rules.yml`, 'utf8');

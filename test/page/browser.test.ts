@@ -96,7 +96,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     ['light', 1024],
     ['light', 1440],
   ] as const)(
-    'shows each view, %s at a width of %i: it fits, its words stay whole, axe finds nothing',
+    'shows each view, %s at a width of %i: it fits, no word is broken, axe finds nothing',
     async (colorScheme, at) => {
       const look = async (page: Page): Promise<void> => {
         for (const view of VIEWS) {
@@ -144,7 +144,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     );
   });
 
-  it('finds a conversation by words, filters and order, which stand in the address', async () => {
+  it('finds a conversation by words, filters and order, which are in the address', async () => {
     await visit('conversations', async (page) => {
       const rows = page.locator('.talks > li');
       await expect.poll(() => rows.count()).toBe(3);
@@ -213,7 +213,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('is led by keys, which a list names and which can be switched off', async () => {
+  it('is navigated by shortcuts, which are listed and can be switched off', async () => {
     await visit('', async (page) => {
       await page.locator('.plot canvas').first().waitFor();
       await page.keyboard.press('?');
@@ -313,7 +313,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('strikes out what was cut, shows what the model saw beside it, says why, and gives the original back', async () => {
+  it('strikes out cuts, shows what the model saw and why, and downloads the original', async () => {
     const [, , , read] = messagesOf(stage.upstream.requests[0]?.body ?? Buffer.alloc(0));
     const sent = String(read?.content);
     await visit('conversations', async (page) => {
@@ -394,7 +394,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('pins, unpins, stashes and deletes, the last only once it is confirmed; the next request obeys', async () => {
+  it('pins, unpins, stashes and, after confirmation, deletes; the next request follows', async () => {
     const seen = async (index: number): Promise<string> => agent.sendAndSee(index);
     const name = 'Tool result: read_file src/orders.ts';
     const original = String(agent.messages[3]?.content);
@@ -489,7 +489,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('shows what it cost and what was saved, of four wholes, against a control group, and why the cache missed', async () => {
+  it('shows cost, saving as four shares, the control group, and the causes of cache misses', async () => {
     await visit('', async (page) => {
       const figure = (name: string) => page.locator('.figure').filter({ hasText: name }).innerText();
       await page.locator('.plot canvas').first().waitFor();
@@ -525,7 +525,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('asks for the token once, says what to do where there is nothing yet, and gives reasons in the language of the markers', async () => {
+  it('asks for the token once, gives advice in empty views, and shows reasons in the language of the markers', async () => {
     const fresh = await openStage({ env: { MCP_PRUNER_AUTH_TOKEN: TOKEN, MCP_PRUNER_REASON_LANGUAGE: 'en' } });
     afterwards(() => fresh.close());
     const look = async (page: Page): Promise<void> => {
@@ -576,7 +576,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     await visit('', look, { at: fresh });
   });
 
-  it('says that the store is away, and shows what needs none', async () => {
+  it('reports that the store is not available, and shows the rest', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-no-store-'));
     const away = await openStage({ dbPath: folder });
     try {
@@ -600,7 +600,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     }
   });
 
-  it('goes through a hundred thousand requests page by page', async () => {
+  it('pages through a hundred thousand requests', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-full-'));
     const dbPath = join(folder, 'store.db');
     await fillStore(dbPath, 100_000, 10_000);
@@ -643,7 +643,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     }
   });
 
-  it('is opened by a key where requests need one, refuses another in words, and closes when the key is revoked', async () => {
+  it('is opened by a key if keys are required, refuses another with a message, and closes when the key is revoked', async () => {
     const place = await onFile();
     const { MCP_PRUNER_DB_PATH: dbPath = '' } = place;
     const asking = await openStage({ env: { MCP_PRUNER_REQUIRE_KEY: 'true', ...place }, dbPath });

@@ -61,7 +61,7 @@ describe('events as requests', () => {
     expect(notes).toMatchObject([{ kind: 'recovered', facts: { prune_id: 'prn_1', lines: 3 } }]);
   });
 
-  it('hold what any event may say, without taking it for more than it is', () => {
+  it('accept any payload of an event', () => {
     const odd = { model: 7, status: 'x', tokens_saved: Number.NaN, prune_id: {}, tool: 'x'.repeat(10_000) };
     const { requests } = happenedIn(seqs([event('r', 'request', odd), event('r', 'pruned', odd)]));
     expect(requests[0]).toMatchObject({ model: '', status: 0, tokensSaved: 0 });
@@ -70,7 +70,7 @@ describe('events as requests', () => {
 });
 
 describe('pages of requests', () => {
-  it('hold every request once, whole, the newest first, whatever lies between them', async () => {
+  it('contain every request once and completely, newest first, whatever other events there are', async () => {
     const store = aStore();
     const events = Array.from({ length: 300 }, (_, i) => [
       ...aRequest(i, i % 3 === 0),
@@ -89,7 +89,7 @@ describe('pages of requests', () => {
     expect(seen).toEqual(Array.from({ length: 300 }, (_, i) => `r${299 - i}`));
   });
 
-  it('end where events are no longer kept', async () => {
+  it('end with the oldest stored event', async () => {
     const store = aStore(100);
     for (let i = 0; i < 20; i++)
       await store.addEvents(Array.from({ length: 50 }, (_, k) => aRequest(i * 50 + k)).flat());
@@ -103,7 +103,7 @@ describe('pages of requests', () => {
 describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   const emptyDatabase = sharedDatabase();
 
-  it('everything that the page reads is answered', async () => {
+  it('answers every reading of the page', async () => {
     const server = await openStage({ env: { MCP_PRUNER_DATABASE_URL: await emptyDatabase() } });
     afterwards(() => server.close());
     await work(server);
@@ -141,7 +141,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
 });
 
 describe('the fleet on the page', () => {
-  it('ends a child by an action that has proven where it comes from', async () => {
+  it("ends a child by an action with the page's token", async () => {
     const token = 'a-token-that-nobody-guesses-0123456789';
     const env = { MCP_PRUNER_ENABLE_FLEET: 'true', MCP_PRUNER_CHILD_COMMANDS: process.execPath };
     const server = await openStage({ env: { ...env, MCP_PRUNER_AUTH_TOKEN: token } });
@@ -170,7 +170,7 @@ describe('the fleet on the page', () => {
 });
 
 describe('conversations', () => {
-  it('are shown under their project name, and say whether the provider verifies their history', async () => {
+  it('are shown under their project name, with a note if the provider verifies their history', async () => {
     const store = aStore();
     const seen = (project: string, conversationId: string, atMs: number) => ({
       ...{ project, conversationId, atMs, task: '', turns: 1, messages: 1, whole: true, segments: [] },

@@ -41,7 +41,7 @@ const pageToken = async (stage: Stage, headers: Record<string, string> = {}) =>
   String(jsonOf(await read(stage, '/page/api/session', headers)).pageToken);
 
 describe('the page', () => {
-  it('runs nothing but its own files, and asks nobody else', async () => {
+  it('runs only its own files, and connects to nobody else', async () => {
     const shell = await read(open, '/');
     expect([shell.status, shell.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     for (const path of ['/', '/page/app.js', '/page/style.css', '/page/icon.svg', '/page/api/session', '/page/none']) {
@@ -62,12 +62,12 @@ describe('the page', () => {
     expect(files.reduce((sum, { body }) => sum + gzipSync(body).length, 0)).toBeLessThan(150_000);
   });
 
-  it('is not loaded a second time where the browser has it', async () => {
+  it('is not loaded a second time if the browser has it', async () => {
     const { headers } = await read(open, '/page/app.js');
     expect((await read(open, '/page/app.js', { 'if-none-match': String(headers.etag) })).status).toBe(304);
   });
 
-  it('refuses pages of others and names that are not ours, for whatever they ask', async () => {
+  it('refuses foreign pages and foreign names, whatever they request', async () => {
     const foreign: readonly Record<string, string>[] = [
       { host: 'evil.example' },
       { host: 'evil.example:8006', origin: 'http://evil.example:8006' },
@@ -94,7 +94,7 @@ describe('the page', () => {
     expect((await read(open, '/', { ...link, 'sec-fetch-dest': 'iframe' })).status).toBe(403);
   });
 
-  it('does nothing without the proof that it was the page that asked', async () => {
+  it("does nothing without the page's token", async () => {
     const token = await pageToken(open);
     for (const action of ACTIONS) {
       const unproven: Record<string, string>[] = [{}, { 'x-mcp-pruner-page': `${token}x` }, { origin: open.url }];
@@ -117,7 +117,7 @@ describe('the page', () => {
       ).toBe(422);
   });
 
-  it('gives no other page leave to read', async () => {
+  it('allows no other page to read', async () => {
     for (const path of ['/', '/page/api/session', '/page/api/store']) {
       const { headers } = await read(open, path, { origin: open.url });
       expect(headers).not.toHaveProperty('access-control-allow-origin');
@@ -149,7 +149,7 @@ describe('the page', () => {
 });
 
 describe('the page of a server with a token', () => {
-  it('shows nothing and does nothing until its user has shown the token', async () => {
+  it('shows nothing and does nothing until its user has presented the token', async () => {
     expect((await read(locked, '/')).status).toBe(200);
     expect(jsonOf(await read(locked, '/page/api/session'))).toEqual({ known: false, asksForToken: true });
     for (const path of READINGS) expect((await read(locked, `/page/api/${path}`)).status).toBe(401);
@@ -158,7 +158,7 @@ describe('the page of a server with a token', () => {
       expect((await act(locked, 'session', {}, { token })).status).toBe(401);
   });
 
-  it('gives a cookie for it that no script and no other site can use, once for all', async () => {
+  it('sets a lasting cookie that no script and no other site can use', async () => {
     const { status, headers } = await act(locked, 'session', { origin: locked.url }, { token: TOKEN });
     const [cookie = ''] = headers['set-cookie'] ?? [];
     expect(status).toBe(200);
@@ -184,7 +184,7 @@ describe('the page of a server with a token', () => {
     expect(typeOf(await act(locked, 'doctor', withToken))).toBe('page_token_needed'); // of the process before
   });
 
-  it('knows a cookie that was changed, that another wrote, or whose time is over', async () => {
+  it('rejects a cookie that was changed, forged, or has expired', async () => {
     const { headers } = await act(locked, 'session', {}, { token: TOKEN });
     const [pair = ''] = (headers['set-cookie']?.[0] ?? '').split(';');
     const [name = '', value = ''] = pair.split('=');
@@ -219,7 +219,7 @@ describe('the page of a server with a token', () => {
 });
 
 describe('pages that follow', () => {
-  it('learn at once that the server stops, and do not delay it', async () => {
+  it('are notified at once when the server stops, and do not delay it', async () => {
     const stage = await openStage({ env: { MCP_PRUNER_DRAIN_TIMEOUT_MS: '3600000' } });
     const stream = await fetch(`${stage.url}/page/api/live`);
     expect(stream.headers.get('content-type')).toContain('text/event-stream');
@@ -228,7 +228,7 @@ describe('pages that follow', () => {
     expect(await ended).toContain('retry: 2000');
   });
 
-  it('are so many at the most, and let go of their places', async () => {
+  it('are bounded in number, and free their places', async () => {
     const leave = new AbortController();
     const follow = () => fetch(`${open.url}/page/api/live`, { signal: leave.signal });
     const streams = await Promise.all(Array.from({ length: 16 }, follow));
@@ -245,7 +245,7 @@ describe('pages that follow', () => {
 });
 
 describe('whether there is a page', () => {
-  it('is so on loopback; beyond it only where somebody says so', () => {
+  it('is on by default on loopback, and elsewhere only if configured', () => {
     const there = (env: Record<string, string>) => settingsOf({ MCP_PRUNER_AUTH_TOKEN: TOKEN, ...env }).page;
     expect(there({})).toBe(true);
     expect(there({ MCP_PRUNER_HOST: '::1' })).toBe(true);
@@ -254,7 +254,7 @@ describe('whether there is a page', () => {
     expect(there({ MCP_PRUNER_PAGE: 'false' })).toBe(false);
   });
 
-  it('leaves nothing at its paths where it is off', async () => {
+  it('serves nothing at its paths if it is off', async () => {
     const stage = await openStage({ env: { MCP_PRUNER_PAGE: 'false' } });
     try {
       for (const path of ['/', '/page/app.js', '/page/api/session']) expect((await read(stage, path)).status).toBe(404);

@@ -38,7 +38,7 @@ describe('a prompt for a compaction', () => {
     'Summarize this session for me',
     'Compact the context of this file',
     '',
-  ])("is none of a user's own words: %s", (text) => {
+  ])("is not recognised in a user's own words: %s", (text) => {
     expect(compactingClient(text)).toBeNull();
   });
 
@@ -59,7 +59,7 @@ describe('the compactions of a report', () => {
     ...{ session: 's', tokens, atMs: 1 },
   });
 
-  it('counts as avoided what passes the threshold only with what was cut', () => {
+  it('counts a compaction as avoided if the threshold is passed only without cuts', () => {
     const { seen, avoided, conversations } = compactionsOf(
       [],
       [],
@@ -84,7 +84,7 @@ describe('the compactions of a report', () => {
     expect(conversations.find(({ id }) => id === 'c')).toMatchObject({ continues: 'b', compacted_by: 'claude-code' });
   });
 
-  it('has a threshold for each client, also where two of them use one model in one project', async () => {
+  it('has a threshold for each client, even if two of them use one model in one project', async () => {
     const early = [90_000, 100_000, 110_000].map((tokens, i) => compaction(`a${i}`, '', tokens));
     const late = [290_000, 300_000, 310_000].map((tokens, i) => ({
       ...compaction(`b${i}`, '', tokens),
@@ -132,7 +132,7 @@ async function reported(proxy: TestProxy): Promise<{
 }
 
 describe('a compaction of a client', () => {
-  it('is counted once with its retries, and the conversation behind it is linked and searched with it', async () => {
+  it('is counted once with its retries, and the following conversation is linked and searched with it', async () => {
     const proxy = await startProxy(await startUpstream());
     const session = { 'x-claude-code-session-id': 's1', 'x-mcp-pruner-task': 'fish', 'user-agent': 'claude-cli/2.1' };
     const before = oneResult(aResult('needle'), { tool: 'read_file', args: { path: 'src/a.ts' } });
@@ -157,7 +157,7 @@ describe('a compaction of a client', () => {
     });
   });
 
-  it('is none when a user asks for a summary', async () => {
+  it('is not recognised if a user asks for a summary', async () => {
     const proxy = await startProxy(await startUpstream());
     await sends(proxy, [{ role: 'user', content: 'Give me a detailed summary of the conversation so far' }]);
     await proxy.stop();

@@ -36,7 +36,7 @@ async function recalled(proxy: TestProxy, args: object, headers: Record<string, 
 }
 
 describe('recall', () => {
-  it('finds what a request showed, cut or not, and recover_text goes on from there', async () => {
+  it('finds results of requests, cut or not, which recover_text continues', async () => {
     const proxy = await startProxy(await startUpstream());
     await sees(proxy, [
       ...read(aResult('zebrafish')),
@@ -51,7 +51,7 @@ describe('recall', () => {
     expect(cut.hits[0]).toMatchObject({ tool: 'bash', path: null });
   });
 
-  it('keeps a result of 1,000 characters and none of 999, and looks into JSON', async () => {
+  it('keeps a result of 1,000 characters but not of 999, and reads JSON', async () => {
     const proxy = await startProxy(await startUpstream());
     const text = (word: string, chars: number) => `${word}\n`.padEnd(chars, 'lorem ipsum dolor\n');
     await sees(proxy, [
@@ -65,7 +65,7 @@ describe('recall', () => {
     expect((await hitsFor('wrapped'))[0]).toMatchObject({ path: 'c.ts', lines: expect.stringMatching(/^1-/) });
   });
 
-  it('refuses wrong types and unknown arguments, and takes any string', async () => {
+  it('refuses wrong types and unknown arguments, and accepts any string', async () => {
     const proxy = await startProxy(await startUpstream());
     for (const args of [
       {},
@@ -117,7 +117,7 @@ describe('recall', () => {
     expect(without).toMatchObject({ scope: 'project', hits: [{ path: 'c.ts' }] });
   });
 
-  it('keeps what was seen over a restart, and is asked on the command line as well', async () => {
+  it('keeps results over a restart, and is available on the command line as well', async () => {
     const proxy = await startProxy(await startUpstream());
     await sees(proxy, [
       ...read(aResult('needle')),
@@ -135,7 +135,7 @@ describe('recall', () => {
     expect((await run(['recall', 'needle', '--project', 'other'], given)).code).toBe(1);
   });
 
-  it('does not keep again what was deleted', async () => {
+  it('does not store a deleted text again', async () => {
     const proxy = await startProxy(await startUpstream());
     const messages = read(aResult('needle'));
     await sees(proxy, messages);

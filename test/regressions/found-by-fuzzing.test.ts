@@ -8,7 +8,7 @@ import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 
 const folder = join(import.meta.dirname, 'found');
 
-describe('what the fuzzer once found keeps every promise now', () => {
+describe('inputs once found by the fuzzer keep every promise', () => {
   it.each(readdirSync(folder))('%s', async (file) => {
     const ground = new Ground(tempFolder());
     afterwards(() => ground.close());

@@ -26,7 +26,7 @@ function valuesOf(value: unknown, key: string): unknown[] {
 }
 
 describe('the manifests of plugins and registries', () => {
-  it('are those that package.json makes: npm run manifests writes them', () => {
+  it('are those generated from package.json by npm run manifests', () => {
     expect(differing().map(([path]) => path)).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ const kinds = ['run_events', 'snapshot', 'child_logs'] as const;
 const anyId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((id) => id.isWellFormed());
 
 describe('sc:// addresses', () => {
-  it('lead back to what they were made of, whatever the id', () => {
+  it('can be parsed back, whatever the id', () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), anyId, (kind, id) => {
         expect(parseUri(formatUri(kind, id))).toEqual({ kind, id });
@@ -14,7 +14,7 @@ describe('sc:// addresses', () => {
     );
   });
 
-  it('have every beginning of themselves as a prefix that leads to their id', () => {
+  it('are found by every prefix of themselves', () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), anyId, fc.nat(60), (kind, id, length) => {
         const prefix = idPrefix(kind, formatUri(kind, id).slice(0, length));

@@ -48,7 +48,7 @@ function spliced(body: Buffer, cuts: readonly ShortenedDescription[]): Buffer {
 }
 
 describe('a shortened description', () => {
-  it('keeps its first sentence, and its marker is the last line and names the lines that are not wholly shown', () => {
+  it('keeps its first sentence, and ends with a marker that names the lines that are not completely shown', () => {
     const [cut] =
       cutsOf({ tools: [{ name: 'fish', description: LONG, input_schema: {} }] }, 'messages').get('fish') ?? [];
     const [sentence, marker, ...more] = (cut?.text ?? '').split('\n');
@@ -58,7 +58,7 @@ describe('a shortened description', () => {
     expect(cut).toMatchObject({ original: LONG, cut: { pruneId } });
   });
 
-  it('keeps its first paragraph where the system prompt mentions the tool as a whole word', () => {
+  it('keeps its first paragraph if the system prompt mentions the tool as a whole word', () => {
     const tools = [{ name: 'fish', description: LONG, input_schema: {} }];
     const kept = (system: string): string => cutsOf({ system, tools }, 'messages').get('fish')?.[0]?.text ?? '';
     expect(kept('Use `fish` often.')).toContain('\nSecond line.\n⟦');
@@ -66,13 +66,13 @@ describe('a shortened description', () => {
     expect(kept('Use fishes or catfish or fish_2.')).not.toContain('Second line.');
   });
 
-  it('stays whole where the marker would cost more than it saves', () => {
+  it('stays whole if the marker would cost more than it saves', () => {
     expect(
       shortNames({ tools: [{ name: 'a', description: 'One. Two three.', input_schema: {} }] }, 'messages'),
     ).toEqual([]);
   });
 
-  it('is one of a schema, and never a property or a value that has the name', () => {
+  it('is a description of a schema, and never a property or a value with that name', () => {
     const cuts = cutsOf({ tools: [{ name: 'fish', input_schema: SCHEMA }] }, 'messages').get('fish') ?? [];
     expect(cuts.map(({ original }) => original.slice(0, 5))).toEqual(['A tex', 'One. ']);
   });
@@ -141,7 +141,7 @@ describe('the tools that may be shortened', () => {
   });
 });
 
-it('changes nothing of a declaration but strings under the key description', () => {
+it('changes only strings under the key description', () => {
   const text = fc.constantFrom(LONG, `É. ${REST}`, 'Short.', `\n\n${LONG}`);
   const schema = fc.letrec<{ node: object }>((tie) => ({
     node: fc.record(
@@ -183,7 +183,7 @@ it('changes nothing of a declaration but strings under the key description', () 
   );
 });
 
-it.each(['chat', 'messages', 'responses', 'gemini'] as const)('is found beside the messages of %s too', (wire) => {
+it.each(['chat', 'messages', 'responses', 'gemini'] as const)('is found outside the messages of %s too', (wire) => {
   const tool = { type: 'function', name: 'fish', description: LONG };
   const tools = wire === 'gemini' ? [{ functionDeclarations: [tool] }] : [tool];
   const [key, words] =
@@ -201,7 +201,7 @@ it.each(['chat', 'messages', 'responses', 'gemini'] as const)('is found beside t
   }
 });
 
-it('leaves schemas that accept what they accepted, and refuse what they refused', () => {
+it('keeps schemas equivalent: they accept and refuse the same values', () => {
   const description = fc.constantFrom(LONG, `É. ${REST}`, 'Short.');
   const leaf = fc.oneof(
     fc.record({ type: fc.constant('string'), description, minLength: fc.nat(3) }, { requiredKeys: ['type'] }),
@@ -258,7 +258,7 @@ it('leaves schemas that accept what they accepted, and refuse what they refused'
   expect(cutsMade).toBeGreaterThan(30);
 });
 
-it('knows a declaration again without its cache_control and whatever stands beside it', () => {
+it('recognises a declaration without its cache_control, whatever is next to it', () => {
   const hashOf = (tools: unknown): string => {
     const body = Buffer.from(JSON.stringify({ tools }));
     const [first] = declaredTools(body, 'messages').declarations;
@@ -319,7 +319,7 @@ describe('the calls of an answer', () => {
     expect([...callsInAnswer(answer)]).toEqual([['fish', 1]]);
   });
 
-  it('are none of what the model writes', () => {
+  it("are never found in the model's texts", () => {
     expect(
       callsInAnswer(events({ delta: { type: 'text_delta', text: '{"type":"tool_use","name":"fish"}' } })).size,
     ).toBe(0);

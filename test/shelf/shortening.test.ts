@@ -224,7 +224,7 @@ describe('tools that nobody calls', () => {
     expect(isShort(upstream.last)).toBe(true);
   });
 
-  it('go whole once more where the first request is refused, and the conversation stays whole', async () => {
+  it('are resent whole if the first request is refused, and the conversation stays whole', async () => {
     const { path, tool, body } = WIRES.messages;
     const tools = [tool('unused')];
     const { upstream, start } = await bench([['messages', body(tools, ['seed'])]]);
@@ -236,7 +236,7 @@ describe('tools that nobody calls', () => {
     expect(upstream.requests.map(isShort)).toEqual([true, false, false]);
   });
 
-  it('go whole once more on a WebSocket that refuses them, and the conversation stays whole', async () => {
+  it('are resent whole on a WebSocket that refuses them, and the conversation stays whole', async () => {
     const { tool, body } = WIRES.responses;
     const create = (said: string[]): string =>
       JSON.stringify({ type: 'response.create', ...body([tool('unused')], said) });
@@ -258,7 +258,7 @@ describe('tools that nobody calls', () => {
     expect(upstream.last.messages.map(isCut)).toEqual([true, false, false]);
   });
 
-  it('pass a refusal on as it is once the provider has accepted the shortened tools', async () => {
+  it('pass a refusal on unchanged once the provider has accepted the shortened tools', async () => {
     const { path, tool, body } = WIRES.messages;
     const tools = [tool('unused')];
     const { upstream, start } = await bench([['messages', body(tools, ['seed'])]]);
@@ -313,7 +313,7 @@ describe('tools that nobody calls', () => {
     expect(cutNames(upstream.last)).toEqual(['other']);
   });
 
-  it('are known by the requests that were answered, the last one too', async () => {
+  it('are counted in all answered requests, the last one too', async () => {
     const { path, tool, body } = WIRES.chat;
     const tools = [tool('unused')];
     const { upstream, start, clock } = await bench([]);

@@ -37,7 +37,7 @@ interface Pruned {
 }
 
 describe('mcp-pruner stdio --tools all', () => {
-  it('offers the tools of /rpc beside read, bash and grep to the official client', async () => {
+  it('offers the tools of /rpc in addition to read, bash and grep to the official client', async () => {
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [compiled('cli.js'), 'stdio', '--tools', 'all'],
@@ -59,7 +59,7 @@ describe('mcp-pruner stdio --tools all', () => {
     expect(pruned.annotations.length).toBeGreaterThan(0);
   });
 
-  it('offers chosen tools alone, and says which there are when it does not know one', async () => {
+  it('offers only chosen tools, and lists them if one is unknown', async () => {
     const client = new RawClient({ args: ['stdio', '--tools', 'recover_text,health'], env });
     const { result } = await client.request('tools/list');
     expect(result?.tools).toMatchObject([{ name: 'recover_text' }, { name: 'health' }]);
@@ -77,7 +77,7 @@ describe('mcp-pruner stdio --tools all', () => {
     );
   });
 
-  it('keeps originals in the store of the proxy: another process gives them back', async () => {
+  it('keeps originals in the store of the proxy, where another process finds them', async () => {
     const first = new RawClient({ args: ['stdio', '--tools', 'all'], env });
     const { prune_id, annotations } = JSON.parse(await first.call('prune_text', pruneArgs)) as Pruned;
     first.child.kill('SIGKILL');
@@ -106,13 +106,13 @@ describe('mcp-pruner stdio --tools all', () => {
     expect((await files.answer(files.start('health', {}))).error).toMatchObject({ code: -32602 });
   });
 
-  it('names the field that does not fit', async () => {
+  it('names an invalid field', async () => {
     const client = new RawClient({ args: ['stdio', '--tools', 'all'], env });
     const { error } = await client.answer(client.start('recover_text', { prune_id: 1 }));
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(/^Invalid params: prune_id/) });
   });
 
-  it('works without a store that can be opened, but for what needs it', async () => {
+  it('works without a store, except for tools that need it', async () => {
     const client = new RawClient({
       args: ['stdio', '--tools', 'all'],
       env: { ...env, MCP_PRUNER_DB_PATH: join(folder, 'a.txt/x.db') },
@@ -123,7 +123,7 @@ describe('mcp-pruner stdio --tools all', () => {
     expect(textOf(await client.answer(client.start('prune_text', pruneArgs)))).toContain('recovery_unavailable');
   });
 
-  it('refuses another word for --tools, and a wrong setting, before it serves', async () => {
+  it('refuses an unknown word for --tools, and an invalid setting, before it serves', async () => {
     for (const [args, given] of [
       [['stdio', '--tools', 'some'], {}],
       [['stdio', '--tools', 'all'], { MCP_PRUNER_PORT: 'x' }],

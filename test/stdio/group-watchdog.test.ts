@@ -10,7 +10,7 @@ function startGroup() {
   return { group: child.pid, ended: once(child, 'exit') };
 }
 
-describe.skipIf(process.platform === 'win32')('what watches over the commands of a server', () => {
+describe.skipIf(process.platform === 'win32')("the watchdog of a server's commands", () => {
   it('kills those on its list when its pipe closes, and no others', async () => {
     const [left, released] = [startGroup(), startGroup()];
     const input = `+ ${left.group}\n+ ${released.group}\n- ${released.group}\n`;
@@ -21,7 +21,7 @@ describe.skipIf(process.platform === 'win32')('what watches over the commands of
     expect(await released.ended).toEqual([null, 'SIGTERM']);
   });
 
-  it('takes no harm from groups that it never heard of', async () => {
+  it('ignores unknown groups', async () => {
     const { group, ended } = startGroup();
     const unknown = Array.from({ length: 60 }, (_, i) => `- 99999${i}\n`).join('');
     const { error } = spawnSync('/bin/sh', ['-c', WATCH], { input: `+ ${group}\n${unknown}`, timeout: 10_000 });

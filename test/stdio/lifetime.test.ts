@@ -44,7 +44,7 @@ describe('requests side by side', () => {
 });
 
 describe('a call that the client cancels', () => {
-  it('ends the command and all that it started, and is not answered', async () => {
+  it('ends the command and everything that it started, and is not answered', async () => {
     const client = new RawClient();
     const { id, pids } = await startEndless(client);
     client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
@@ -53,7 +53,7 @@ describe('a call that the client cancels', () => {
     expect(client.lines).toHaveLength(1);
   });
 
-  it.skipIf(process.platform !== 'linux')('ends what left the group of the command as well', async () => {
+  it.skipIf(process.platform !== 'linux')('ends processes that left the group of the command as well', async () => {
     const client = new RawClient();
     const file = join(folder, `strays-${Math.random()}`);
     const id = client.start('bash', {
@@ -141,7 +141,7 @@ describe('a signal', () => {
   });
 
   it.skipIf(process.platform !== 'linux').each(['SIGKILL', 'SIGTERM'] as const)(
-    '%s ends what commands left behind that are done, in their group or out of it',
+    '%s ends processes that finished commands left behind, in their group or outside it',
     async (signal) => {
       const client = new RawClient();
       const behind = async (command: string): Promise<number> =>
@@ -182,7 +182,7 @@ describe('a signal', () => {
 });
 
 describe('output of any size', () => {
-  it('comes back whole, other calls in between', async () => {
+  it('is returned completely, with other calls in between', async () => {
     const client = new RawClient();
     const command = 'yes "a line with \\"quotes\\", é and 😀" | head -n 400000; yes err | head -n 400000 >&2';
     const large = client.call('bash', { command });

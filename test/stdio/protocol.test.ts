@@ -66,7 +66,7 @@ describe('tools/list', () => {
     for (const tool of tools) expect(tool).not.toHaveProperty('outputSchema');
   });
 
-  it('refuses params that are no object with -32602', async () => {
+  it('refuses params that are not an object with -32602', async () => {
     expect((await server.request('tools/list', ['x'])).error).toMatchObject({
       code: -32602,
       message: 'Invalid params',
@@ -74,7 +74,7 @@ describe('tools/list', () => {
   });
 });
 
-describe('a call that does not fit', () => {
+describe('an invalid call', () => {
   it.each([
     ['read', {}],
     ['read', { file_path: 1 }],
@@ -116,7 +116,7 @@ describe('the stream', () => {
     },
   );
 
-  it('goes on after lines that are no message, and says what was wrong with each', async () => {
+  it('continues after lines that are not messages, and reports what was wrong with each', async () => {
     const client = new RawClient();
     client.raw('not json\n{"jsonrpc":"2.0","id":1\n\n   \r\n"text"\n7\n');
     client.raw(Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}\n')]));
@@ -129,11 +129,11 @@ describe('the stream', () => {
     await soon(() => codes().sort()).toEqual([-32600, -32600, -32600, -32600, -32600, -32600, -32700, -32700, -32700]);
   });
 
-  it('answers a request whose params are no object, rather than never', async () => {
+  it('answers a request whose params are not an object', async () => {
     expect((await server.request('ping', 'text')).error).toMatchObject({ code: -32602 });
   });
 
-  it('gives ids back with their type, and answers no notification', async () => {
+  it('returns ids with their type, and answers no notification', async () => {
     const client = new RawClient();
     client.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     client.send({ jsonrpc: '2.0', method: 'ping' });
@@ -146,7 +146,7 @@ describe('the stream', () => {
     ]);
   });
 
-  it('takes messages in any pieces, with CR LF, and several in one piece', async () => {
+  it('accepts messages in any pieces, with CR LF, and several in one piece', async () => {
     const client = new RawClient();
     const text = '{"jsonrpc":"2.0","id":"é€😀","method":"ping"}\r\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n';
     for (const byte of Buffer.from(text)) client.raw(Buffer.of(byte));
@@ -160,7 +160,7 @@ describe('the stream', () => {
     expect(client.lines).toHaveLength(1);
   });
 
-  it('answers the last line without its line end, and what was asked before the end of the input', async () => {
+  it('answers the last line without its line end, and all requests before the end of the input', async () => {
     const client = new RawClient();
     client.start('bash', { command: 'sleep 0.2; echo done' });
     client.raw('{"jsonrpc":"2.0","id":"last","method":"ping"}');

@@ -32,8 +32,8 @@ afterAll(async () => {
 
 const question = { context_focus_question: 'why?' };
 
-describe('what is sent to the pruner', () => {
-  it('is one POST of code and query and nothing else', async () => {
+describe('the request to the pruner', () => {
+  it('is one POST with only code and query', async () => {
     pruner.will(json({ pruned_code: PRUNED }));
     expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(PRUNED);
     expect(pruner.asked).toEqual([
@@ -56,7 +56,7 @@ describe('what is sent to the pruner', () => {
     expect(pruner.asked[0]?.headers.authorization).toBe(expected);
   });
 
-  it('is the question word for word', async () => {
+  it('contains the question unchanged', async () => {
     pruner.will(json({ pruned_code: PRUNED }));
     for (const query of [' \n padded\t', ' ', '"quoted" \\ é 😀 \u0000', 'x'.repeat(100_000)]) {
       await server.call('read', { file_path: 'a.txt', context_focus_question: query });
@@ -78,7 +78,7 @@ describe('what is sent to the pruner', () => {
   });
 });
 
-describe('the pruner is not asked', () => {
+describe('the pruner is not called', () => {
   it.each([
     ['read', { file_path: 'missing' }, /^Error reading file: /],
     ['bash', { command: 'true' }, /^\(no output\)$/],
@@ -154,7 +154,7 @@ describe('an answer of the pruner', () => {
       /unreachable/,
     ],
   ];
-  it.each(failures)('that is %s leaves the output whole, and stderr says why', async (_, reaction, why) => {
+  it.each(failures)('that is %s leaves the output whole, with the reason on stderr', async (_, reaction, why) => {
     pruner.will(reaction);
     const before = server.stderr.length;
     expect(await server.call('bash', { command: 'echo out; exit 2', ...question })).toBe('out\n\n[exit code: 2]');
@@ -174,7 +174,7 @@ describe('an answer of the pruner', () => {
 });
 
 describe('an address', () => {
-  it('where nothing listens leaves the output whole', async () => {
+  it('without a listener leaves the output whole', async () => {
     const gone = new FakeSwePruner();
     const address = await gone.start();
     await gone.close();
@@ -184,7 +184,7 @@ describe('an address', () => {
   });
 
   it.each(['not an address', 'ftp://127.0.0.1/x', 'http://user:hunter2@127.0.0.1:1/'])(
-    'that is of no use (%s) leaves the output whole, and is not repeated on stderr',
+    'that is unusable (%s) leaves the output whole, and is not repeated on stderr',
     async (address) => {
       const odd = startServer({ PRUNER_URL: address });
       expect(await odd.call('read', { file_path: 'a.txt', ...question })).toBe('one\ntwo\n');

@@ -34,17 +34,17 @@ describe('read', () => {
     ['characters of all lengths', 'é€😀\n'],
     ['nothing', ''],
     ['quotes and backslashes', '{"a":"\\n"}\n'],
-  ])('gives a file back unchanged: %s', async (_, text) => {
+  ])('returns a file unchanged: %s', async (_, text) => {
     writeFileSync(join(folder, 'case'), text);
     expect(await read('case')).toBe(text);
   });
 
-  it('takes bytes that are not UTF-8 for replacement characters', async () => {
+  it('shows bytes that are not UTF-8 as replacement characters', async () => {
     writeFileSync(join(folder, 'case'), Buffer.from([0x61, 0xff, 0xe2, 0x82, 0x0a]));
     expect(await read('case')).toBe('a\ufffd\ufffd\n');
   });
 
-  it('takes absolute paths as they are and relative ones from MCP_PRUNER_CWD, with no folder kept out', async () => {
+  it('accepts absolute paths, and relative ones below MCP_PRUNER_CWD, without excluded folders', async () => {
     expect(await read(join(folder, 'a.txt'))).toBe('one\ntwo\n');
     expect(await read('sub/b.txt')).toBe('two deep\n-dash\n');
     expect(await read('sub/../a.txt')).toBe('one\ntwo\n');
@@ -67,7 +67,7 @@ describe('read', () => {
     expect(await read('pipe')).toBe('');
   });
 
-  it('ignores arguments that it does not know', async () => {
+  it('ignores unknown arguments', async () => {
     expect(await server.call('read', { file_path: 'a.txt', offset: 1, limit: 1 })).toBe('one\ntwo\n');
   });
 });
@@ -86,11 +86,11 @@ describe('bash', () => {
     ['', '(no output)'],
     ['printf ""; printf "" >&2', '(no output)'],
     ['printf "\\n"', '\n'],
-  ])('puts together what %j left: %j', async (command, text) => {
+  ])('joins the outputs of %j: %j', async (command, text) => {
     expect(await bash(command)).toBe(text);
   });
 
-  it('reports what the shell itself complains about', async () => {
+  it('reports errors of the shell itself', async () => {
     expect(await bash('no-such-command-here')).toMatch(
       /^\n\[stderr\]\n.*no-such-command-here: command not found\n\n\[exit code: 127\]$/,
     );
@@ -102,7 +102,7 @@ describe('bash', () => {
     );
   });
 
-  it('gives commands no part of the protocol to read', async () => {
+  it('keeps the protocol from the input of commands', async () => {
     const reading = bash('cat; echo end');
     expect(await server.request('ping')).toMatchObject({ result: {} });
     expect(await reading).toBe('end\n');
@@ -120,29 +120,29 @@ describe('bash', () => {
 });
 
 describe('grep', () => {
-  it('gives matches as grep prints them, from the working directory on if no path is given', async () => {
+  it('returns matches as grep prints them, from the working directory if no path is given', async () => {
     expect((await grep('two')).split('\n').sort()).toEqual(['', './a.txt:2:two', './sub/b.txt:1:two deep']);
     expect(await grep('two', 'a.txt')).toBe('2:two\n');
     expect(await grep('^t.o$', 'sub/../a.txt')).toBe('2:two\n');
     expect(await grep('deep', join(folder, 'sub'))).toBe(`${folder}/sub/b.txt:1:two deep\n`);
   });
 
-  it('says so when nothing matches', async () => {
+  it('reports when nothing matches', async () => {
     expect(await grep('three')).toBe('(no matches found)');
   });
 
-  it('gives what grep complains about as an error', async () => {
+  it('returns complaints of grep as an error', async () => {
     expect(await grep('[', 'a.txt')).toMatch(/^Error: grep: .+\n$/);
     expect(await grep('two', 'missing')).toBe('Error: grep: missing: No such file or directory\n');
   });
 
-  it('takes a pattern or a path that begins with a dash for what it is', async () => {
+  it('accepts a pattern or a path that begins with a dash', async () => {
     expect(await grep('-dash', 'sub')).toBe('sub/b.txt:2:-dash\n');
     expect(await grep('--version', 'sub')).toBe('(no matches found)');
     expect(await grep('two', '--help')).toBe('Error: grep: --help: No such file or directory\n');
   });
 
-  it('goes by the exit code of grep, and gives what it printed when it fails without a complaint', async () => {
+  it('uses the exit code of grep, and returns its output if it fails without a complaint', async () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'grep'), '#!/bin/sh\necho "$*"\nexit 2\n', { mode: 0o755 });

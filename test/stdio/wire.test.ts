@@ -19,7 +19,7 @@ describe('jsonPieces', () => {
     .tuple(fc.string({ unit: 'binary', maxLength: 40 }), fc.nat(60_000))
     .map(([unit, times]) => unit.repeat(Math.min(times, Math.ceil(600_000 / Math.max(unit.length, 1)))));
 
-  it('together are what JSON.stringify gives', () => {
+  it('together equal the result of JSON.stringify', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => [...jsonPieces(value)].join('') === JSON.stringify(value)));
     fc.assert(
       fc.property(long, (text) => [...jsonPieces({ a: [text] })].join('') === JSON.stringify({ a: [text] })),
@@ -27,14 +27,14 @@ describe('jsonPieces', () => {
     );
   });
 
-  it('keep a text whole whatever stands where it is cut', () => {
+  it('keep a text whole, whatever is at the cut', () => {
     for (const text of ['😀', '\ud83d', '\ude00', '"', '\n', 'é']) {
       const whole = `${'x'.repeat(256 * 1024 - 1)}${text.repeat(3)}y`;
       expect(JSON.parse([...jsonPieces(whole)].join(''))).toBe(whole);
     }
   });
 
-  it('leave out what is undefined, as JSON.stringify does', () => {
+  it('leave out undefined values, as JSON.stringify does', () => {
     const value = { a: undefined, b: [undefined, 1], c: {}, d: [] };
     expect([...jsonPieces(value)].join('')).toBe(JSON.stringify(value));
   });
@@ -59,7 +59,7 @@ describe('readLines', () => {
     );
   });
 
-  it('skips a line that is too long, and says so', async () => {
+  it('skips a line that is too long, and reports it', async () => {
     const lines = await linesOf([Buffer.from('ok\n123'), Buffer.from('456'), Buffer.from('7\nok again\n')], 6);
     expect(texts(lines)).toEqual(['ok', null, null]);
     expect(texts(await linesOf([Buffer.from('123456\n1234567\n')], 6))).toEqual(['123456', null]);
@@ -79,8 +79,8 @@ describe('readLines', () => {
   });
 });
 
-describe('output that fits no answer', () => {
-  it('never takes more room on the wire than there is, and keeps all that fits', () => {
+describe('output that is too large for an answer', () => {
+  it('never exceeds the limit of an answer, and keeps as much as possible', () => {
     const chunk = fc.uint8Array({ maxLength: 50 });
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 6 }), fc.nat(150), (chunks, room) => {
@@ -97,7 +97,7 @@ describe('output that fits no answer', () => {
     );
   });
 
-  it('does not slip in behind a gap', () => {
+  it('is not appended after a gap', () => {
     const budget = new WireBudget(4);
     const [first, second] = [new OutputCollector(budget), new OutputCollector(budget)];
     first.add(Buffer.from('abc\n\n'));

@@ -73,7 +73,7 @@ describe.each([
   { name: 'a file', open: onFile, there: true },
   { name: 'PostgreSQL', open: onDatabase, there: hasPostgres },
 ])('Common SQL on $name', ({ open, there }) => {
-  it.skipIf(!there)('gives the same answers', async () => {
+  it.skipIf(!there)('returns the same answers', async () => {
     const sql = await open();
     const add = `INSERT INTO main.directive (project, segment, scope, action, up_to) VALUES (?, ?, '', 'hide', ?)
       ON CONFLICT (project, segment, scope) DO UPDATE SET up_to = directive.up_to + excluded.up_to
@@ -124,7 +124,7 @@ describe.each([
     expect(await sql.all("SELECT value FROM main.meter WHERE name = 'half'")).toEqual([]);
   });
 
-  it.skipIf(!there)('lets one transaction of a name see what those before it wrote', async () => {
+  it.skipIf(!there)('lets each transaction of a name see the earlier ones', async () => {
     const sql = await open();
     await sql.once('INSERT INTO main.meter (name, value) VALUES (?, 0)', [['turns']]);
     const add = () =>

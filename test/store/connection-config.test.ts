@@ -6,7 +6,7 @@ import { fromPg, toPg } from '../../src/store/postgres/text.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 
 describe('a database URL', () => {
-  it('says where the database is and who asks', () => {
+  it('names the database and the user', () => {
     expect(connectionConfig('postgres://us%65r:p%40ss@db.example:6432/my%20db')).toEqual({
       host: 'db.example',
       port: 6432,
@@ -27,7 +27,7 @@ describe('a database URL', () => {
     (url) => expect(connectionConfig(url)).toMatchObject({ host: '/run/pg', database: 'db', ssl: false }),
   );
 
-  it('encrypts as its sslmode says', () => {
+  it('encrypts according to its sslmode', () => {
     const file = join(tempFolder(), 'ca.pem');
     writeFileSync(file, 'a certificate');
     const sslOf = (query: string) => connectionConfig(`postgres://u@h/d?${query}`).ssl;
@@ -54,7 +54,7 @@ describe('a database URL', () => {
 });
 
 describe('a text for PostgreSQL', () => {
-  it.each(['', 'plain', '\0', '\x01', '\x010\0\x01', 'a\0b\x01c'])('comes back as it was: %j', (text) => {
+  it.each(['', 'plain', '\0', '\x01', '\x010\0\x01', 'a\0b\x01c'])('is returned unchanged: %j', (text) => {
     expect(toPg(text)).not.toContain('\0');
     expect(fromPg(toPg(text))).toBe(text);
   });

@@ -35,8 +35,8 @@ async function filledPath(): Promise<string> {
   return path;
 }
 
-describe('a store file that is deleted or replaced under way', () => {
-  it('goes on in a new file in a new epoch when it was deleted', async () => {
+describe('a store file that is deleted or replaced while in use', () => {
+  it('continues in a new file in a new epoch if it was deleted', async () => {
     const path = tempPath();
     const store = openStore(path);
     await put(store, 'a');
@@ -54,7 +54,7 @@ describe('a store file that is deleted or replaced under way', () => {
     expect(await openStore(path).findOriginal(pruneIdOf('a'))).toBe('text of a');
   });
 
-  it.each(['commit', 'sweep'] as const)('notices on a %s as well', async (verb) => {
+  it.each(['commit', 'sweep'] as const)('is detected by a %s as well', async (verb) => {
     const path = tempPath();
     const store = openStore(path);
     await put(store, 'a');
@@ -65,7 +65,7 @@ describe('a store file that is deleted or replaced under way', () => {
     expect(await openStore(path).findOriginal(pruneIdOf('b'))).toBe('text of b');
   });
 
-  it('goes on when its whole folder was deleted', async () => {
+  it('continues if its whole folder was deleted', async () => {
     const path = tempPath();
     const store = openStore(path);
     await put(store, 'a');
@@ -74,7 +74,7 @@ describe('a store file that is deleted or replaced under way', () => {
     expect(await store.findOriginal(pruneIdOf('b'))).toBe('text of b');
   });
 
-  it('lets two processes find to one new file', async () => {
+  it('leads two processes to one new file', async () => {
     const path = tempPath();
     const [one, two] = [openStore(path), openStore(path)];
     await put(one, 'a');
@@ -90,7 +90,7 @@ describe('a store file that is deleted or replaced under way', () => {
     expect(known).toEqual(new Set(['c', 'd'].map(pruneIdOf)));
   });
 
-  it('reads the file that was put in its place', async () => {
+  it('reads the file that replaced it', async () => {
     const [path, other] = [tempPath(), await filledPath()];
     const store = openStore(path);
     await put(store, 'a');
@@ -102,7 +102,7 @@ describe('a store file that is deleted or replaced under way', () => {
     expect(await store.findOriginal(pruneIdOf('a'))).toBeNull();
   });
 
-  it('loses nothing that was committed when only the write-ahead log was deleted', async () => {
+  it('loses no commit if only the write-ahead log was deleted', async () => {
     const path = tempPath();
     const store = openStore(path);
     await put(store, 'a');
@@ -117,7 +117,7 @@ describe('a store file that is deleted or replaced under way', () => {
 });
 
 describe('a store file that cannot be used', () => {
-  it('does not stop the program: garbage is reported, and a good file in its place is taken', async () => {
+  it('does not stop the program: garbage is reported, and a good file in its place is used', async () => {
     const path = tempPath();
     writeFileSync(path, randomBytes(20_000));
     const log = { info: vi.fn(), warn: vi.fn() };
@@ -139,7 +139,7 @@ describe('a store file that cannot be used', () => {
     expect(log.info).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ was: 'corrupt' }), 'store back');
   });
 
-  it('comes back after the file was overwritten with garbage under way and then removed', async () => {
+  it('recovers after the file was overwritten with garbage while in use and then removed', async () => {
     const path = tempPath();
     const store = openStore(path);
     for (let i = 0; i < 40; i++) await put(store, `item ${i}`, codeText(200, i));
@@ -157,7 +157,7 @@ describe('a store file that cannot be used', () => {
     await comesBack(store, 'x');
   });
 
-  it('says corrupt for a truncated file, at the start and under way', async () => {
+  it('reports corrupt for a truncated file, at the start and while in use', async () => {
     const path = tempPath();
     const store = openStore(path);
     for (let i = 0; i < 40; i++) await put(store, `item ${i}`, codeText(200, i));
@@ -169,7 +169,7 @@ describe('a store file that cannot be used', () => {
     await comesBack(after, 'x');
   });
 
-  it('makes a new store of a file that was emptied', async () => {
+  it('creates a new store in an emptied file', async () => {
     const path = await filledPath();
     truncateSync(path, 0);
     const store = openStore(path);
@@ -219,7 +219,7 @@ describe('a store file that cannot be used', () => {
     expect(await openStore(path).findOriginal(pruneIdOf('new'))).toBe('text of new');
   });
 
-  it('makes the folder it is to live in, and a file that only its owner can read', async () => {
+  it('creates its folder, and a file that only its owner can read', async () => {
     const path = join(dirname(tempPath()), 'deeper', 'still', 'store.db');
     await put(openStore(path), 'a');
     const { statSync } = await import('node:fs');
@@ -228,7 +228,7 @@ describe('a store file that cannot be used', () => {
 });
 
 describe('a full disk', () => {
-  it('says full, keeps what it has readable and touchable, and works again when there is room', async () => {
+  it('reports full, stays readable and usable, and works again once there is room', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxFileBytes: 600_000 });
     await put(store, 'a');
@@ -253,7 +253,7 @@ describe('a full disk', () => {
     await put(store, 'b', randomBytes(20_000).toString('base64'));
   });
 
-  it('makes room by compressing, to the last page, when nothing may go', async () => {
+  it('makes room by compressing, to the last page, if nothing may be deleted', async () => {
     const store = openStore(tempPath(), { maxFileBytes: 600_000 });
     for (const bytes of [20_000, 5_000, 1_500, 300]) {
       const fill = async () => {
@@ -279,7 +279,7 @@ describe('writes that fail', () => {
     throw new Error('never full');
   };
 
-  it('are a problem from the first one on, whatever can still be read or touched, until one works again', async () => {
+  it('are reported from the first one on until one succeeds, even if reads work', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxFileBytes: 600_000 });
     await filled(store);
@@ -301,7 +301,7 @@ describe('writes that fail', () => {
     expect(store.failingSinceMs()).toBeNull();
   });
 
-  it('are no problem any more when only a lock was in the way', async () => {
+  it('are no longer reported if only a lock was in the way', async () => {
     const path = tempPath();
     const store = openStore(path);
     await put(store, 'a');
@@ -324,7 +324,7 @@ describe('a read-only file', () => {
     afterwards(() => process.seteuid?.(0));
   };
 
-  it('can be read; a commit says readonly, and succeeds when writing is allowed again', async () => {
+  it('can be read; a commit reports readonly, and succeeds once writing is allowed', async () => {
     const path = await filledPath();
     chmodSync(dirname(path), 0o777);
     chmodSync(path, 0o444);
@@ -345,7 +345,7 @@ describe('a read-only file', () => {
     await comesBack(store, 'a');
   });
 
-  it('cannot be made where writing is not allowed', async () => {
+  it('cannot be created without write permission', async () => {
     const path = tempPath();
     chmodSync(dirname(path), 0o555);
     asNobody();
@@ -377,7 +377,7 @@ describe('looking into a file from outside', () => {
     expect(await reader.findOriginal(pruneIdOf('old'))).toBe('text of old');
   });
 
-  it('makes no file where there is none', async () => {
+  it('creates no file', async () => {
     const path = tempPath();
     const reader = openStore(path, { readonly: true });
     expect(reader.problem()?.message).toContain('no such file');

@@ -34,7 +34,7 @@ beforeAll(() => {
 afterAll(() => built.remove());
 
 describe('a store whose process is killed', () => {
-  it('has everything that a commit was acknowledged for, whenever the kill came', async () => {
+  it('has every acknowledged commit, whenever it was killed', async () => {
     const path = tempPath();
     const program = `${path}.mjs`;
     writeFileSync(program, PROGRAM.replace('process.env.STORE', JSON.stringify(built.module)));

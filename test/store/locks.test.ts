@@ -39,7 +39,7 @@ function lockOutEverybody(path: string): SqliteDatabase.Database {
 }
 
 describe('a store that is opened while another process makes its file', () => {
-  it('is ready when the file is, and reports no error for the lock', async () => {
+  it('is ready once the file is, without an error for the lock', async () => {
     const path = tempPath();
     const maker = lockOutEverybody(path);
     const logged: string[] = [];
@@ -60,7 +60,7 @@ describe('a store that is opened while another process makes its file', () => {
 });
 
 describe('a store whose file another process holds locked', () => {
-  it('gives a commit up in time without holding up the event loop, reads on, and works after the release', async () => {
+  it('gives up a commit in time without blocking the event loop, still reads, and works after the release', async () => {
     const path = tempPath();
     const store = openStore(path);
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
@@ -93,7 +93,7 @@ describe('a store whose file another process holds locked', () => {
     expect(await commit).toEqual({ missing: [], refused: [], known: [] });
   });
 
-  it('still replays what it has: a batch that only touches does not fail, and the use is not forgotten', async () => {
+  it('still replays decisions: a batch that only records uses does not fail, and the uses are kept', async () => {
     const path = tempPath();
     const clock = manualClock();
     const store = openStore(path, { clock });
@@ -111,7 +111,7 @@ describe('a store whose file another process holds locked', () => {
     expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
   });
 
-  it('says so when even reading is locked out, and reads again afterwards', async () => {
+  it('reports if even reading is locked, and reads again afterwards', async () => {
     const path = tempPath();
     const first = openStore(path);
     await first.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
@@ -132,7 +132,7 @@ describe('a store whose file another process holds locked', () => {
 });
 
 describe('two stores on one file', () => {
-  it('see what the other one wrote, and when it deleted something', async () => {
+  it("see the other's writes and deletions", async () => {
     const path = tempPath();
     const clock = manualClock();
     const [one, two] = [openStore(path, { clock }), openStore(path, { clock })];
@@ -149,7 +149,7 @@ describe('two stores on one file', () => {
     expect(two.epoch()).not.toBe(epoch);
   });
 
-  it('both get every commit of two at a time through', async () => {
+  it('both complete all simultaneous commits', async () => {
     const path = tempPath();
     const stores = [openStore(path), openStore(path)];
     const names = Array.from({ length: 200 }, (_, i) => `item ${i}`);

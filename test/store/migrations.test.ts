@@ -26,7 +26,7 @@ describe('migrations', () => {
     expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
   });
 
-  it('bring an older file to the newest schema with all that is in it', async () => {
+  it('bring an older file to the newest schema with all its content', async () => {
     const path = tempPath();
     const item = aPrune('old', 'old text');
     await openStore(path).commit({ decisions: [item], touch: [] }, 0);
@@ -65,7 +65,7 @@ describe('migrations', () => {
     expect(versionOf(db)).toBe(12);
   });
 
-  it('do nothing to a file that is up to date, by whichever process', async () => {
+  it('do not change a file that is up to date, whichever process opens it', async () => {
     const path = tempPath();
     await openStore(path).commit({ decisions: [aWhole('a', 'x')], touch: [] }, 0);
     const db = open(path);
@@ -75,7 +75,7 @@ describe('migrations', () => {
     expect(db.pragma('schema_version', { simple: true })).toBe(before);
   });
 
-  it('leave the file at the last good version when a step fails, and go on from there', () => {
+  it('leave the file at the last good version if a step fails, and continue from there', () => {
     const path = tempPath();
     const db = open(path);
     const steps = (sql: string): Migration[] => [...migrations, later(1, 'CREATE TABLE later (x)'), later(2, sql)];

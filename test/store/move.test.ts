@@ -126,7 +126,7 @@ const ignore = () => undefined;
 describe.skipIf(!hasPostgres)('moving a store', () => {
   const emptyDatabase = sharedDatabase();
 
-  it('brings all of it to PostgreSQL and back, and goes on from there', async () => {
+  it('moves everything to PostgreSQL and back, and continues from there', async () => {
     const [first, last] = [tempPath(), tempPath()];
     const source = openStore(first, { clock });
     await fill(source);
@@ -153,7 +153,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     expect(await back.findOriginal(pruneIdOf('new'))).toBe('new text');
   });
 
-  it('goes on with new rows where the old numbers ended', async () => {
+  it('continues numbers after the old ones', async () => {
     const [path, url] = [tempPath(), await emptyDatabase()];
     const source = openStore(path, { clock });
     await fill(source);
@@ -170,7 +170,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     expect(await moved.segments.conversations('p')).toHaveLength(2);
   });
 
-  it('can be repeated after an interruption, and refuses a target that holds something else', async () => {
+  it('can be repeated after an interruption, and refuses a target with other data', async () => {
     const [path, url] = [tempPath(), await emptyDatabase()];
     const source = openStore(path, { clock });
     await fill(source);
@@ -198,7 +198,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     await expect(move(openSqliteSide(path, true), openSqliteSide(other, false))).rejects.toThrow('not empty');
   });
 
-  it('finds a row that is not equal, and a text that does not have its hash', async () => {
+  it('finds a different row, and a text with a wrong hash', async () => {
     const [path, url] = [tempPath(), await emptyDatabase()];
     const source = openStore(path, { clock });
     await fill(source);

@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(new Set(seen).size).toBe(180);
   });
 
-  it('replay the decision that was committed first, whichever of them made it, in whatever order they come', async () => {
+  it('replay the decision that was committed first, whichever replica made it', async () => {
     const url = await emptyDatabase();
     const replicas = await Promise.all([replica(url), replica(url), replica(url)]);
     const made = replicas.map((_, r) => names(20).map((name) => aPrune(name, `text of ${name}`, { goal: `by ${r}` })));
@@ -89,7 +89,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(new Set([...(found[0]?.values() ?? [])].map(({ goal }) => goal))).toEqual(new Set([`by ${winner}`]));
   });
 
-  it('never show a prune id whose original is not there, while others commit and let go', async () => {
+  it('never show a prune id without an original, while others commit and delete', async () => {
     const url = await emptyDatabase();
     const [writer, sweeper, reader] = await Promise.all([
       replica(url),
@@ -132,7 +132,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(orphans).toEqual([]);
   });
 
-  it('ask twice for a turn with new texts, and not at all for a known one', async () => {
+  it('need two queries for a turn with new texts, and none for a known one', async () => {
     const store = await replica(await emptyDatabase());
     const rewriter = openRewriter({ store, clock });
     const asked: string[] = [];
@@ -169,7 +169,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(bodies[0]?.body.equals(body)).toBe(false);
   });
 
-  it('receive what others served, refused and requested', async () => {
+  it('receive served texts, refusals and directives of others', async () => {
     const url = await emptyDatabase();
     const [one, two] = await Promise.all([replica(url), replica(url)]);
     const refused = vi.fn();
@@ -189,7 +189,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(await two.refusedConversations()).toEqual([hashOf('prefix')]);
   });
 
-  it('do without notifications behind a pooler that does not pass them on', async () => {
+  it('work without notifications behind a pooler that does not pass them on', async () => {
     const url = await emptyDatabase();
     const way = await faultyWay(url);
     way.refuse('LISTEN');
@@ -201,7 +201,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(await one.findOriginal(pruneIdOf('a'))).toBe('text');
   });
 
-  it('let one of them do the upkeep', async () => {
+  it('run the upkeep on one of them', async () => {
     const url = await emptyDatabase();
     const store = await replica(url);
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
@@ -214,7 +214,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(await store.stats()).toEqual({ prunes: 0, snapshots: 0, bytes: 0 });
   });
 
-  it('keep within the size limit, what was used longest ago goes first, and refuse what comes too fast', async () => {
+  it('respect the size limit, delete the least recently used first, and refuse originals that arrive too fast', async () => {
     const url = await emptyDatabase();
     const time = manualClock();
     const store = await replica(url, { clock: time, maxBytes: 150_000 });
@@ -241,7 +241,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(store.problem()).toMatchObject({ reason: 'full' });
   });
 
-  it('bring an empty database to its schema together, and refuse one that is too new in one line', async () => {
+  it('create the schema of an empty database together, and refuse a newer one in one line', async () => {
     const url = await emptyDatabase();
     await runSql(url, 'DROP SCHEMA IF EXISTS mcp_pruner CASCADE');
     const stores = await Promise.all([replica(url), replica(url), replica(url), replica(url)]);
@@ -267,10 +267,10 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
   });
 });
 
-describe.skipIf(!hasPostgres)('a database that is away', () => {
+describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
   const emptyDatabase = sharedDatabase();
 
-  it('fails calls at once, leaves what is remembered, and is back by itself', async () => {
+  it('fails calls at once, leaves cached data usable, and recovers by itself', async () => {
     const way = await faultyWay(await emptyDatabase());
     const store = await replica(way.url, { patienceMs: 0 });
     const rewriter = openRewriter({ store, clock });
@@ -297,7 +297,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     expect((await rewriter.rewrite(known)).body.equals(sent)).toBe(true);
   });
 
-  it('is waited for when it is away for a moment: nothing is lost, written twice or sent otherwise', async () => {
+  it('is awaited if it is unreachable for a moment: nothing is lost, written twice or sent differently', async () => {
     const url = await emptyDatabase();
     const way = await faultyWay(url);
     const store = await replica(way.url, { patienceMs: 10_000 });
@@ -319,7 +319,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     expect(store.problem()).toBeNull();
   });
 
-  it('is waited for at the start, too', async () => {
+  it('is awaited at the start, too', async () => {
     const way = await faultyWay(await emptyDatabase());
     way.cut();
     const opening = replica(way.url, { patienceMs: 10_000 });
@@ -328,7 +328,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     expect((await opening).epoch()).toBeTypeOf('string');
   });
 
-  it('gives up a statement in the time of the request, and does it not later either', async () => {
+  it('cancels a statement within the time of the request, and never executes it later', async () => {
     const url = await emptyDatabase();
     const store = await replica(url);
     const holder = await session(url);
@@ -349,7 +349,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     expect(store.problem()).toBeNull();
   });
 
-  it('that gives no more connections is used by those that there are', async () => {
+  it('is used by the existing connections if it refuses more', async () => {
     const url = await emptyDatabase();
     const role = `few_${new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/')).pathname.slice(1)}`;
     const owner = await session(url);
@@ -369,7 +369,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     await expect(store.findOriginal(pruneIdOf('a')).then((text) => text ?? 'none')).resolves.toBe('text');
   });
 
-  it('need not be there at the start', async () => {
+  it('need not be reachable at the start', async () => {
     const way = await faultyWay(await emptyDatabase());
     way.cut();
     const store = await replica(way.url, { patienceMs: 0 });
@@ -380,7 +380,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     expect(store.problem()).toBeNull();
   });
 
-  it('closes connections that break, and goes on with others', async () => {
+  it('drops broken connections, and continues with others', async () => {
     const url = await emptyDatabase();
     const store = await replica(url);
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
@@ -391,7 +391,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     await vi.waitFor(async () => expect(await store.findOriginal(pruneIdOf('a'))).toBe('text'), { timeout: 15_000 });
   });
 
-  it('that may only be read is read', async () => {
+  it('is read if it is read-only', async () => {
     const url = await emptyDatabase();
     const store = await replica(url);
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);

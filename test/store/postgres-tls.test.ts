@@ -51,7 +51,7 @@ async function encryptedWay(url: string, secure: { key: Buffer; cert: Buffer }):
 describe.skipIf(!hasPostgres || !hasOpenssl())(
   'a database that is reached by TLS with a certificate of its own',
   () => {
-    it('is believed as far as sslmode says', async () => {
+    it('is trusted according to sslmode', async () => {
       const url = await newDatabase();
       const { certFile, ...secure } = certificateFor('localhost');
       const port = await encryptedWay(url, secure);

@@ -51,13 +51,13 @@ function saying(words: RegExp, modules: readonly string[]): string[] {
 }
 
 describe('a server on SQLite', () => {
-  it('loads nothing of what is there for a database', async () => {
+  it('loads no code for databases', async () => {
     const modules = await modulesOf({ MCP_PRUNER_DB_PATH: `${tempFolder()}/store.db` });
     expect(modules.length).toBeGreaterThan(20);
     for (const words of [DRIVER, TABLES]) expect(saying(words, modules)).toEqual([]);
   });
 
-  it.skipIf(!hasPostgres)('would be seen to, as one with a database is', async () => {
+  it.skipIf(!hasPostgres)('would be detected, as on a server with a database', async () => {
     const modules = await modulesOf({ MCP_PRUNER_DATABASE_URL: await newDatabase() });
     for (const words of [DRIVER, TABLES]) expect(saying(words, modules)).not.toEqual([]);
   });

@@ -27,7 +27,7 @@ it('leaves no word of a deleted result in the pages of the file', async () => {
   for (const word of ['zebra', 'Zebra', 'ebrafish', 'quagga', 'mussel']) expect(inFile()).not.toContain(word);
 });
 
-it('counts the index among the bytes that the size limit holds down', async () => {
+it('counts the index towards the size limit', async () => {
   const store = openStore(tempPath());
   await keep(store, aResult('needle', 400));
   const before = (await store.stats()).bytes;

@@ -49,7 +49,7 @@ async function swept(store: StoreHandle): Promise<void> {
   while (await store.sweep());
 }
 
-describe.each(stores.filter(([, , isHere]) => isHere))('what %s keeps', (place, open) => {
+describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (place, open) => {
   it('never loses an event of the audit class to other events, and counts only those', async () => {
     const { store } = await open();
     await store.addEvents([audit('key_created', { key_id: 'k1' })]);
@@ -67,7 +67,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('what %s keeps', (place, 
     );
   });
 
-  it('keeps events of the audit class for a year, or as long as it is set', async () => {
+  it('keeps events of the audit class for a year, or as configured', async () => {
     for (const [over, days] of [
       [{}, 365],
       [{ auditTtlMs: 10 * DAY }, 10],
@@ -98,7 +98,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('what %s keeps', (place, 
     ]);
   });
 
-  it('keeps rows of the ledger by age, of every project alike, and the sums for ever', async () => {
+  it('deletes rows of the ledger by age, of every project alike, and keeps the sums for ever', async () => {
     const days = place === 'a file' ? 30 : 180;
     const { store } = await open(place === 'a file' ? { ledgerTtlMs: days * DAY } : {});
     const at = (requestId: string, ago: number, project: string) =>
@@ -113,7 +113,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('what %s keeps', (place, 
     expect(await store.ledger.sums({ sinceDay: '1970-01-01' })).toEqual([sum]);
   });
 
-  it('forgets what it knows of a conversation 90 days after its last request', async () => {
+  it('forgets the state of a conversation 90 days after its last request', async () => {
     const { store } = await open();
     const state = (name: string, ago: number) => ({
       ...{ name, lineage: '', atMs: NOW - ago * DAY, version: 1, data: 'x' },
@@ -133,7 +133,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('what %s keeps', (place, 
     });
   });
 
-  it('keeps texts, bills and events of a project as long as the project wants, and those that another one needs', async () => {
+  it('keeps texts, bills and events of a project as configured, and those that another one needs', async () => {
     const ttlMs = 30 * DAY;
     const { store, clock } = await open({ ttlMs });
     const erasure = await store.erasure();
@@ -166,7 +166,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('what %s keeps', (place, 
     expect((await store.events({ fromSeq: 0, limit: 9 })).map(({ kind }) => kind)).toEqual(['key_created']);
   });
 
-  it('keeps a text under a name and gives the one before back', async () => {
+  it('stores a text under a name and returns the previous one', async () => {
     const { store } = await open();
     expect([await store.exchange('n', 'a'), await store.exchange('n', 'b'), await store.exchange('m', 'c')]).toEqual([
       null,

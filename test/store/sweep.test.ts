@@ -10,7 +10,7 @@ const names = (from: number, to: number) => Array.from({ length: to - from }, (_
 const noise = (bytes: number) => randomBytes(bytes / 2).toString('hex');
 
 describe('the size limit', () => {
-  it('is met by letting the least recently used go first, and no more than needed', async () => {
+  it('is met by deleting the least recently used first, and no more than needed', async () => {
     const clock = manualClock();
     const path = tempPath();
     const store = openStore(path, { clock, maxBytes: 1_300_000 });
@@ -33,7 +33,7 @@ describe('the size limit', () => {
     expect(kept).toEqual([...names(0, 3), ...newest].map(pruneIdOf));
   });
 
-  it('holds for decisions to leave a text whole as well, in one order of use with the prunes', async () => {
+  it('applies to decisions to leave a text whole as well, in one order of use with the prunes', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxBytes: 40_000 });
     const keys: string[] = [];
@@ -51,7 +51,7 @@ describe('the size limit', () => {
     expect(kept).toEqual(keys.slice(-kept.length));
   });
 
-  it('does not let anything go that fits once it is compressed', async () => {
+  it('deletes nothing that fits once it is compressed', async () => {
     const store = openStore(tempPath(), { maxBytes: 800_000 });
     const items = names(10, 80).map((name) => aPrune(name, `${name}\n`.repeat(1_700)));
     await store.commit({ decisions: items, touch: [] }, 0);
@@ -61,7 +61,7 @@ describe('the size limit', () => {
   });
 });
 
-describe('originals that come faster than they can be let go of', () => {
+describe('originals that arrive faster than they can be deleted', () => {
   const flood = async (store: Store, from: number, count: number) => {
     let refused = 0;
     for (const name of names(from, from + count)) {
@@ -74,7 +74,7 @@ describe('originals that come faster than they can be let go of', () => {
     return refused;
   };
 
-  it('are refused beyond twice the limit, and so the file stays bounded as well', async () => {
+  it('are refused beyond twice the limit, so that the file stays bounded as well', async () => {
     const path = tempPath();
     const store = openStore(path, { maxBytes: 2_000_000 });
     const wanted = 400;
@@ -87,7 +87,7 @@ describe('originals that come faster than they can be let go of', () => {
     expect((await store.knownPruneIds(names(0, wanted - refused).map(pruneIdOf))).size).toBe(wanted - refused);
   });
 
-  it('push nothing out that was stored or used a moment ago, and find room again once that is old', async () => {
+  it('evict nothing that was stored or used a moment ago, and find room again once that is old', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxBytes: 1_000_000 });
     await store.commit({ decisions: [aPrune('living', 'a text that a conversation shows')], touch: [] }, 0);
@@ -105,7 +105,7 @@ describe('originals that come faster than they can be let go of', () => {
 });
 
 describe('a sweep', () => {
-  it('goes in small steps, so that the event loop is never held up for long', async () => {
+  it('works in small steps, so that the event loop is never blocked for long', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock });
     for (let i = 0; i < 15; i++) {
@@ -118,7 +118,7 @@ describe('a sweep', () => {
     expect(await store.stats()).toEqual({ prunes: 0, snapshots: 0, bytes: 0 });
   });
 
-  it('never lets go of something whose use waits to be written', async () => {
+  it('never deletes an item whose use waits to be written', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock });
     const all = names(0, 2100);
@@ -131,7 +131,7 @@ describe('a sweep', () => {
     expect((await store.findDecisions(keys)).size).toBe(2100);
   });
 
-  it('says what it did, and nothing when there was nothing to do', async () => {
+  it('reports what it did, and nothing if there was nothing to do', async () => {
     const clock = manualClock();
     const log = { info: vi.fn(), warn: vi.fn() };
     const store = openStore(tempPath(), { clock, log });
@@ -144,7 +144,7 @@ describe('a sweep', () => {
     expect(log.warn).not.toHaveBeenCalled();
   });
 
-  it('is one at a time, and ends quietly when the store is closed meanwhile', async () => {
+  it('runs one at a time, and ends quietly if the store is closed meanwhile', async () => {
     const store = openStore(tempPath());
     await store.commit({ decisions: names(0, 20).map((name) => aPrune(name, noise(50_000))), touch: [] }, 0);
     const [one, two] = [store.sweep(), store.sweep()];
@@ -154,7 +154,7 @@ describe('a sweep', () => {
     await outcome;
   });
 
-  it('brings real source text to at most 0.4 of its size on disk, and gives freed room back', async () => {
+  it('compresses real source text to at most 0.4 of its size on disk, and returns freed pages', async () => {
     const path = tempPath();
     const clock = manualClock();
     const store = openStore(path, { clock });

@@ -32,7 +32,7 @@ describe('the upkeep of a store', () => {
     expect(sweeps).toEqual([]);
   });
 
-  it('begins by itself and comes again', async () => {
+  it('begins by itself and repeats', async () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(sweeps.length).toBeGreaterThanOrEqual(2);
   });
@@ -49,7 +49,7 @@ describe('the upkeep of a store', () => {
     expect(sweeps.length).toBe(before + 1);
   });
 
-  it('begins all the same where requests never pause, and then goes on to its end', async () => {
+  it('begins even if requests never pause, and then runs to its end', async () => {
     await vi.advanceTimersByTimeAsync(100);
     const before = sweeps.length;
     left = 20;

@@ -94,11 +94,11 @@ describe('the files that a call shows', () => {
     ['bash', { command: 'npm test' }, []],
     ['write', { path: 'src/a.ts', content: 'x' }, []],
     ['str_replace_editor', { command: 'create', path: '/w/a.py' }, []],
-  ])('are told by tool and command: %s %j', (name, args, files) => {
+  ])('are recognised by tool and command: %s %j', (name, args, files) => {
     expect(shown(name, args)).toEqual(files);
   });
 
-  it('are none where there is no call', () => {
+  it('are none if there is no call', () => {
     expect(shownFiles(undefined)).toEqual([]);
   });
 });
@@ -113,13 +113,13 @@ describe('a call that moves the window of a viewer', () => {
     expect(moved('goto', { line_number: 41 }, `Moved.\n${window}`)).toEqual(['/w/src/a.py']);
   });
 
-  it('shows what it named itself where it did, and nothing where the result names none', () => {
+  it('shows the file that it named itself, if any, and none if the result names none', () => {
     expect(moved('open', { path: 'src/b.py' })).toEqual(['src/b.py']);
     expect(moved('goto', {}, '41:import os\n')).toEqual([]);
     expect(moved('edit', {})).toEqual([]);
   });
 
-  it('is no other tool, whatever its result holds', () => {
+  it('is no other tool, whatever its result contains', () => {
     expect(moved('run_tests', {})).toEqual([]);
   });
 });

@@ -85,7 +85,7 @@ const shapes: Readonly<Record<string, { text: string; path: string; file?: strin
 
 describe('a file in a message of the user', () => {
   it.each(Object.entries(shapes))(
-    'is told from the words around it: %s',
+    'is distinguished from the words around it: %s',
     (_name, { text, path, file = FILE, words }) => {
       const blocks = findFileBlocks(text);
       expect(blocks.map((block) => ({ path: block.path, file: text.slice(block.start, block.end) }))).toEqual([
@@ -96,25 +96,25 @@ describe('a file in a message of the user', () => {
     },
   );
 
-  it('is found beside others, each with its path', () => {
+  it('is found together with others, each with its path', () => {
     const text = `Compare.\n\na/one.ts\n\`\`\`\n${FILE}\`\`\`\n\nb/two.ts\n\`\`\`\n${FILE}\`\`\`\n<file path="c/three.ts">\n${FILE}</file>`;
     expect(findFileBlocks(text).map(({ path }) => path)).toEqual(['a/one.ts', 'b/two.ts', 'c/three.ts']);
   });
 
-  it('stays in the words when it is a short quotation', () => {
+  it('stays in the words if it is a short quotation', () => {
     const text = 'Why does\n```ts\nfoo.bar()\n```\nfail?';
     expect(findFileBlocks(text)).toEqual([]);
     expect(ownWords(text, [])).toBe(text);
   });
 
-  it('is neither words nor a file when it was pasted without a path', () => {
+  it('is neither words nor a file if it was pasted without a path', () => {
     const text = `Why does this fail?\n\`\`\`\n${'a long line of a log\n'.repeat(100)}\`\`\``;
     const blocks = findFileBlocks(text);
     expect(blocks.map(({ pasted }) => pasted)).toEqual([true]);
     expect(ownWords(text, blocks)).toBe('Why does this fail?');
   });
 
-  it('is none when its frame is not closed, or holds no line', () => {
+  it('is not found if its frame is not closed, or contains no line', () => {
     for (const text of [
       '<file path="a.ts">\nx\ny',
       '```a.ts\nx\ny',
@@ -128,7 +128,7 @@ describe('a file in a message of the user', () => {
   });
 });
 
-describe('what agents inject', () => {
+describe('elements that agents inject', () => {
   it.each([
     ['<system-reminder>\nThe file /w/a.ts was read:\nsecret plan\n</system-reminder>', ''],
     ['<environment_context>\n  <cwd>/w</cwd>\n</environment_context>', ''],
@@ -137,7 +137,7 @@ describe('what agents inject', () => {
     ['<system-reminder>\na\n</system-reminder>\nWhy?\n<system-reminder>\nb\n</system-reminder>', 'Why?'],
     ['Why?\n<environment_details>\nnever closed', 'Why?'],
     ['I am working with you on code in a git repository.\nHere are summaries of some files', ''],
-  ])('is nobody’s words: %j', (text, words) => expect(ownWords(text, findFileBlocks(text))).toBe(words));
+  ])('are nobody’s words: %j', (text, words) => expect(ownWords(text, findFileBlocks(text))).toBe(words));
 
   it('does not hide words that only look like it', () => {
     for (const text of ['Is 1 < 2 and 3 > 2?', 'What does <div> mean?', 'Rename <Context> to <Scope>']) {
@@ -171,7 +171,7 @@ const line = fc.constantFrom(
 );
 
 describe('findFileBlocks on any text', () => {
-  it('gives blocks in order, inside their frames, without overlap', () => {
+  it('returns blocks in order, inside their frames, without overlap', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof({ weight: 5, arbitrary: line }, fc.string()), { maxLength: 30 }), (lines) => {
         const text = lines.join('\n');
@@ -213,7 +213,7 @@ describe('findFileBlocks on any text', () => {
     ['attributes', `<file ${'a= '.repeat(200)}\n`],
     ['white space alone', ' '],
     ['line ends', '\n'],
-  ])('takes 600,000 characters of %s in its stride', (_name, unit) => {
+  ])('reads 600,000 characters of %s quickly', (_name, unit) => {
     const text = unit.repeat(Math.ceil(many / unit.length));
     const startedAt = cpuMs();
     ownWords(text, findFileBlocks(text));

@@ -30,7 +30,7 @@ describe('findFrame', () => {
     ['an exit code behind', [], ['', 'Exit code: 1']],
     ['a reminder behind', [], ['<system-reminder>', 'Do not act on this.', '</system-reminder>']],
     ['a note of truncation', [], ['[truncated 120 lines]']],
-  ])('tells the frame of %s from the result', (_name, head, tail) => {
+  ])('separates the frame of %s from the result', (_name, head, tail) => {
     expect(framed([...head, ...BODY, ...tail].join('\n'))).toEqual({ head, body: BODY, tail });
   });
 
@@ -65,7 +65,7 @@ describe('findFrame', () => {
     );
   });
 
-  it('of ten million line ends is found in no time', () => {
+  it('of ten million line ends is found quickly', () => {
     const text = '\n'.repeat(10_000_000);
     const startedAt = cpuMs();
     expect(frameOf(text)).toEqual({ head: 0, tail: 0 });
@@ -93,7 +93,7 @@ describe('findFrame', () => {
     ['brackets', `[${' lines 1'.repeat(60)}`],
     ['elements', `<path ${'a'.repeat(470)}`],
     ['dashes', '-'.repeat(480)],
-  ])('looks at long lines of %s in no time', (_name, long) => {
+  ])('reads long lines of %s quickly', (_name, long) => {
     const lines = splitLines(`${long}\n`.repeat(2_000));
     const startedAt = cpuMs();
     for (let i = 0; i < 20; i++) findFrame(lines);

@@ -4,7 +4,7 @@ import { callFacts } from '../../src/transcript/tools.ts';
 
 const call = (args: string) => ({ name: 'exec', args });
 
-describe('a script in the place of a call', () => {
+describe('a script instead of a call', () => {
   it('yields the command that it runs, and the kind of its output', () => {
     const script =
       'const r = await tools.exec_command({ cmd: "grep -n \\"worker=\\" logs/app.log | head -n 210", max_output_tokens: 60000 });\ntext(r.output);\n';
@@ -26,7 +26,7 @@ describe('a script in the place of a call', () => {
     expect(scriptArgs(script)).toEqual({ cmd: 'cd src\nnpm test' });
   });
 
-  it('is no script without a call of a tool', () => {
+  it('is not a script without a call of a tool', () => {
     expect(scriptArgs('{ cmd: "ls" }')).toBeNull();
     expect(scriptArgs('*** Begin Patch\n*** Update File: a.ts\n')).toBeNull();
   });

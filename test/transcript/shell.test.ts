@@ -14,7 +14,7 @@ describe('the parts of a command', () => {
     ]);
   });
 
-  it('hold every character that is no separator, in order', () => {
+  it('contain every character that is not a separator, in order', () => {
     const char = fc.constantFrom('a', ' ', "'", '"', '/');
     fc.assert(
       fc.property(
@@ -26,7 +26,7 @@ describe('the parts of a command', () => {
     );
   });
 
-  it('are those of the body where a loop runs it', () => {
+  it('are those of the body if a loop runs it', () => {
     const parts = withoutLoops(shellParts('for f in a.ts b.ts; do cat "$f"; done'));
     expect(parts.map(([stage]) => stage?.trim())).toEqual(['cat "a.ts b.ts"']);
   });
@@ -44,7 +44,7 @@ describe('a command that prints a file', () => {
     expect(filesOfCommand(command)).toEqual([path]);
   });
 
-  it('is none where a script works on it, and names of files are a listing', () => {
+  it('does not include scripts that process it; names of files are a listing', () => {
     expect(hintsOf(`python3 -c "import json; print(json.load(open('a.json'))['x'])"`)).toMatchObject({
       origin: 'command',
     });

@@ -91,12 +91,15 @@ const shapes: Readonly<Record<string, Shape>> = {
 };
 
 describe('a result that an agent sends as a user message', () => {
-  it.each(Object.entries(shapes))('is known by its frame: %s', (_, { said, header, text, insides, call, words }) => {
-    const result = textResult(text, said, header);
-    expect(result?.ranges.map(({ start, end }) => text.slice(start, end))).toEqual(insides);
-    expect(result?.call && { name: result.call.name, args: JSON.parse(result.call.args) as unknown }).toEqual(call);
-    expect(result?.words).toBe(words ?? '');
-  });
+  it.each(Object.entries(shapes))(
+    'is recognised by its frame: %s',
+    (_, { said, header, text, insides, call, words }) => {
+      const result = textResult(text, said, header);
+      expect(result?.ranges.map(({ start, end }) => text.slice(start, end))).toEqual(insides);
+      expect(result?.call && { name: result.call.name, args: JSON.parse(result.call.args) as unknown }).toEqual(call);
+      expect(result?.words).toBe(words ?? '');
+    },
+  );
 
   it.each([
     ['what people write', 'Observation: the page is slow since Monday.', 'Shall I look?'],
@@ -106,17 +109,17 @@ describe('a result that an agent sends as a user message', () => {
     ['an answer to a question', "[ask_followup_question for 'Which?'] Result:\n<answer>\nThe first\n</answer>", ''],
     ['a list that begins with a bracket', '[read_file for everybody] is what I want', ''],
     ['markup', '<output>\nx\n</output>', BASH],
-  ])('is none: %s', (_, text, said) => {
+  ])('is not recognised: %s', (_, text, said) => {
     expect(textResult(text, said)).toBeNull();
   });
 
-  it('is announced by a text of its own, whatever the command in it', () => {
+  it('is announced by a separate text, whatever the command in it', () => {
     expect(announcesResult("[execute_command for 'a\nb'] Result:")).toBe(true);
     expect(announcesResult('[attempt_completion] Result:')).toBe(false);
     expect(announcesResult('[execute_command] Result: 3')).toBe(false);
   });
 
-  it('keeps to the text and holds no word of the user, whatever stands in it', () => {
+  it('stays within the text and contains no word of the user, whatever is in it', () => {
     const piece = fc.constantFrom(...Object.values(shapes).flatMap(({ text, said }) => [text, said]), 'x', '\n', '`');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 5 }), fc.array(piece, { maxLength: 3 }), (parts, said) => {

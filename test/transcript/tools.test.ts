@@ -49,7 +49,7 @@ describe('where a result comes from', () => {
     expect({ origin: hints.origin, path: hints.path }).toEqual({ origin, path });
   });
 
-  it('is taken for a file without a call, which is cut with most care', () => {
+  it('is treated as a file without a call, which is cut most carefully', () => {
     expect(callFacts(undefined)).toEqual({ hints: { origin: 'read' }, question: '', said: '' });
   });
 
@@ -59,7 +59,7 @@ describe('where a result comes from', () => {
 });
 
 describe('what the model wanted', () => {
-  it('is its explicit question where there is one', () => {
+  it('is its explicit question if there is one', () => {
     expect(factsOf('read', { file_path: 'a.ts', context_focus_question: 'Where is the cache filled?' }).question).toBe(
       'Where is the cache filled?',
     );
@@ -78,7 +78,7 @@ describe('what the model wanted', () => {
     expect(hints.command).toBeUndefined();
   });
 
-  it('is described by the raw arguments if they are no JSON', () => {
+  it('is described by the raw arguments if they are not JSON', () => {
     expect(factsOf('bash', 'npm test').said).toBe('npm test');
   });
 
@@ -90,7 +90,7 @@ describe('what the model wanted', () => {
     ['nothing', ''],
     ['a key of the prototype', '{"__proto__":{"path":"a"},"constructor":1}'],
     ['deep nesting', `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`],
-  ])('makes nothing of arguments that are %s', (_name, args) => {
+  ])('ignores arguments that are %s', (_name, args) => {
     expect(() => factsOf('bash', args)).not.toThrow();
   });
 
@@ -104,7 +104,7 @@ describe('what the model wanted', () => {
       'many keys',
       JSON.stringify(Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`key${i}`, { path: 'x' }]))),
     ],
-  ])('reads %s in no time', (_name, args) => {
+  ])('reads %s quickly', (_name, args) => {
     const startedAt = cpuMs();
     const call = { name: 'bash', args };
     for (let i = 0; i < 5; i++) {
@@ -114,7 +114,7 @@ describe('what the model wanted', () => {
     expect(cpuMs() - startedAt).toBeLessThan(500);
   });
 
-  it('reads a long tool name in no time', () => {
+  it('reads a long tool name quickly', () => {
     const startedAt = cpuMs();
     const call = { name: 'aB_'.repeat(100_000), args: '{}' };
     callFacts(call);
@@ -133,7 +133,7 @@ describe('a call that asks for originals', () => {
     'pruner__recover_text',
     'mcp-pruner-recover_text',
     'mcp.pruner.recover_text',
-  ])('is known by its name: %s', (name) => {
+  ])('is recognised by its name: %s', (name) => {
     expect(isRecovery({ name, args: '{}' })).toBe(true);
   });
 
@@ -143,7 +143,7 @@ describe('a call that asks for originals', () => {
     ['use_mcp_tool', { server_name: 'pruner', tool_name: 'recover_text', arguments: '{}' }],
     ['mcp', { tool: 'pruner_recover_text' }],
     ['bridge', { arguments: { name: 'somebody' }, name: 'recover_text' }],
-  ])('is known through a bridge: %s %j', (name, args) => {
+  ])('is recognised through a bridge: %s %j', (name, args) => {
     expect(isRecovery({ name, args: JSON.stringify(args) })).toBe(true);
   });
 
@@ -154,7 +154,7 @@ describe('a call that asks for originals', () => {
     ['read', { path: 'src/mcp/tools/recover_text.ts' }],
     ['grep', { pattern: '"name": "recover_text"' }],
     ['unrecover_text', {}],
-  ])('is not seen in others: %s %j', (name, args) => {
+  ])('is not recognised in others: %s %j', (name, args) => {
     expect(isRecovery({ name, args: JSON.stringify(args) })).toBe(false);
   });
 });

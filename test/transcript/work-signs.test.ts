@@ -30,13 +30,13 @@ describe('an edit', () => {
     'oldString not found in content',
     'No replacement was performed, old_str `a` did not appear verbatim in a.ts.',
     'Failed to edit, 0 occurrences found for old_string',
-  ])('failed where its tool answers %s', (answer) => expect(editFailed(answer)).toBe(true));
+  ])('failed if its tool answers %s', (answer) => expect(editFailed(answer)).toBe(true));
 
   it.each([
     "The file /a/b.ts has been updated. Here's the result of running `cat -n`:\n 1\tthrow new Error('not found in file')",
     'Success. Updated the following files:\nM a.ts',
     'Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:',
-  ])('was applied where its tool answers %s', (answer) => expect(editFailed(answer)).toBe(false));
+  ])('was applied if its tool answers %s', (answer) => expect(editFailed(answer)).toBe(false));
 });
 
 describe('a test run', () => {
@@ -89,7 +89,7 @@ describe('a correction', () => {
     expect(isCorrection(words)).toBe(false),
   );
 
-  it('is never a long message, which is a task of its own', () => {
+  it('is never a long message, which is a separate task', () => {
     expect(isCorrection(`No, ${'x'.repeat(2_000)}`)).toBe(false);
   });
 });

@@ -63,7 +63,7 @@ function open(given: Partial<DecideElsewhereOptions> = {}) {
 }
 
 describe('a large text', () => {
-  it('is decided on another thread as it would be here, while everything else goes on', async () => {
+  it('is decided on another thread as on this one, while everything else continues', async () => {
     const { ask, here } = open();
     let turns = 0;
     const counting = setInterval(() => turns++, 1);
@@ -78,12 +78,12 @@ describe('a large text', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it('stays whole when its time is over before its turn comes', async () => {
+  it('stays whole if its time is over before its turn comes', async () => {
     const { ask } = open();
     expect(await ask(LARGE, 0)).toMatchObject({ cuts: [], whole: 'timeout', warnings: ['timeout'] });
   });
 
-  it('stays whole in time when the thread does not end', async () => {
+  it('stays whole in time if the thread does not end', async () => {
     const { ask, here, failures } = open({
       program: program("parentPort.on('message', () => { for (;;); });"),
     });
@@ -93,14 +93,14 @@ describe('a large text', () => {
     expect([here.jobs, failures]).toEqual([[], []]);
   });
 
-  it('is decided here when the thread dies, and soon no thread is tried again', async () => {
+  it('is decided on this thread if the other one dies, and no thread is tried again soon', async () => {
     const { ask, here, failures } = open({ program: program("parentPort.on('message', () => process.exit(1));") });
     for (let i = 0; i < 5; i++) expect((await ask(LARGE)).cuts.length).toBeGreaterThan(0);
     expect(here.jobs).toHaveLength(5);
     expect(failures).toEqual(['worker_ended', 'worker_ended', 'worker_ended']);
   });
 
-  it('is decided here when the thread fails at it, when there is no program, and after the end', async () => {
+  it('is decided on this thread if the other one fails, if there is no program, and after the end', async () => {
     const failing = open({
       program: program("parentPort.on('message', () => parentPort.postMessage({ decision: null }));"),
     });
@@ -113,7 +113,7 @@ describe('a large text', () => {
     expect([failing, missing, ended].map(({ here }) => here.jobs.length)).toEqual([1, 1, 1]);
   });
 
-  it('is decided here when the server ends under way', async () => {
+  it('is decided on this thread if the server ends meanwhile', async () => {
     const { ask, here, elsewhere } = open({ program: program("parentPort.on('message', () => {});") });
     const waiting = [ask(LARGE), ask(LARGE)];
     await elsewhere.close();
@@ -123,13 +123,13 @@ describe('a large text', () => {
 });
 
 describe('small texts', () => {
-  it('are decided here', async () => {
+  it('are decided on this thread', async () => {
     const { ask, here } = open();
     for (let i = 0; i < 20; i++) await ask(serverLog(20, i));
     expect(here.jobs).toHaveLength(20);
   });
 
-  it('are decided elsewhere when there are many at once', async () => {
+  it('are decided on another thread if there are many at once', async () => {
     const { ask, here } = open();
     const made = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(serverLog(20, i))));
     expect(made).toHaveLength(20);
