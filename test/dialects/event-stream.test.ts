@@ -9,7 +9,7 @@ const event = fc.tuple(
 );
 
 describe('a stream of AWS messages', () => {
-  it('is read the same, wherever its pieces end', () => {
+  it('is read the same, wherever its chunks end', () => {
     fc.assert(
       fc.property(
         fc.array(event, { maxLength: 8 }),
@@ -29,7 +29,7 @@ describe('a stream of AWS messages', () => {
     );
   });
 
-  it('passes over a message that is too long to be kept, and reads on behind it', () => {
+  it('skips a message that is too long, and continues after it', () => {
     const seen: string[] = [];
     const stream = new EventStream((type) => seen.push(type));
     const bytes = Buffer.concat([awsFrame('long', { text: 'x'.repeat(3_000_000) }), awsFrame('metadata', {})]);
@@ -37,7 +37,7 @@ describe('a stream of AWS messages', () => {
     expect(seen).toEqual(['metadata']);
   });
 
-  it('is never a reason to throw, whatever the bytes', () => {
+  it('never causes an exception, whatever the bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 })), (chunks) => {
         const stream = new EventStream(() => {});

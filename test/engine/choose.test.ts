@@ -22,17 +22,17 @@ function choice(value: readonly number[], more: Partial<Choice> = {}): Choice {
   };
 }
 
-describe('the runs that go', () => {
-  it('are those whose tokens are worth more than they are, together with what joins them', () => {
+describe('the cut runs', () => {
+  it('are those whose tokens are worth more than their lines, together with lines between them', () => {
     expect(chooseRuns(choice([9, 0, 0, 0, 9, 9]))).toEqual([{ from: 1, to: 3 }]);
     expect(chooseRuns(choice([9, 0, 0, 0, 1.2, 0, 0, 9]))).toEqual([{ from: 1, to: 6 }]);
   });
 
-  it('are none where a marker costs more than they save', () => {
+  it('are empty if a marker costs more than they save', () => {
     expect(chooseRuns(choice([9, 0, 9, 0, 9]))).toEqual([]);
   });
 
-  it('never hold a line that must stay, nor part lines that are glued', () => {
+  it('never contain a protected line, nor separate glued lines', () => {
     expect(chooseRuns(choice([0, 0, 0, 0, 0, 0, 0], { keep: Uint8Array.of(0, 0, 0, 1, 0, 0, 0) }))).toEqual([
       { from: 0, to: 2 },
       { from: 4, to: 6 },
@@ -41,12 +41,12 @@ describe('the runs that go', () => {
     expect(chooseRuns(choice([0, 0, 0, 0, 0, 9], { glued }))).toEqual([{ from: 0, to: 2 }]);
   });
 
-  it('stay within the budget, and the cheapest go', () => {
+  it('stay within the budget, the cheapest first', () => {
     const runs = chooseRuns(choice([0.1, 0.1, 0.1, 0.1, 9, 0, 0, 0, 0], { budget: 4 }));
     expect(runs).toEqual([{ from: 5, to: 8 }]);
   });
 
-  it('are none without a budget, and none of no lines', () => {
+  it('are empty without a budget or without lines', () => {
     expect(chooseRuns(choice([0, 0, 0], { budget: 0 }))).toEqual([]);
     expect(chooseRuns(choice([]))).toEqual([]);
   });

@@ -17,7 +17,7 @@ function blockAround(path: string, text: string, marked: string): readonly [numb
 }
 
 describe('the block of a function', () => {
-  it('goes on behind a label in the first column', () => {
+  it('continues after a label in the first column', () => {
     const text = `static int load(struct repo *repo)
 {
 	int error = 0;
@@ -35,7 +35,7 @@ static int other;
     expect(blockAround('load.c', text, 'static int load')).toEqual([1, 11]);
   });
 
-  it('goes on behind a directive in the first column', () => {
+  it('continues after a directive in the first column', () => {
     const text = `void flush(int fd) {
 	write(fd);
 #ifdef HAVE_FSYNC
@@ -49,7 +49,7 @@ int x;
     expect(blockAround('flush.c', text, 'void flush')).toEqual([1, 7]);
   });
 
-  it('goes on behind a text that begins in the first column', () => {
+  it('continues after a text that begins in the first column', () => {
     const text = `export function usage() {
   return \`
 usage: tool [options]
@@ -62,7 +62,7 @@ const name = 'tool';
     expect(blockAround('usage.ts', text, 'export function usage')).toEqual([1, 6]);
   });
 
-  it('takes its bounds in a where clause along', () => {
+  it('includes its where clause', () => {
     const text = `impl<T> Extend<T> for List<T>
 where
     T: Clone,
@@ -119,7 +119,7 @@ static int after;
     expect(blockAround('Log.cs', text, 'PushProperty')).toEqual([3, 8]);
   });
 
-  it('ends where the next one is declared, though its brace is missing', () => {
+  it('ends at the next declaration if its brace is missing', () => {
     const text = `int first(int a) {
 	if (a) {
 		return 1;

@@ -19,7 +19,7 @@ const input: PruneInput = {
 };
 
 describe('explainPlan', () => {
-  it('explains the very plan that planPrune makes', () => {
+  it('explains the same plan that planPrune makes', () => {
     expect(explainPlan(input).plan).toEqual(planPrune(input));
     expect(explainPlan(input).plan.cuts.length).toBeGreaterThan(0);
   });
@@ -36,7 +36,7 @@ describe('explainPlan', () => {
     expect(cut).toEqual(plan.cuts.map(({ startLine, endLine }) => [startLine, endLine]));
   });
 
-  it('names the rule that keeps a line, and the words of the goal where relevance does', () => {
+  it('names the rule that keeps a line, or the words of the goal', () => {
     const { regions, terms, threshold } = explainPlan(input);
     expect(regions.find(({ startLine, endLine }) => startLine <= 2 && endLine >= 2)).toMatchObject({
       kept: true,
@@ -51,7 +51,7 @@ describe('explainPlan', () => {
     }
   });
 
-  it('never calls a region worth its tokens noise, nor one that stays for its worth kept by the limits', () => {
+  it('never reports a valuable region as noise, nor as kept by the limits', () => {
     const log = Array.from({ length: 300 }, (_, i) =>
       i === 180 ? 'ERROR payment 77 failed: cannot read total' : `INFO GET /v1/items/${i % 9} 200 ${i % 7}ms`,
     ).join('\n');
@@ -66,7 +66,7 @@ describe('explainPlan', () => {
     expect(regions.map(({ because }) => because)).toContain('relevance');
   });
 
-  it('says that a text is left whole when all cuts save too little', () => {
+  it('reports that a text is left whole if all cuts save too little', () => {
     const { plan, regions } = explainPlan({
       ...input,
       text: 'a\nb\nc\nd',

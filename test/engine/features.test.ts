@@ -24,7 +24,7 @@ describe('the features of a text', () => {
     expect(featuresOf(text)).toMatchObject({ markers: 0, markerChars: 0 });
   });
 
-  it('of a text taken from itself are nothing, and of two texts with a line end between them their sum', () => {
+  it('of a text minus itself are zero, and of two joined texts their sum', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), (a, b) => {
         const [whole, first, second] = [featuresOf(`${a}\n${b}`), featuresOf(`${a}\n`), featuresOf(b)];

@@ -24,12 +24,12 @@ describe('an id that a next call may name', () => {
     ['a hash', 'see commit f656fd4 for it'],
     ['an id behind a word', 'session ses_32a7c692bffe'],
     ['a UUID', 'run 3e110024-118b-478e-9c21-6b0c1dc2c45a'],
-  ])('stays in what a command prints: %s', (_, line) => {
+  ])('stays in the output of a command: %s', (_, line) => {
     const lines = [...remarks.slice(0, 220), line, ...remarks.slice(220)];
     expect(keptOf(lines, { origin: 'command', command: 'gh api reviews' })).toContain(line);
   });
 
-  it('stays where it comes first, and not again', () => {
+  it('stays at its first occurrence only', () => {
     const again = 'as said, 2836390288 is done';
     const lines = [
       ...remarks.slice(0, 100),
@@ -43,12 +43,12 @@ describe('an id that a next call may name', () => {
     expect(kept).not.toContain(again);
   });
 
-  it('is data where each line brings one', () => {
+  it('counts as data if each line has a new one', () => {
     const lines = Array.from({ length: 600 }, (_, i) => `2026-05-01 INFO request req_${1_000_000 + i}a served`);
     expect(keptOf(lines, { origin: 'command', command: 'node server.js' }).length).toBeLessThan(100);
   });
 
-  it('is a commit in a list of them, graph and all, for a screen of it', () => {
+  it('stays for the first screen of a list of commits, with or without a graph', () => {
     const commits = Array.from(
       { length: 400 },
       (_, i) => `${i % 3 === 0 ? '* ' : '| * '}${(0xabc0000 + i * 7919).toString(16)} ${words[i % 4]} step ${i}`,

@@ -12,27 +12,27 @@ it.each([
   ['./gradlew test --tests Orders', 'test Orders'],
   ['ls -la src; cat README', ''],
 ])(
-  'of the command %j its words for what it looks for stay, programs, options, files and counts go',
+  'of the command %j the words it looks for stay; programs, options, files and counts are removed',
   (command, kept) => {
     expect(informativeGoal(`${command}\n${ASKED}`, { command })).toBe(`${kept}\n${ASKED}`.trim());
   },
 );
 
-it('the beginning of a long command is known as such, further down in a goal too', () => {
+it('the beginning of a long command is recognised anywhere in a goal', () => {
   const command = `cat ${'src/orders.ts '.repeat(200)}`;
   expect(informativeGoal(`retry\n${command.slice(0, 1200)}\n${ASKED}`, { command })).toBe(`retry\n\n${ASKED}`);
 });
 
-it('the path of the file that is read says where it is', () => {
+it('the path of the file that is read is removed from the goal', () => {
   expect(informativeGoal(`src/engine/goal.ts\n${ASKED}`, { path: 'src/engine/goal.ts' })).toBe(ASKED);
 });
 
-it('what the user says of a command or a file stays', () => {
+it("the user's words about a command or a file stay", () => {
   const goal = `Does cat logs/app.log show it?\n${ASKED}`;
   expect(informativeGoal(goal, { command: 'cat logs/app.log', path: 'logs/app.log' })).toBe(goal);
 });
 
-it('of an address its host goes, the page that it names stays', () => {
+it('the host of an address is removed, the page stays', () => {
   expect(informativeGoal('see https://docs.example.com/guide/retries#limits and www.example.org', undefined)).toBe(
     'see  /guide/retries#limits and  ',
   );

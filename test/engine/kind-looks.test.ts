@@ -9,15 +9,12 @@ function kindOf(lines: readonly string[], sourceType?: 'docs'): { name: string; 
 
 const prose = Array.from({ length: 400 }, (_, i) => `It is said here for the ${i}th time that nothing ever happens`);
 
-it.each([4, 9, 33, 77])(
-  'a single heading makes a long text markdown, wherever a look at some lines falls: line %i',
-  (at) => {
-    expect(kindOf(prose, 'docs').name).toBe('text');
-    expect(kindOf(prose.with(at, '# A heading'), 'docs').name).toBe('markdown');
-  },
-);
+it.each([4, 9, 33, 77])('a single heading makes a long text markdown, in whichever sample it is: line %i', (at) => {
+  expect(kindOf(prose, 'docs').name).toBe('text');
+  expect(kindOf(prose.with(at, '# A heading'), 'docs').name).toBe('markdown');
+});
 
-it.each([0, 1])('where two looks at some of the lines differ, all of them decide: every fifth from %i', (offset) => {
+it.each([0, 1])('if two samples differ, all lines decide: every fifth from %i', (offset) => {
   const code = Array.from({ length: 400 }, (_, i) => `  const value${i} = compute(${i});`);
   const mixed = code.map((line, i) =>
     i % 5 === offset ? `2026-01-02T03:04:${String(i % 60).padStart(2, '0')} up` : line,
@@ -26,7 +23,7 @@ it.each([0, 1])('where two looks at some of the lines differ, all of them decide
   expect(kindOf(mixed).family).toBe('code');
 });
 
-it('a long text all of one nature is what a short one of it is', () => {
+it('a long uniform text has the same kind as a short one', () => {
   const log = Array.from({ length: 2_000 }, (_, i) => `2026-01-02T03:04:05 INFO request ${i} served in ${i % 90}ms`);
   expect(kindOf(log)).toEqual(kindOf(log.slice(0, 100)));
   expect(kindOf(log).name).toBe('log');

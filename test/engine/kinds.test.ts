@@ -62,7 +62,7 @@ describe('source code', () => {
     expect(kept.filter((line) => line.includes('local_13_'))).toHaveLength(9);
   });
 
-  it('loses whole blocks only when it is a file that is read', () => {
+  it('loses only whole blocks if it is a file that is read', () => {
     const { plan, kept } = prune({
       text: python,
       goal: 'refund_order',
@@ -80,7 +80,7 @@ describe('source code', () => {
     expect(one).not.toEqual(other);
   });
 
-  it('is judged by what stands behind line numbers', () => {
+  it('is ranked by the content after line numbers', () => {
     const numbered = python
       .split('\n')
       .map((line, i) => `${String(i + 1).padStart(6)}\t${line}`)
@@ -91,7 +91,7 @@ describe('source code', () => {
     expect(kept.some((line) => line.endsWith('import os'))).toBe(true);
   });
 
-  it('is judged alike with blank lines that a number and a tab stand for', () => {
+  it('is ranked alike if blank lines consist of a number and a tab', () => {
     const numbered = python
       .split('\n')
       .map((line, i) => `${i + 1}\t${line}`)
@@ -114,7 +114,7 @@ describe('source code', () => {
     expect(cut.length).toBeGreaterThan(300);
   });
 
-  it("is distinguished from the tool's frame in a window on a file, whose own lines stay", () => {
+  it("is distinguished from the tool's frame in a window on a file, whose lines stay", () => {
     const window = python
       .split('\n')
       .slice(40, 160)
@@ -142,7 +142,7 @@ const service = (middle: string): string =>
   ].join('\n');
 
 describe('logs', () => {
-  it('keep every line with an error, an exception or a traceback, and what stands right beside it', () => {
+  it('keep every line with an error, an exception or a traceback, and the lines next to it', () => {
     const { kept, cut } = prune({
       text: service(
         '2024-05-01 10:02:59 WARN pool exhausted\n2024-05-01 10:03:00 ERROR no connection\n2024-05-01 10:03:01 INFO pool reset',
@@ -172,7 +172,7 @@ describe('logs', () => {
     expect(kept.some((line) => line.includes('4.2.1-rc7'))).toBe(true);
   });
 
-  it('of tests keep every failure with its diagnostics and the summary; passed tests go', () => {
+  it('of tests keep every failure with its diagnostics and the summary, but no passed tests', () => {
     const text = `TAP version 13\n${many(120, (k) => `ok ${k + 1} - adds the item ${k}`)}\nnot ok 121 - takes ten percent off\n  ---\n  expected: 17.99\n  actual: 17.991\n  ...\n${many(60, (k) => `ok ${k + 122} - counts the item ${k}`)}\n# tests 181\n# pass 180\n# fail 1`;
     const { plan, kept, cut } = prune({ text, goal: 'Which test fails?', hints: command('npm test') });
     expect(plan.kind).toBe('test-run');
@@ -188,7 +188,7 @@ describe('documents', () => {
     `## Option ${k}\n\nThe option number ${k} sets how the part ${k} behaves when it starts up again.\n\n\`\`\`sh\nrun --option-${k}\nrun --again-${k}\nrun --third-${k}\n\`\`\`\n\n${many(8, (j) => `More words ${j} about part ${k} that nobody asked for in this text.`)}\n`;
   const text = `# Manual\n\n${many(30, (k) => (k === 11 ? `## Timeouts\n\nA request that waits longer than the timeout is cancelled.\n` : section(k)))}`;
 
-  it('keep all headings, and a fenced block goes or stays as a whole', () => {
+  it('keep all headings, and cut or keep fenced blocks as a whole', () => {
     const { kept, cut } = prune({ text, goal: 'When is a request cancelled by the timeout?', sourceType: 'docs' });
     expect(cut.length).toBeGreaterThan(100);
     expect(cut.filter((line) => /^#+ /.test(line))).toEqual([]);
@@ -200,7 +200,7 @@ describe('documents', () => {
     expect(kept.filter((line) => line.startsWith('```')).length % 2).toBe(0);
   });
 
-  it('keep nineteen in twenty lines of their structure where the cut is to be mild', () => {
+  it('keep 19 of 20 lines of their structure in a mild cut', () => {
     const structural = (line: string): boolean => line.startsWith('#') || line.startsWith('```');
     const { kept, cut } = prune({ text, goal: 'timeout', sourceType: 'docs', ratio: 0.5 });
     expect(cut.filter((line) => /^#+ /.test(line))).toEqual([]);
@@ -210,7 +210,7 @@ describe('documents', () => {
 });
 
 describe('listed things', () => {
-  it('in columns that blanks align are a table, of which the row asked for stays', () => {
+  it('in columns aligned by blanks are a table, whose requested row stays', () => {
     const row = (name: string, version: string): string => `${name.padEnd(28)}${version.padEnd(12)}MIT`;
     const text = `${row('name', 'version')}\n${many(120, (k) => row(k === 70 ? 'vitest' : `package-${k * 37}`, `${k % 9}.${k}.0`))}`;
     const { plan, kept } = prune({ text, goal: 'Which version of vitest is it?', hints: command('column -t list') });
@@ -238,7 +238,7 @@ describe('listed things', () => {
     expect(rest.every((record) => Object.keys(record as object).length === 3)).toBe(true);
   });
 
-  it('of a table keep the header and the row that is asked for', () => {
+  it('of a table keep the header and the requested row', () => {
     const text = `name,licence,size\n${many(200, (k) => (k === 90 ? 'lightning,MPL-2.0,77' : `package-${k},MIT,${k}`))}`;
     const { kept, cut } = prune({ text, goal: 'licence of lightning', hints: command('cat packages.csv') });
     expect(kept).toContain('name,licence,size');
@@ -246,7 +246,7 @@ describe('listed things', () => {
     expect(cut.length).toBeGreaterThan(100);
   });
 
-  it('of a tree keep what the entry stands under', () => {
+  it('of a tree keep the parents of an entry', () => {
     const text = many(
       60,
       (k) => `├─┬ dep-${k}@1.0.${k}\n│ ├── ${k === 33 ? 'picomatch@2.3.1' : `leaf-${k}@2.0.0`}\n│ └── other-${k}@3.0.0`,
@@ -286,14 +286,14 @@ describe('listed things', () => {
 });
 
 describe('any text', () => {
-  it('keeps what stands between the NO_PRUNE directives, to the end without a closing one', () => {
+  it('keeps the lines between the NO_PRUNE directives, to the end without a closing one', () => {
     const quiet = many(100, (k) => `2024-05-01 INFO tick ${k}`);
     const { kept } = prune({ text: `${quiet}\n⟦NO_PRUNE_BEGIN⟧\n${quiet}`, goal: '', sourceType: 'logs' });
     expect(kept.filter((line) => line.includes('tick')).length).toBeGreaterThanOrEqual(100);
     expect(kept).toContain('⟦NO_PRUNE_BEGIN⟧');
   });
 
-  it('is left whole with a warning when fewer lines than min_keep_lines exist, and without one when nothing pays', () => {
+  it('is left whole with a warning if it has fewer lines than min_keep_lines, and without one if no cut pays', () => {
     const limits = { maxPruneRatio: 0.9, minKeepLines: 10 };
     expect(planPrune({ text: 'a\nb\n', goal: '', limits })).toMatchObject({
       cuts: [],
@@ -316,7 +316,7 @@ describe('any text', () => {
     expect(plan).toMatchObject({ cuts: [], warnings: ['timeout'], lineCount: splitLines(python).count });
   });
 
-  it('is left whole when it is large and hardly anything but line ends', () => {
+  it('is left whole if it is large and nearly blank', () => {
     const limits = { maxPruneRatio: 0.9, minKeepLines: 10 };
     expect(planPrune({ text: 'x\n\n'.repeat(40_000), goal: 'x', limits })).toMatchObject({
       cuts: [],

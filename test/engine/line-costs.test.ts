@@ -26,7 +26,7 @@ const piece = fc.oneof(
 );
 const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 
-test('lines and their tokens found in one pass are those found one by one', () => {
+test('lines and their tokens are the same in one pass as one by one', () => {
   fc.assert(
     fc.property(text, (value) => {
       const { count, starts, tokens } = estimateLines(value, codesOf(value));
@@ -41,7 +41,7 @@ test('lines and their tokens found in one pass are those found one by one', () =
   );
 });
 
-test('what a text costs is the sum of what its lines cost', () => {
+test("the cost of a text is the sum of its lines' costs", () => {
   fc.assert(
     fc.property(text, (value) => {
       const { costs } = estimateLines(value, codesOf(value));

@@ -21,19 +21,19 @@ function rulesOf(lines: readonly string[], goal: string, hints: Hints): Map<numb
   );
 }
 
-it('a name of joined words is one term: its parts count nowhere else in a listing', () => {
+it('a name of joined words is one term: its parts do not count elsewhere in a listing', () => {
   const rules = rulesOf(LISTING, 'Is better-sqlite3 installed?', { origin: 'listing', command: 'find node_modules' });
   expect(rules.get(121)).toBe('named');
   expect([...rules.values()].filter((rule) => rule !== '').length).toBeLessThan(40);
 });
 
-it('the parts of a name count as words where the text has it nowhere as a whole', () => {
+it('the parts of a name count as words if the text does not contain the whole name', () => {
   const others = LISTING.filter((line) => !line.includes('better-sqlite3'));
   const rules = rulesOf(others, 'Is better-sqlite3 installed?', { origin: 'listing', command: 'find node_modules' });
   expect(others.some((line, i) => line.includes('better') && rules.get(i + 1) === 'kept')).toBe(true);
 });
 
-it('a line with an identifier that the goal spells out stays, where the text hardly has it', () => {
+it('a line with an identifier of the goal stays if it is rare in the text', () => {
   const code = Array.from({ length: 300 }, (_, i) =>
     i === 171 ? '    total += retry_budget' : `    total += step(${i})`,
   );
@@ -42,13 +42,13 @@ it('a line with an identifier that the goal spells out stays, where the text har
   expect(rulesOf(['def run():', ...code], 'what is added?', { origin: 'command' }).get(173)).not.toBe('named');
 });
 
-it('a line like no other stays in a log that repeats itself, whatever is asked', () => {
+it('a unique line stays in a repetitive log, whatever the goal', () => {
   const log = Array.from({ length: 300 }, (_, i) => `2026-03-01 10:00:00 INFO request ${i} served in ${i % 9} ms`);
   log[210] = '2026-03-01 10:00:00 INFO leader election: this node follows node-3 now';
   expect(rulesOf(log, 'why are requests slow', { origin: 'command', command: 'cat app.log' }).get(211)).toBe('news');
 });
 
-it('a verb that opens a sentence says nothing of what is asked for, the same word further on does', () => {
+it('a verb at the beginning of a sentence is no term, the same word further on is', () => {
   expect(goalTerms('Read the manifest\n- open the reader').map(({ word }) => word)).toEqual(['manifest', 'reader']);
   expect(goalTerms('when is the manifest open').map(({ word }) => word)).toContain('open');
 });

@@ -22,14 +22,14 @@ function choiceOf(value: readonly number[]): Choice {
 }
 
 describe('an opinion of a line', () => {
-  it('raises or lowers its value, and one of 0.5 or none at all leaves it alone', () => {
+  it('raises or lowers its value, and 0.5 or none does not change it', () => {
     const opinions = Float64Array.from([1, 0.5, Number.NaN, 0.25, 0]);
     const { value } = withOpinions(opinions, choiceOf([0.2, 0.2, 0.2, 0.2, 0.2]));
     expect(value[0]).toBeGreaterThan(0.03 * (10 + 40));
     expect([...value.slice(1)]).toEqual([0.2, 0.2, 0.1, 0]);
   });
 
-  it('never touches the value of other lines, and a higher one never lowers the value', () => {
+  it('never changes other lines, and a higher one never lowers the value', () => {
     const opinion = fc.double({ min: -0.5, max: 1.5 });
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.double({ min: 0, max: 3, noNaN: true }), opinion, opinion)), (lines) => {
@@ -51,7 +51,7 @@ describe('an opinion of a line', () => {
     );
   });
 
-  it('cannot break the bounds or what is protected', () => {
+  it('cannot override the limits or protected lines', () => {
     const text = serverLog(200);
     const failure = text.split('\n').findIndex((line) => line.includes('ERROR')) + 1;
     fc.assert(
@@ -78,8 +78,8 @@ describe('an opinion of a line', () => {
   });
 });
 
-describe('the lines that another backend is asked about', () => {
-  it('are all that hold a word where they fit, otherwise the most relevant ones, each content once', () => {
+describe('the lines that are sent to another backend', () => {
+  it('are all lines with a word if they fit, otherwise the most relevant ones, each content once', () => {
     const text = `${'same words here\n'.repeat(50)}\n---\nthe voucher is printed\n${'other words there\n'.repeat(50)}`;
     const input = { text, goal: 'where is the voucher printed?', sourceType: 'docs' as const };
     expect(sampleLines(input, 200)).toHaveLength(101);

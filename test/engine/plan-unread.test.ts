@@ -5,7 +5,7 @@ import { planPrune } from '../../src/engine/plan.ts';
 const text = 'x\n'.repeat(60_000);
 const limits = { maxPruneRatio: 0.9, minKeepLines: 5 };
 
-it('a text of next to nothing but line ends is left whole unread', () => {
+it('a nearly blank text is left whole without analysis', () => {
   expect(planPrune({ text, goal: 'x', limits })).toMatchObject({
     kind: 'unknown',
     lineCount: 60_000,

@@ -64,7 +64,7 @@ function seenLines(text: string, isKept: (line: number) => boolean): number {
 }
 
 describe('planPrune on any text and any options', () => {
-  it('keeps as many lines as asked for as a person sees them, where no caller named the limits', () => {
+  it('keeps the least number of lines as a person sees them, if the caller set no limits', () => {
     fc.assert(
       fc.property(input, (given) => {
         const { cuts } = planPrune(given);
@@ -79,7 +79,7 @@ describe('planPrune on any text and any options', () => {
     );
   });
 
-  it('keeps the bounds of a caller that names them, in order, without overlap', () => {
+  it('keeps the limits of a caller, in order, without overlap', () => {
     fc.assert(
       fc.property(input, (given) => {
         const { cuts, lineCount, warnings } = planPrune({ ...given, asked: true });

@@ -65,7 +65,7 @@ describe('what must stay', () => {
     expect(rulesOf(['a', 'Tests: 3 passed', 'b', 'c'], ran('x'), 'logs')).toEqual(['edge', 'summary', '', 'edge']);
   });
 
-  it('of a log that the caller calls a document: both its own lines and headings', () => {
+  it('of a log that the caller declares a document: its own protected lines and headings', () => {
     const lines = [
       '2026-01-02T03:04:05 a',
       '2026-01-02T03:04:06 error',
@@ -86,7 +86,7 @@ describe('what must stay', () => {
     expect(rulesOf(lines, ran('git diff'))).toEqual([...Array(4).fill('diff-header'), '', '', '']);
   });
 
-  it('of a listing: failures that are no names, the sum below a tree, both ends', () => {
+  it('of a listing: failures other than names, the sum below a tree, both ends', () => {
     const lines = ['./src:', 'error.ts', 'find: ERROR: cannot read ./b', '', '2 directories, 1 file', 'd'];
     expect(rulesOf(lines, { origin: 'listing' })).toEqual(['edge', '', 'failure', '', 'structure', 'edge']);
   });
@@ -111,7 +111,7 @@ describe('what must stay', () => {
     ]);
   });
 
-  it('of any kind: what directives fence, a client’s frame, what a tool says around numbered lines', () => {
+  it("of any kind: lines between directives, a client’s frame, a tool's lines around numbered ones", () => {
     const fenced = ['x = 1', '⟦NO_PRUNE_BEGIN⟧', 'y = 2', '⟦NO_PRUNE_END⟧', 'z = 3'];
     expect(rulesOf(fenced, read('a.toml'))).toEqual(['header', 'no-prune', 'no-prune', 'no-prune', '']);
     expect(rulesOf(['a', 'b', 'c', 'd'], { origin: 'listing', frameHead: 1, frameTail: 2 })).toEqual([

@@ -37,7 +37,7 @@ describe('a line is worth more than the average', () => {
     ['in a listing', { origin: 'listing' }, (k) => `src/part-${k}.js`, 'src/retryLimit.js'],
     ['in JSON', { origin: 'read', path: 'a.json' }, (k) => `  "part${k}": ${k},`, '  "retryLimit": 5,'],
     ['in a table', { origin: 'read', path: 'a.csv' }, (k) => `part${k},${k},a`, 'retryLimit,5,b'],
-  ])('%s when it holds what the goal asks for', (_where, hints, other, wanted) => {
+  ])('%s if it contains what the goal asks for', (_where, hints, other, wanted) => {
     const lines = many(60, other).flatMap((line) => line.split('\n'));
     lines.splice(31, 0, wanted);
     const worth = worthOf(lines, 'where is `retryLimit` set', hints);
@@ -45,7 +45,7 @@ describe('a line is worth more than the average', () => {
     expect(worth[31]).toBeGreaterThan((worth[10] ?? 0) * 1.5);
   });
 
-  it('in a log when it reports a failure, whatever the goal', () => {
+  it('in a log if it reports a failure, whatever the goal', () => {
     const lines = many(80, (k) => `2026-01-02T03:04:05 INFO part ${k} done`).with(
       40,
       '2026-01-02T03:04:05 ERROR part 40 refused',
@@ -54,7 +54,7 @@ describe('a line is worth more than the average', () => {
   });
 });
 
-it('every weight multiplies something: no measure is 0 for all lines of all texts', () => {
+it('every weight is used: no measure is 0 for all lines of all texts', () => {
   const idle = new Map<string, boolean>();
   for (const { text, goal, hints } of goldenTexts()) {
     const analysis = analyse({ text: text.slice(0, 20_000), goal, hints });

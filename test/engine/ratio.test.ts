@@ -39,7 +39,7 @@ const TEXTS = [
 ];
 
 for (const { name, text } of TEXTS) {
-  it(`a larger max_prune_ratio never leaves more of a ${name}, however it came`, () => {
+  it(`a larger max_prune_ratio never leaves more of a ${name}, whatever its origin`, () => {
     for (const [origin, asked] of WAYS) {
       const left = RATIOS.map((maxPruneRatio) =>
         tokensLeft({
@@ -55,7 +55,7 @@ for (const { name, text } of TEXTS) {
   });
 }
 
-it('headings and fences of a document stay below the ceiling, whatever is cut between them', () => {
+it('headings and fences of a document stay below the ceiling ratio, whatever is cut between them', () => {
   const limits = { maxPruneRatio: 0.85, minKeepLines: 5 };
   const { cuts } = planPrune({ text: FENCED, goal: 'pay voucher 7', asked: true, limits, sourceType: 'docs' });
   const gone = cuts.flatMap(({ startLine, endLine }) => FENCED.split('\n').slice(startLine - 1, endLine));

@@ -14,7 +14,7 @@ const log: PruneInput = {
   limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
 };
 
-it('the reason of a cut of repeated log lines names what repeats, not when', () => {
+it('the reason of a cut of repeated log lines names their words, not their times', () => {
   const reasons = planPrune(log)
     .cuts.map(({ reason }) => reason)
     .filter((reason) => reason.startsWith('journal répétitif'));
@@ -23,7 +23,7 @@ it('the reason of a cut of repeated log lines names what repeats, not when', () 
 });
 
 describe('the language of reasons', () => {
-  it('changes their words and no cut', () => {
+  it('changes only their words', () => {
     for (const input of [
       log,
       { ...log, text: sourceFile(90), hints: { origin: 'read' as const, path: 'a.ts', question: true } },
@@ -37,11 +37,11 @@ describe('the language of reasons', () => {
     }
   });
 
-  it.each(REASON_LANGUAGES)('has every reason in %s, fit to stand in a marker', (language) => {
+  it.each(REASON_LANGUAGES)('has every reason in %s, valid in a marker', (language) => {
     for (const words of Object.values(REASONS[language])) expect(cleanReason(words)).toBe(words);
   });
 
-  it('is that of new cuts only: what was sent once keeps its words when the setting changes', async () => {
+  it('applies to new cuts only: sent reasons stay when the setting changes', async () => {
     const store = openStore();
     const body = chatBody(oneResult(serverLog(300)));
     const first = await openRewriter({ store }).rewrite(body);

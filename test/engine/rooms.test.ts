@@ -39,8 +39,8 @@ function circle(): string[] {
   return files.map((file) => visit(file, [])).find((found) => found.length > 0) ?? [];
 }
 
-describe('the rooms of the engine', () => {
-  it('import only from rooms further in', () => {
+describe('the folders of the engine', () => {
+  it('import only from inner folders', () => {
     expect(files.length).toBeGreaterThan(60);
     const types = (target: string): boolean => target === 'types.ts';
     const wrong = files.flatMap((file) =>
@@ -51,16 +51,16 @@ describe('the rooms of the engine', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('have no circle of imports', () => {
+  it('have no circular imports', () => {
     expect(circle()).toEqual([]);
   });
 
-  it('ask for the family of a text nowhere but where kinds are told apart', () => {
+  it('use the family of a text only where kinds are distinguished', () => {
     const asking = files.filter((file) => !file.startsWith('kinds/') && /\bfamily\b/.test(sourceOf(file)));
     expect(asking).toEqual([]);
   });
 
-  it('know a kind by its name nowhere but where kinds are told apart', () => {
+  it('use the name of a kind only where kinds are distinguished', () => {
     const named = /['"](?:test-run|build-log|grep|python|markdown|listing)['"]/;
     const allowed = ['types.ts'];
     const wrong = files.filter(

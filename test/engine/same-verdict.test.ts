@@ -27,7 +27,7 @@ function cutsOf(text: string, origin: Origin): readonly Cut[] {
 }
 
 describe('the same file', () => {
-  it('gets the same verdict with and without line numbers', () => {
+  it('gets the same plan with and without line numbers', () => {
     const origins = fc.constantFrom<Origin>('read', 'command', 'unknown');
     const file = fc.array(LINE, { minLength: 80, maxLength: 300 });
     fc.assert(
@@ -42,7 +42,7 @@ describe('the same file', () => {
   });
 });
 
-describe('what is protected before entries are cut boldly', () => {
+describe('protection before entries are cut boldly', () => {
   it('is the line of a failure in JSON', () => {
     const tests = Array.from(
       { length: 200 },

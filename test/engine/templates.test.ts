@@ -12,7 +12,7 @@ const piece = fc.oneof(
   },
 );
 
-test('a shape that is read in one go is the one that is read run by run', () => {
+test('a shape is the same read in one pass as run by run', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
       const codes = codesOf(pieces.join(''));
@@ -22,7 +22,7 @@ test('a shape that is read in one go is the one that is read run by run', () => 
   );
 });
 
-test('lines that differ in numbers and ids alone are of one shape, and counted', () => {
+test('lines that differ only in numbers and ids have one shape, and are counted', () => {
   const lines = [
     'took 12 ms id=0f3a9c2b',
     'took 7 ms id=deadbeef01',

@@ -9,7 +9,7 @@ const rows: readonly [string, ErrorRow][] = Object.entries(errorTable);
 const SHARED = -32600;
 
 describe('the table of errors', () => {
-  it('is what docs/errors.md says', async () => {
+  it('is the source of docs/errors.md', async () => {
     await expect(errorsPage()).toMatchFileSnapshot('../../docs/errors.md');
   });
 
@@ -19,12 +19,12 @@ describe('the table of errors', () => {
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
-  it('keeps to the numbers that servers may choose', () => {
+  it('uses only numbers that servers may choose', () => {
     const chosen = rows.flatMap(([code, { rpc }]) => (rpc === null || rpc < -32599 ? [] : [[code, rpc]]));
     for (const [, rpc] of chosen) expect(rpc).toSatisfy((it: number) => it >= -32099 && it <= -32000);
   });
 
-  it('has a row for every way in which a request is forwarded otherwise than planned', () => {
+  it('has a row for every fallback', () => {
     const codes = Object.entries(fallbackTable).filter(([, { hint }]) => /^[A-Z].*\.$/.test(hint));
     expect(codes.map(([code]) => code)).toEqual(
       expect.arrayContaining(['timeout', 'left_alone', 'past_refused', 'overloaded']),
@@ -32,13 +32,13 @@ describe('the table of errors', () => {
     expect(codes).toHaveLength(Object.keys(fallbackTable).length);
   });
 
-  it('says in whole sentences what to do', () => {
+  it('gives each remedy in whole sentences', () => {
     expect(rows.filter(([, { hint }]) => !/^\S.*[.}]$/.test(hint)).map(([code]) => code)).toEqual([]);
   });
 });
 
-describe('an error of ours', () => {
-  it('names a remedy, in its own words if it has any', () => {
+describe('an error of the product', () => {
+  it('names a remedy, its own if it has one', () => {
     expect(new PrunerError('idempotency_conflict', { tool: 'x' }).data).toEqual({
       code: 'idempotency_conflict',
       tool: 'x',
@@ -47,7 +47,7 @@ describe('an error of ours', () => {
     expect(new PrunerError('invalid_range', { hint: 'Ask for less.' }).data.hint).toBe('Ask for less.');
   });
 
-  it('that the store is away from is one that a client may see', () => {
+  it('that the store is unreachable is visible to clients', () => {
     const error = new StoreUnavailable('locked');
     expect(error).toBeInstanceOf(PrunerError);
     expect([error.rpcCode, error.data]).toEqual([

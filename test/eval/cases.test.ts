@@ -50,19 +50,19 @@ describe('cases from the history of a repository', () => {
   });
   afterAll(() => repo.remove());
 
-  it('takes the message as goal, the file before the commit as text, and the changed lines as needed', async () => {
+  it('use the message as goal, the file before the commit as text, and the changed lines as needed', async () => {
     const { cases } = await sample(repo.path);
     const edit = cases.find((item) => item.goal.startsWith('Compute'));
     expect(edit).toMatchObject({ path: 'app.py', group: 'py', sourceType: 'code', text: base, needed: [11] });
     expect(edit?.goal).toBe('Compute the value of handle_1 better\n\nIt was wrong.');
   });
 
-  it('needs the line before and the line after a pure insertion', async () => {
+  it('need the line before and the line after a pure insertion', async () => {
     const { cases } = await sample(repo.path);
     expect(cases.find((item) => item.goal.startsWith('Audit'))?.needed).toEqual([100, 101]);
   });
 
-  it('leaves out merges, formatting, mass edits, empty messages, tiny and binary files, and counts each', async () => {
+  it('leave out merges, formatting, mass edits, empty messages, tiny and binary files, and count each', async () => {
     const { cases, report } = await sample(repo.path);
     expect(cases.map((item) => item.goal.split(' ')[0]).sort()).toEqual(['Audit', 'Compute']);
     expect(Object.fromEntries(report.skipped)).toMatchObject({
@@ -78,7 +78,7 @@ describe('cases from the history of a repository', () => {
     expect(report.commitsUsed).toBe(2);
   });
 
-  it('draws the same cases again for the same seed, and from a bare repository', async () => {
+  it('are the same for the same seed, and from a bare repository', async () => {
     const ids = async (path: string, seed: number): Promise<string[]> =>
       (await sample(path, { seed })).cases.map((item) => item.id);
     expect(await ids(repo.bare(), 1)).toEqual(await ids(repo.path, 1));
@@ -86,11 +86,11 @@ describe('cases from the history of a repository', () => {
     expect(new Set(orders.map((order) => order.join())).size).toBeGreaterThan(1);
   });
 
-  it('stops at the number of cases asked for', async () => {
+  it('stop at the requested number', async () => {
     expect((await sample(repo.path, { cases: 1 })).cases).toHaveLength(1);
   });
 
-  it('says so when there is no repository or no commit', async () => {
+  it('report if there is no repository or no commit', async () => {
     await expect(openRepository('/proc')).rejects.toThrow(new UserError('not a git repository: /proc'));
     const empty = new TestRepository();
     await expect(openRepository(empty.path)).rejects.toThrow(/has no commit/);

@@ -18,7 +18,7 @@ describe('mcp-pruner eval', () => {
   });
   afterAll(() => repo.remove());
 
-  it('reports recall, saving and skill beside the baselines of the same run', async () => {
+  it('reports recall, saving and skill with the baselines of the same run', async () => {
     const { code, out, err } = await run('--git', repo.path);
     expect(code).toBe(0);
     expect(err).toBe('');
@@ -26,7 +26,7 @@ describe('mcp-pruner eval', () => {
     for (const name of ['mcp-pruner', 'head+tail', 'grep', 'bm25', 'reference', 'oracle']) expect(out).toContain(name);
   });
 
-  it('gives the same figures again, as JSON too, but for the time', async () => {
+  it('gives the same figures again, as JSON too, except the time', async () => {
     const report = async (): Promise<EvaluationReport> =>
       JSON.parse((await run('--git', repo.path, '--json', '--ratio', '0.5,0.8')).out);
     const first = await report();
@@ -41,7 +41,7 @@ describe('mcp-pruner eval', () => {
     expect({ ...(await report()), msPerMb: 0 }).toEqual({ ...first, msPerMb: 0 });
   });
 
-  it('draws a progress bar on a terminal and takes it away again', async () => {
+  it('draws a progress bar on a terminal and removes it again', async () => {
     const { out, err } = await runCommand(['eval', '--git', repo.path], true);
     expect(err).toMatch(/^\r.*0\/300/);
     expect(err.endsWith('\r\x1b[K')).toBe(true);

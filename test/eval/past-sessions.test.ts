@@ -102,19 +102,19 @@ async function savedIn(world: World) {
   return { reported, truth, spent };
 }
 
-describe('what pruning would have saved in sessions of the past', () => {
+describe('the possible saving in past sessions', () => {
   it.each([
     { perToken: 4, comesBack: false },
     { perToken: 4, comesBack: true },
     { perToken: 2.8, comesBack: false },
     { perToken: 2.8, comesBack: true },
-  ])('is within 3 % where the model thinks much, %o', async (world) => {
+  ])('is within 3 % for much reasoning, %o', async (world) => {
     const { reported, truth, spent } = await savedIn(world);
     expect(truth).toBeGreaterThan(0.05 * spent);
     expect(Math.abs(reported / truth - 1)).toBeLessThan(0.03);
   });
 
-  it('goes by the scale of all sessions where one is too short', () => {
+  it('uses the scale of all sessions if one is too short', () => {
     const long = session({ perToken: 2.8, comesBack: false }, 1).requests;
     const short = session({ perToken: 4, comesBack: false }, 2).requests.slice(0, 1);
     const scales = new Scales();
@@ -130,7 +130,7 @@ describe('compactions', () => {
   const [first, second, third] = [[], [], []];
   const size = (history: readonly unknown[], tokens: number, removed = 0) => ({ history, tokens, removed });
 
-  it('are histories that begin anew with less, and come later with cuts', () => {
+  it('are histories that begin anew with less, and occur later with cuts', () => {
     const sizes = [
       ...[size(first, 40_000), size(first, 100_000, 30_000), size(first, 160_000, 60_000)],
       ...[size(second, 20_000), size(second, 100_000, 40_000), size(second, 158_000, 70_000)],
@@ -147,7 +147,7 @@ describe('lines that the model came back to', () => {
     JSON.stringify({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] });
   const said = (text: string): string => JSON.stringify({ role: 'assistant', content: [{ type: 'text', text }] });
 
-  it('count once each, and are lost where no result would still have had them', () => {
+  it('count once each, and are lost if no result would still contain them', () => {
     const lines = new UsedLines();
     const [one, two] = ['const total = order.total ?? 0;', 'return await chargeOrder(order);'];
     lines.heard(result(`${one}\n${two}\n}`), result(`${one}\n}`));
@@ -156,7 +156,7 @@ describe('lines that the model came back to', () => {
     expect([lines.used, lines.lost]).toEqual([2, 1]);
   });
 
-  it('are none that the user or the model had said before', () => {
+  it('exclude lines that the user or the model had said before', () => {
     const lines = new UsedLines();
     const line = 'const total = order.total ?? 0;';
     lines.heard(JSON.stringify({ role: 'user', content: line }), '');

@@ -49,7 +49,7 @@ describe('the lines that a conversation needed later', () => {
     expect(uses(cut('SECOND_CONSTANT = compute(42)'))).toMatchObject([{ kept: true }]);
   });
 
-  it('are visible where an earlier result that the model still has holds what a newer one lost', () => {
+  it('are visible if an earlier result still contains what a newer one lost', () => {
     const again = [call('2', 'bash', { command: 'git show' }), result('2', FILE)];
     const edit = call('3', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
     const messages = [...read, ...again, edit];
@@ -59,7 +59,7 @@ describe('the lines that a conversation needed later', () => {
     ]);
   });
 
-  it('count by what the model had when it used them, though the result was set aside afterwards', () => {
+  it('count by what the model had when it used them, even if the result was stashed afterwards', () => {
     const edit = call('2', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
     const gone = [...read.with(2, result('1', 'MARKER\n')), edit];
     const uses = (until: number) =>
@@ -92,14 +92,14 @@ describe('the lines that a conversation needed later', () => {
     ]);
   });
 
-  it('are not those that the user or the agent had said itself', () => {
+  it('exclude lines that the user or the agent had said itself', () => {
     const known = read.with(0, ask('why does it say SECOND_CONSTANT = compute(42)?'));
     const prose: RecordedMessage = { role: 'assistant', content: 'Because SECOND_CONSTANT = compute(42) is set.' };
     expect(usedLines([...known, prose], [...known, prose], target)).toEqual([]);
     expect(usedLines([...read, prose], [...read, prose], target)).toHaveLength(1);
   });
 
-  it('are those that a read brings a second time, and not those that a re-run prints again', () => {
+  it('are those that a second read shows, but not those that a re-run prints again', () => {
     const again = [call('2', 'read', { path: 'a.py', from: 3 }), result('2', '    return value * RATE\n')];
     expect(usedLines([...read, ...again], [...cut('    return value * RATE'), ...again], target)).toMatchObject([
       { use: 'read again', line: 'return value * RATE', at: 4, kept: false, visible: false },
@@ -129,7 +129,7 @@ describe('the lines that a conversation needed later', () => {
     expect(namedRange({ ...named, name: 'read_file' })).toBeNull();
   });
 
-  it('are found behind line numbers, places of a search and JSON on one line', () => {
+  it('are found after line numbers, places of a search and in JSON on one line', () => {
     expect(bareLine('   12\treturn value')).toBe('return value');
     expect(bareLine('12→  return value')).toBe('return value');
     expect(bareLine('src/a.py:12:    return value')).toBe('return value');
@@ -206,7 +206,7 @@ describe('a replay', () => {
     });
   });
 
-  it('sees a pruner that changes its mind about history', async () => {
+  it('detects a pruner that changes the history', async () => {
     const report = await run((body, n) => (n === 2 ? shorten(body) : body));
     expect(report.prefixStable).toBe(0.5);
     expect(report.costRatio).toBeGreaterThan(0.8);
@@ -220,7 +220,7 @@ describe('a replay', () => {
     expect(report).toMatchObject({ conversations: 2, requests: 7, changedByClient: 1, prefixStable: 1, costRatio: 1 });
   });
 
-  it('reads bare requests, requests in objects, and passes over what is neither', async () => {
+  it('reads bare requests and requests in objects, and skips everything else', async () => {
     expect(parseRecord('{"messages": []}')).toEqual({ body: { messages: [] } });
     const answer = { role: 'assistant', content: 'x' };
     const response = { choices: [{ message: answer }] };
@@ -258,7 +258,7 @@ describe('mcp-pruner replay', () => {
     expect(await runCommand(['replay', log, '--json'])).toMatchObject({ out });
   });
 
-  it('says what is wrong with a file in one line', async () => {
+  it('reports what is wrong with a file in one line', async () => {
     expect(await runCommand(['replay', join(folder, 'none.jsonl')])).toMatchObject({ code: 1 });
     const { code, err } = await runCommand(['replay', join(folder, 'none.jsonl')]);
     expect([code, err.split('\n').length]).toEqual([1, 2]);

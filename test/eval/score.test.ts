@@ -41,7 +41,7 @@ describe('the area under recall against saving', () => {
 });
 
 describe('select', () => {
-  it('keeps no more than the budget, and closes short holes where asked', () => {
+  it('keeps no more than the budget, and closes short holes if requested', () => {
     const scores = fc.array(fc.double({ noNaN: true, min: 0, max: 1 }), { minLength: 1, maxLength: 80 });
     fc.assert(
       fc.property(scores, fc.nat(100), fc.boolean(), (values, budget, gaps) => {
@@ -64,7 +64,7 @@ describe('the baselines', () => {
   const lines = Array.from({ length: 40 }, (_, i) => `    filler_${i} = ${i}`);
   lines[20] = '    debounceDelay = clampDelay(wait)';
 
-  it('find the line that holds the words of the goal', () => {
+  it('find the line with the words of the goal', () => {
     for (const name of ['grep', 'bm25', 'reference']) {
       const scores = baseline(name).scores(input(lines, 'why is the debounce delay clamped?'));
       expect([name, scores.indexOf(Math.max(...scores))]).toEqual([name, 20]);
@@ -91,7 +91,7 @@ describe('the baselines', () => {
 });
 
 describe('outcomeOf', () => {
-  it('pays for markers, and measures recall and structure on the lines that stay', () => {
+  it('counts the cost of markers, and measures recall and structure on the lines that stay', () => {
     const text = `import os\n${'x = 1\n'.repeat(40)}def needed():\n`;
     const lines = splitLines(text);
     const structural = structuralLines(text.trimEnd().split('\n'), 'code');
@@ -116,7 +116,7 @@ describe('outcomeOf', () => {
     expect(charsOf(true)).toBe(first + '⟦PRUNÉ: lignes 31-50 (20)⟧\n'.length);
   });
 
-  it('has budgets that honour both bounds', () => {
+  it('has budgets that respect both limits', () => {
     expect(budgetFor(100, 0.7, 20)).toBe(30);
     expect(budgetFor(100, 0.9, 20)).toBe(20);
     expect(budgetFor(10, 0.9, 20)).toBe(10);
@@ -132,7 +132,7 @@ describe('keepsBounds', () => {
     warnings: [],
   });
 
-  it('sees cuts that overlap, touch, leave the text or cut too much', () => {
+  it('detects cuts that overlap, touch, leave the text or cut too much', () => {
     expect(keepsBounds(plan([1, 20], [30, 40]), 100, 0.5, 20)).toBe(true);
     expect(keepsBounds(plan([1, 20], [20, 40]), 100, 0.5, 20)).toBe(false);
     expect(keepsBounds(plan([1, 20], [21, 40]), 100, 0.5, 20)).toBe(false);

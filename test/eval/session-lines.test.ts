@@ -15,7 +15,7 @@ async function read(text: string | Buffer, maxLineBytes?: number): Promise<{ lin
 }
 
 describe('the lines of a session file', () => {
-  it('are what stands between its line breaks, wherever the file is cut into pieces', async () => {
+  it('are separated by line breaks, wherever the file is divided into chunks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' })), async (parts) => {
         const text = parts.join('\n');
@@ -28,12 +28,12 @@ describe('the lines of a session file', () => {
     expect([lines, sizes.at(-1)]).toEqual([['a', long, 'b'], 800_004]);
   });
 
-  it('leave out one that is too long, and go on behind it', async () => {
+  it('skip one that is too long, and continue after it', async () => {
     expect((await read(`a\n${'x'.repeat(1_000_000)}\nb\n`, 500_000)).lines).toEqual(['a', 'b']);
   });
 });
 
-describe('a history that began anew unsaid', () => {
+describe('a history that began anew without a record', () => {
   /** How many of some messages cannot have been in a request of so many tokens. */
   const lostOf = (messages: readonly unknown[], inputTokens: number): number => {
     const thread = new Thread();
@@ -42,7 +42,7 @@ describe('a history that began anew unsaid', () => {
   };
   const messages = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(20_000));
 
-  it('loses what a request of so few tokens cannot have held', () => {
+  it('loses messages that a request of so few tokens cannot have contained', () => {
     const lost = lostOf(messages, 40_000);
     expect(lost).toBeGreaterThan(80);
     // and the next requests go on from this one
@@ -50,7 +50,7 @@ describe('a history that began anew unsaid', () => {
     expect(lostOf([...messages.slice(lost), ...messages.slice(0, 5)], 45_000)).toBe(0);
   });
 
-  it('keeps all that may have been there, and the newest message always', () => {
+  it('keeps all messages that may have been there, and always the newest', () => {
     expect(lostOf(messages, 500_000)).toBe(0);
     expect(lostOf(['x'.repeat(9_000_000)], 1_000)).toBe(0);
     const image = { role: 'user', content: [{ type: 'image', source: { data: 'A'.repeat(2_000_000) } }] };

@@ -12,7 +12,7 @@ describe('table', () => {
     expect(table(rows)).toBe('name  recall  saved  structure\none     12.3      4        100');
   });
 
-  it('repeats the word columns in front of what had no room', () => {
+  it('repeats the word columns before columns that had no room', () => {
     expect(table(rows, { width: 22 })).toBe(
       'name  recall  saved\none     12.3      4\n\nname  structure\none         100',
     );

@@ -58,7 +58,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.failures).toEqual([]);
   });
 
-  it('is collected rarely even where what must stay is larger than the budget', async () => {
+  it('is collected rarely even if the parts that must stay exceed the budget', async () => {
     const replica = new Replica({ budget: BUDGET / 4, minPruneChars: 1e9 });
     const work = new Work();
     const turns = 30;
@@ -70,7 +70,7 @@ describe('a conversation that passes its budget', () => {
     }
   });
 
-  it('keeps every word of the user and the assistant, what is pinned, what is exempt and what was asked back', async () => {
+  it('keeps every word of the user and the assistant, and pinned, exempt and recovered texts', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9, neverPruneTool: (name) => name === 'keep_me' });
     const work = new Work();
     const pinned = work.tool('read_file', { path: 'src/pinned.ts' }, sourceFile(7, 100));
@@ -141,7 +141,7 @@ describe('a conversation that passes its budget', () => {
     expect(there.steps).toEqual([]);
   });
 
-  it('has the same bytes where only its beginning is remembered, for which the step does not hold', async () => {
+  it('has the same bytes if only its beginning is remembered, to which the step does not apply', async () => {
     const path = join(tempFolder(), 'store.db');
     const parts = { budget: 2 * BUDGET, minPruneChars: 1e9 };
     const here = new Replica({ ...parts, store: openStore(path) });
@@ -169,7 +169,7 @@ describe('a conversation that passes its budget', () => {
     expect(contentAt((await replica.send(work.messages)).body, index)).toBe(work.messages[index]?.content);
   });
 
-  it('leaves a branch of the conversation alone that parted before the step', async () => {
+  it('does not change a branch of the conversation from before the step', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = reading(22);
     await replica.send(work.messages);
@@ -180,7 +180,7 @@ describe('a conversation that passes its budget', () => {
     expect(stashed((await replica.send(work.messages)).body).length).toBeGreaterThan(0);
   });
 
-  it('holds for a client that changes its last messages each time', async () => {
+  it('works for a client that changes its last messages each time', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = reading(22);
     const reminded = (text: string) => [
@@ -194,7 +194,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.steps).toHaveLength(1);
   });
 
-  it('goes on whole when there is nothing that may go, and is not looked through each time', async () => {
+  it('is forwarded whole if nothing may be stashed, and is not examined each time', async () => {
     const replica = new Replica({ budget: 2_000, minPruneChars: 1e9 });
     const work = new Work();
     for (let i = 0; i < 30; i++) work.say(i % 2 ? 'user' : 'assistant', `${i} ${'words that stay. '.repeat(30)}`);
@@ -203,7 +203,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.steps).toEqual([]);
   });
 
-  it('goes on whole when the step cannot be kept', async () => {
+  it('is forwarded whole if the step cannot be stored', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = reading(22);
     const { segments } = replica.store;
@@ -213,7 +213,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.failures).toContain('not_collected');
   });
 
-  it('leaves a trace of what was done', async () => {
+  it('records an event of the step', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const { conversationId } = await replica.send(reading(22).messages);
     const events = await replica.store.events({ runId: conversationId, fromSeq: 0, limit: 10 });

@@ -77,8 +77,8 @@ function textsOf({ content }: Message): string[] {
   return (content as { type: string; text: string }[]).filter(({ type }) => type === 'text').map(({ text }) => text);
 }
 
-describe('whatever was asked of the segments of a conversation', () => {
-  it('only texts change: roles, calls, parts and fields stay as they are, and the system prompt whole', async () => {
+describe('with any directives about the segments of a conversation', () => {
+  it('only texts change: roles, calls, parts, fields and the system prompt stay', async () => {
     await fc.assert(
       fc.asyncProperty(works, actions, async (work, what) => {
         const replica = new Replica();
@@ -97,7 +97,7 @@ describe('whatever was asked of the segments of a conversation', () => {
     );
   }, 60_000);
 
-  it('pinned texts come whole, stashed ones as one marker that brings them back, deleted ones as one that does not', async () => {
+  it('pinned texts stay whole, stashed ones become a marker that recovers them, deleted ones a marker that does not', async () => {
     await fc.assert(
       fc.asyncProperty(
         works,
@@ -170,7 +170,7 @@ describe('whatever was asked of the segments of a conversation', () => {
 });
 
 describe('a segment', () => {
-  it('has the same id in every process, and another one for another call, role or text', async () => {
+  it('has the same id in every process, and a different one for another call, role or text', async () => {
     const ids = async (messages: Message[]): Promise<string[]> => {
       const replica = new Replica();
       await replica.send(messages);

@@ -40,7 +40,7 @@ function readTwice(work = new Work()): { readonly work: Work; readonly first: nu
 }
 
 describe('a file that was read again', () => {
-  it('gives its older reading away once that pays, in one step that stays', async () => {
+  it('loses its older reading once that pays, in one step that stays', async () => {
     const replica = new Replica(PARTS);
     const { work, first, again } = readTwice();
     const sent = await untilStep(replica, work);
@@ -56,7 +56,7 @@ describe('a file that was read again', () => {
     expect(replica.failures).toEqual([]);
   });
 
-  it('keeps it where little of it was shown again, where another file has its name, and where it is pinned', async () => {
+  it('keeps it if little of it was shown again, if another file has its name, and if it is pinned', async () => {
     const keeps: ((work: Work) => void)[] = [
       (work) => void work.tool('read_file', { path: BIG, offset: 3 }, 'const a = 1;\n'),
       (work) => void work.tool('read_file', { path: `packages/b/${BIG}` }, sourceFile(80, 3)),
@@ -83,7 +83,7 @@ describe('a file that was read again', () => {
     expect(replica.steps).toEqual([]);
   });
 
-  it('never gives away the newest reading, though it is the very same text', async () => {
+  it('never loses the newest reading, even if it is the same text', async () => {
     const replica = new Replica(PARTS);
     const work = new Work();
     const first = work.tool('read_file', { path: BIG }, sourceFile(80));
@@ -94,7 +94,7 @@ describe('a file that was read again', () => {
     expect(contentAt(body, again)).toBe(work.messages[again]?.content);
   });
 
-  it('has the same bytes from another process, after a restart, and where no step would be taken any more', async () => {
+  it('has the same bytes from another process, after a restart, and if no step would be made any more', async () => {
     const path = join(tempFolder(), 'store.db');
     const here = new Replica({ ...PARTS, store: openStore(path) });
     const { work } = readTwice();
@@ -107,7 +107,7 @@ describe('a file that was read again', () => {
     }
   });
 
-  it('stays whole in a branch that parted before the step', async () => {
+  it('stays whole in a branch from before the step', async () => {
     const replica = new Replica(PARTS);
     const { work } = readTwice();
     await untilStep(replica, work);
@@ -115,7 +115,7 @@ describe('a file that was read again', () => {
     expect(messagesOf((await replica.send(branch)).body)).toEqual(branch);
   });
 
-  it('stays on a wire whose provider checks the past, and nobody is said to wait', async () => {
+  it('stays on a wire with verified history, without a report that the client is awaited', async () => {
     const replica = new Replica(PARTS);
     const { work } = readTwice();
     small(80, work);

@@ -9,7 +9,7 @@ const candidates = fc
   })
   .map((list) => list.map(({ score, tokens }, i): Rated => ({ id: `seg_${i}`, score: score / 6, tokens })));
 
-describe('the order in which candidates go', () => {
+describe('the order of candidates', () => {
   it('is by score, then by size, then by id', () => {
     const one = { id: 'b', score: 0.5, tokens: 10 };
     const list = [one, { ...one, id: 'a' }, { ...one, tokens: 11 }, { ...one, id: 'c', score: 0.6, tokens: 1 }];
@@ -21,7 +21,7 @@ describe('the order in which candidates go', () => {
     ]);
   });
 
-  it('is the same in whatever order they came', () => {
+  it('does not depend on the order of the input', () => {
     const shuffled = candidates.chain((list) =>
       fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
     );
@@ -34,7 +34,7 @@ describe('the order in which candidates go', () => {
 });
 
 describe('a plan', () => {
-  it('takes those that go first until the target is met, and holds none that it could do without', () => {
+  it('takes the first candidates until the target is met, and none that it could do without', () => {
     fc.assert(
       fc.property(candidates, fc.integer({ min: 0, max: 1_500 }), (list, target) => {
         const sorted = list.toSorted(goesFirst);

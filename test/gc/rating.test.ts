@@ -5,7 +5,7 @@ import { Replica, Work } from './session.ts';
 const SOURCE = sourceFile(12);
 const LOG = serverLog(80);
 
-describe('a segment goes sooner', () => {
+describe('a segment is collected sooner', () => {
   it('when its file was edited later than it was read', async () => {
     const replica = new Replica();
     const work = new Work();
@@ -45,7 +45,7 @@ describe('a segment goes sooner', () => {
     expect((await replica.candidate('file read'))?.reason).not.toContain('edited later');
   });
 
-  it('when the same was listed, run or read again later', async () => {
+  it('when the same call was repeated later', async () => {
     const replica = new Replica();
     const work = new Work();
     const names = Array.from({ length: 200 }, (_, i) => `src/part-${i}.ts`).join('\n');
@@ -67,7 +67,7 @@ describe('a segment goes sooner', () => {
     );
   });
 
-  it('when nothing has referred to it for long', async () => {
+  it('when it has not been referred to for long', async () => {
     const replica = new Replica();
     const work = new Work();
     work.tool('bash', { command: 'npm run first' }, LOG);
@@ -81,7 +81,7 @@ describe('a segment goes sooner', () => {
     expect(logs[0]?.reason).toMatch(/nothing referred to it in the 5\d messages since/);
   });
 
-  it('by its type: a log before code, code before what was said, and that before a decision', async () => {
+  it('by its type: a log before code, code before words, and those before a decision', async () => {
     const replica = new Replica();
     const work = new Work();
     const words = 'The orders are charged twice when the basket is sent again while the first charge waits. '.repeat(8);
@@ -132,7 +132,7 @@ describe('a segment is no candidate', () => {
     expect(await reasons(work)).toContain('src/orders.ts');
   });
 
-  it('when the caller says that it works on the file, or has just said a thing', async () => {
+  it('when the caller works on the file, or has just said it', async () => {
     const work = new Work();
     work.tool('read_file', { path: 'src/orders.ts' }, SOURCE);
     work.idle(30);
@@ -141,7 +141,7 @@ describe('a segment is no candidate', () => {
     expect(await reasons(work, { roots: { said: ['look at src/orders.ts again'] } })).not.toContain('src/orders.ts');
   });
 
-  it('when it is no larger than the marker that would take its place', async () => {
+  it('when it is no larger than the marker that would replace it', async () => {
     const work = new Work();
     work.tool('bash', { command: 'pwd' }, '/home/me/shop');
     work.idle(30);
@@ -162,8 +162,8 @@ describe('a segment is no candidate', () => {
   });
 });
 
-describe('what is looked at', () => {
-  it('is a task’s conversation when a task is named, and all that is in use otherwise', async () => {
+describe('the examined segments', () => {
+  it('are those of a task’s conversation if a task is named, and otherwise of all active ones', async () => {
     const replica = new Replica();
     for (const task of ['checkout', 'invoices']) {
       const work = new Work();
@@ -182,7 +182,7 @@ describe('what is looked at', () => {
     expect(await files({ project: 'another' })).toEqual([]);
   });
 
-  it('recognises the parts of an earlier task in the same conversation', async () => {
+  it('include the parts of an earlier task in the same conversation', async () => {
     const replica = new Replica();
     const work = new Work();
     work.tool('read_file', { path: 'src/orders.ts' }, SOURCE);
@@ -197,7 +197,7 @@ describe('what is looked at', () => {
     expect(one?.score).toBeGreaterThan(two?.score ?? 1);
   });
 
-  it('leaves out conversations of yesterday, and says how old the parts of today’s are', async () => {
+  it('exclude conversations of yesterday, and have the ages of today’s parts', async () => {
     const replica = new Replica();
     const old = new Work();
     old.tool('read_file', { path: 'src/old.ts' }, SOURCE);
@@ -217,7 +217,7 @@ describe('what is looked at', () => {
     expect(candidates.find(({ reason }) => reason.includes('src/new.ts'))?.ageHours).toBe(1.5);
   });
 
-  it('counts what only the caller knows of', async () => {
+  it('include segments that only the caller knows', async () => {
     const replica = new Replica();
     const described = [
       { id: 'mine', type: 'log' as const, tokens: 4_000, createdAtMs: replica.clock.now - 7_200_000, path: '' },

@@ -63,8 +63,8 @@ function request(ids: readonly string[], over: Partial<SeenRequest> = {}): SeenR
 const written = (batches: readonly SegmentBatch[]) =>
   batches.map(({ whole, turns, segments }) => [whole, turns, segments.map(({ id }) => id).join('')]);
 
-describe('taking down requests', () => {
-  it('keeps the client, and the first words of the user only where they may be kept', async () => {
+describe('recording requests', () => {
+  it('keeps the client, and the first words of the user only if that is allowed', async () => {
     for (const [keeps, opening] of [
       [true, 'Mend the cart'],
       [false, ''],
@@ -76,7 +76,7 @@ describe('taking down requests', () => {
     }
   });
 
-  it('writes what is new, and counts requests that bring nothing new together', async () => {
+  it('writes new segments, and counts requests without any together', async () => {
     const { batches, recorder } = recording();
     const all = request(['a', 'b', 'c', 'd']);
     recorder.note(request(['a', 'b']));
@@ -103,7 +103,7 @@ describe('taking down requests', () => {
     ]);
   });
 
-  it('takes a side request with the same beginning, such as one for a title, for no change', async () => {
+  it('does not treat a side request with the same beginning, such as one for a title, as a change', async () => {
     const { batches, recorder } = recording();
     recorder.note(request(['a', 'b', 'c']));
     recorder.note(request(['a']));
@@ -128,7 +128,7 @@ describe('taking down requests', () => {
     ]);
   });
 
-  it('asks for the erasure of what was deleted', async () => {
+  it('requests the erasure of deleted texts', async () => {
     const { batches, recorder } = recording();
     const [segment] = request(['a']).segments;
     if (!segment) throw new Error('no segment');
@@ -148,7 +148,7 @@ describe('taking down requests', () => {
     ]);
   });
 
-  it('loses nothing for good when the store fails: the next request is taken down whole', async () => {
+  it('loses nothing for good if the store fails: the next request is recorded completely', async () => {
     const { batches, failures, recorder, setBroken } = recording();
     setBroken(true);
     recorder.note(request(['a', 'b']));
@@ -180,7 +180,7 @@ describe('a small conversation that is sent again and again', () => {
     return found.map(({ ordinal, seenTurn }): [string, number] => [`${ordinal}`, seenTurn]).reverse();
   }
 
-  it('is taken down message by message, each of them once', async () => {
+  it('is recorded message by message, each once', async () => {
     const replica = new Replica();
     const work = new Work();
     expect(await chat(replica, work.messages)).toEqual([]); // nothing in it yet that could be collected
@@ -199,7 +199,7 @@ describe('a small conversation that is sent again and again', () => {
     }
   });
 
-  it('is taken down anew where it took another way', async () => {
+  it('is recorded again if it branched', async () => {
     const replica = new Replica();
     const work = new Work();
     work.say('assistant', words);
@@ -212,8 +212,8 @@ describe('a small conversation that is sent again and again', () => {
   });
 });
 
-describe('what a request leaves in the store', () => {
-  it('is facts about its segments: what they are, where from, how large as forwarded', async () => {
+describe('the records of a request', () => {
+  it('contain facts about its segments: kind, origin, forwarded size', async () => {
     const replica = new Replica();
     const work = new Work();
     work.tool('read_file', { path: 'src/orders.ts', offset: 10, limit: 40 }, sourceFile(30));

@@ -24,7 +24,7 @@ describe('a path', () => {
     expect(pathKey(one)).toBe(pathKey(other));
   });
 
-  it('is another file than one of the same name elsewhere', () => {
+  it('differs from one of the same name elsewhere', () => {
     expect(pathKey('src/orders.ts')).not.toBe(pathKey('test/orders.ts'));
   });
 
@@ -37,13 +37,13 @@ describe('a path', () => {
     expect(pathKeys('/work/shop/src/orders.ts').some((key) => mentions(text).has(key))).toBe(true);
   });
 
-  it('with a common name is not meant by the name alone', () => {
+  it('with a common name is not referred to by the name alone', () => {
     expect(pathKeys('src/payments/index.ts').some((key) => mentions('open index.ts').has(key))).toBe(false);
   });
 });
 
 describe('an identifier', () => {
-  it('that a file declares is found where somebody names it', () => {
+  it('that a file declares is found in references', () => {
     const file = declared('export async function chargeOrder(id: string) {\n  const total = sumOf(id);\n}');
     const named = (text: string) => [...file].some((key) => mentions(text).has(key));
     expect(named('why does chargeOrder throw?')).toBe(true);
@@ -66,7 +66,7 @@ describe('references of any text', () => {
     );
   });
 
-  it('cost time that grows with the text alone', () => {
+  it('take time proportional to the text', () => {
     const time = (text: string): number => {
       const began = process.cpuUsage();
       addMentions(text, new KeySet(1e9), 1e9);
@@ -81,7 +81,7 @@ describe('references of any text', () => {
 });
 
 describe('the table of references', () => {
-  it('knows what a map would', () => {
+  it('equals a map', () => {
     const reference = fc.record({ key: fc.integer({ min: 0, max: 3_000 }), reach: fc.integer({ min: 0, max: 4 }) });
     fc.assert(
       fc.property(fc.array(reference, { maxLength: 4_000, size: 'max' }), (references) => {

@@ -18,7 +18,7 @@ segmentsContract('a store on a file', async ({ clock, beside }) => {
 });
 
 describe('a sweep', () => {
-  it('keeps segments and directives in bounds, the oldest go first', async () => {
+  it('bounds segments and directives, deleting the oldest first', async () => {
     const path = join(tempFolder(), 'store.db');
     const store = openStore(path);
     await store.segments.note([aBatch([aSegment('old')], { conversationId: 'old', atMs: 1_699_999_999_000 })]);

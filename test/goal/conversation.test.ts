@@ -10,7 +10,7 @@ function withCall(said: string, asked = 'Why does the checkout fail for customer
 }
 
 describe('the goal of a result', () => {
-  it('holds what the call asked for, what was said with it, and the user’s words, in this order of weight', () => {
+  it("contains the call's request, the words with it, and the user’s words, in this order of weight", () => {
     const conversation = withCall('I look at the voucher code first.');
     const call = conversation.callOf('c1', '');
     expect(conversation.goalFor(call, '', 'a.ts').split('\n')).toEqual([
@@ -20,12 +20,12 @@ describe('the goal of a result', () => {
     ]);
   });
 
-  it('is the explicit question alone where there is one', () => {
+  it('is the explicit question alone if there is one', () => {
     const conversation = withCall('I look.');
     expect(conversation.goalFor(conversation.callOf('c1', ''), ' Where is it? ', 'a.ts')).toBe('Where is it?');
   });
 
-  it('never changes by what the user says after the call', () => {
+  it("never depends on the user's words after the call", () => {
     const conversation = withCall('I look.');
     const before = conversation.goalFor(conversation.callOf('c1', ''), '', '');
     conversation.userSaid('Something else entirely: rename the logger of the whole project please.');
@@ -41,21 +41,21 @@ describe('the goal of a result', () => {
     expect(goal).not.toContain('vouchers');
   });
 
-  it('goes back to the words before when the newest are only "go on"', () => {
+  it('uses the earlier words if the newest are only "go on"', () => {
     const conversation = withCall('');
     conversation.userSaid('yes, go on');
     expect(conversation.asked).toContain('vouchers');
     expect(conversation.asked).toContain('go on');
   });
 
-  it('is not disturbed by empty words', () => {
+  it('ignores empty words', () => {
     const conversation = withCall('');
     const { asked } = conversation;
     conversation.userSaid('  \n ');
     expect(conversation.asked).toBe(asked);
   });
 
-  it('stays of a bounded size whatever anybody says', () => {
+  it('has a bounded size, whatever the words', () => {
     const conversation = withCall('s'.repeat(100_000), 'u'.repeat(100_000));
     for (let i = 0; i < 50; i++) conversation.userSaid('yes');
     expect(conversation.goalFor(conversation.callOf('c1', ''), '', 'a'.repeat(100_000)).length).toBeLessThanOrEqual(
@@ -64,7 +64,7 @@ describe('the goal of a result', () => {
     expect(conversation.goalFor(undefined, 'q'.repeat(100_000), '').length).toBeLessThanOrEqual(3_000);
   });
 
-  it('is the user’s newest words when the call is not known', () => {
+  it('is the user’s newest words if the call is not known', () => {
     expect(withCall('said').goalFor(undefined, '', '')).toBe('Why does the checkout fail for customers with vouchers?');
   });
 
@@ -97,7 +97,7 @@ describe('a fork', () => {
     results: ['a', 'b', 'c'].map((text) => conversation.fork().isReread(text, PLACE, () => text)),
   });
 
-  it('goes on exactly as the conversation would, and never touches it', () => {
+  it('continues exactly like the conversation, and never changes it', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.array(step, { maxLength: 12 }), (before, after) => {
         const whole = new Conversation();
@@ -114,7 +114,7 @@ describe('a fork', () => {
   });
 });
 
-describe('a text that the same call brings again', () => {
+describe('a text that the same call returns again', () => {
   const place = (start: number) => ({ start, end: start + 1 });
   const reader = (texts: string) => {
     const asked: number[] = [];
@@ -125,7 +125,7 @@ describe('a text that the same call brings again', () => {
     return { asked, read };
   };
 
-  it('is a re-read, another text of the same call or the same of another call is none', () => {
+  it('is a re-read, unlike another text of the same call or the same text of another call', () => {
     const conversation = new Conversation();
     const { read } = reader('aaba');
     expect(conversation.isReread('cat x', place(0), read)).toBe(false);
@@ -167,7 +167,7 @@ describe('a file that is shown again', () => {
     expect(conversation.isShownAgain(['./README.md'])).toBe(true);
   });
 
-  it('is so for what goes on from a conversation, also from an answer that the provider keeps, and for no other', () => {
+  it('is recognised in continuations of a conversation, also from a stored answer, and in no other', () => {
     const conversation = new Conversation();
     const before = conversation.fork();
     conversation.isShownAgain(['src/app.ts']);

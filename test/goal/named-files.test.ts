@@ -17,7 +17,7 @@ describe('a file is named', () => {
     expect(namesFile('run the test', 'src/test')).toBe(false);
   });
 
-  it('whatever stands around its path', () => {
+  it('whatever surrounds its path', () => {
     const path = fc.constantFrom('src/a-file.ts', 'lib/deep/name.py', 'README.md');
     const word = fc.stringMatching(/^[a-z]{0,8}$/);
     fc.assert(

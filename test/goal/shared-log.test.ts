@@ -10,7 +10,7 @@ type Step =
   | readonly ['use', number]
   | readonly ['keep', number];
 
-describe('logs that share what they agree in', () => {
+describe('logs that share common entries', () => {
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.tuple(fc.constant('add' as const), fc.constantFrom('a', 'b', 'c'), fc.nat(99)),
     fc.tuple(fc.constant('fork' as const), fc.nat(9)),
@@ -18,7 +18,7 @@ describe('logs that share what they agree in', () => {
     fc.tuple(fc.constant('keep' as const), fc.nat(6)),
   );
 
-  it('each say what a list of their own would', () => {
+  it('each behave like a separate list', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const logs = [{ log: new SharedLog<number>(), list: [] as (readonly [string, number])[] }];
@@ -74,8 +74,8 @@ describe('a call that is made again and again', () => {
   });
 });
 
-describe('what is kept of a conversation for an answer', () => {
-  it.each([10, 20_000])('is what its text says, with arguments of %i characters among others', (long) => {
+describe('the stored part of a conversation', () => {
+  it.each([10, 20_000])('equals its text, with arguments of %i characters among others', (long) => {
     const conversation = new Conversation();
     conversation.begin('begins');
     conversation.userSaid('Why does the checkout fail?');

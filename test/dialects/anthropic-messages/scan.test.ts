@@ -23,7 +23,7 @@ describe('texts of the messages wire that may be cut', () => {
     expect(result([{ type: 'search_result', source: 'https://a', title: 'T', content: [piece] }])).toEqual(found);
   });
 
-  it('are the files beside the words of a user', () => {
+  it("include the files in a user's message", () => {
     const document = {
       type: 'document',
       title: 'notes.md',
@@ -57,14 +57,14 @@ describe('texts of the messages wire that may be cut', () => {
     expect(textsOf([{ type: 'tool_result', tool_use_id: 't', content: [block] }])).toEqual([]);
   });
 
-  it('are none of instructions in the middle of a conversation', () => {
+  it('never include instructions in the middle of a conversation', () => {
     expect(textsOf('x', 'system').map(({ use }) => use)).toEqual(['other']);
     expect(textsOf([{ type: 'tool_result', tool_use_id: 't', content: 'x' }], 'system')).toEqual([
       { use: 'other', callId: '', name: '', text: 'x' },
     ]);
   });
 
-  it('are found in linear time however deep pieces are nested', () => {
+  it('are found in linear time, however deeply they are nested', () => {
     const deep = (levels: number) => {
       const open = '{"type":"search_result","content":['.repeat(levels);
       return Buffer.from(`{"messages":[{"role":"user","content":[${open}${']}'.repeat(levels)}]}]}`);
@@ -73,7 +73,7 @@ describe('texts of the messages wire that may be cut', () => {
   });
 });
 
-describe('a refusal of the past', () => {
+describe('a refusal of the history', () => {
   const refusal = (message: string) =>
     Buffer.from(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }));
   const words =
@@ -99,7 +99,7 @@ describe('a refusal of the past', () => {
     expect(anthropicMessages.refusesHistory(400, answer)).toBe(true);
   });
 
-  it('is no other error of the request, and no other status', () => {
+  it('is not recognised in other errors or with another status', () => {
     expect(anthropicMessages.refusesHistory(500, refusal(words))).toBe(false);
     expect(anthropicMessages.refusesHistory(400, refusal('messages.3: `thinking` blocks must have a signature'))).toBe(
       false,

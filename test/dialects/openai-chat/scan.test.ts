@@ -156,7 +156,7 @@ function hasDuplicates(text: string): boolean {
 }
 
 describe('scanChatBody', () => {
-  it('sees in any body what JSON.parse sees, whatever the order, the spelling and the white space', () => {
+  it('reads the same from any body as JSON.parse, whatever the order, the spelling and the white space', () => {
     let looked = 0;
     fc.assert(
       fc.property(body, (text) => {
@@ -169,7 +169,7 @@ describe('scanChatBody', () => {
     expect(looked).toBeGreaterThan(20);
   });
 
-  it('accepts every body that JSON.parse accepts but one with two lists of messages', () => {
+  it('accepts every body that JSON.parse accepts, except one with two lists of messages', () => {
     fc.assert(
       fc.property(body, (text) => {
         expect(() => scanChatBody(Buffer.from(text))).not.toThrow();
@@ -232,12 +232,12 @@ describe('scanChatBody', () => {
     ['the type of a part', '{"role":"tool","content":[{"type":"text","text":"a","type":"image_url"}]}'],
     ['the type of a part, once no string', '{"role":"tool","content":[{"type":"text","text":"a","type":5}]}'],
     ['the text of a part, once no string', '{"role":"tool","content":[{"type":"text","text":"a","text":null}]}'],
-  ])('marks a message that names %s twice as one to leave alone', (_name, text) => {
+  ])('marks a message with a duplicate %s as opaque', (_name, text) => {
     const { messages } = scanChatBody(Buffer.from(`{"messages":[${text}]}`));
     expect(messages.map(({ opaque }) => opaque)).toEqual([true]);
   });
 
-  it('goes on behind a known message as if it had read the whole body', () => {
+  it('resumes after a known message as if it had read the whole body', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -263,7 +263,7 @@ describe('scanChatBody', () => {
     );
   });
 
-  it('refuses to go on when what follows is no further message', () => {
+  it('refuses to resume if no further message follows', () => {
     const bytes = Buffer.from('{"messages":[12]}');
     expect(() =>
       scanChatBody(bytes, { at: 14, before: { model: '', stream: false, previous: '', beside: [] }, messages: [] }),

@@ -30,7 +30,7 @@ describe('items of the responses wire', () => {
       { type: 'shell_call_output', call_id: 'c', output: [{ stdout: 'x', stderr: 'y', outcome: { type: 'exit' } }] },
       ['x', 'y'],
     ],
-  ])('tell the result of %s', (_name, item, texts) => {
+  ])('show the result of %s', (_name, item, texts) => {
     expect(scanned([item])).toEqual([{ role: 'tool', texts: texts.map((text) => ['result', 'c', text]), calls: [] }]);
   });
 
@@ -43,7 +43,7 @@ describe('items of the responses wire', () => {
     ['a reference', { type: 'item_reference', id: 'c' }, 'other'],
     ['instructions', { type: 'message', role: 'developer', content: 'x' }, 'other'],
     ['a kind nobody knows yet', { type: 'function_call_output_2', output: 'x', content: 'x', role: 'user' }, 'other'],
-  ])('never tell a text of %s', (_name, item, role) => {
+  ])('never show a text of %s', (_name, item, role) => {
     expect(scanned([item])).toEqual([{ role, texts: [], calls: [] }]);
   });
 
@@ -64,11 +64,11 @@ describe('items of the responses wire', () => {
     ]);
   });
 
-  it('are one user message where the input is one string', () => {
+  it('are one user message if the input is one string', () => {
     expect(scanned('Why?')).toEqual([{ role: 'user', texts: [['words', '', 'Why?']], calls: [] }]);
   });
 
-  it('say from which answer they go on', () => {
+  it('name the answer that they continue', () => {
     const body = { previous_response_id: 'resp_1', input: [] };
     expect(scanResponsesBody(Buffer.from(JSON.stringify(body))).previous).toBe('resp_1');
   });

@@ -22,14 +22,14 @@ it.each([
   ['--name-only', (name: string) => name],
   ['--name-status', (name: string) => `M\t${name}`],
   ['--stat', (name: string) => ` ${name} | 12 ++++--`],
-])('the list of changed files that git prints in front of a diff stays: %s', (option, line) => {
+])('the list of changed files that git prints before a diff stays: %s', (option, line) => {
   const listed = names.map(line);
   expect(keptOf([...listed, ...hunks], `git diff ${option} HEAD && git diff HEAD`)).toEqual(
     expect.arrayContaining(listed),
   );
 });
 
-it('a list of more changed files than a screen stays for its first sixty', () => {
+it('the first sixty of a long list of changed files stay', () => {
   const many = Array.from({ length: 300 }, (_, i) => ` src/folder-${i % 7}/module-${i}.ts | ${i} +-`);
   const kept = keptOf([...many, ...hunks], 'git diff --stat HEAD && git diff HEAD');
   expect(kept).toEqual(expect.arrayContaining(many.slice(0, 60)));

@@ -23,7 +23,7 @@ const PREFIXES: Readonly<Record<string, (line: string, i: number) => string>> = 
 };
 
 for (const [what, prefix] of Object.entries(PREFIXES)) {
-  it(`hits in a log, ${what}, go as a log's lines and its failure stays`, () => {
+  it(`hits in a log, ${what}, are cut like log lines, and its failure stays`, () => {
     const lines = LOG.map(prefix);
     const { kind, cuts } = planPrune(inputOf(lines, 'grep -n orders app.log'));
     const gone = cuts.flatMap(({ startLine, endLine }) => lines.slice(startLine - 1, endLine));
@@ -33,7 +33,7 @@ for (const [what, prefix] of Object.entries(PREFIXES)) {
   });
 }
 
-it('one line of every log that was hit stays', () => {
+it('one line of every log with hits stays', () => {
   const lines = LOG.map((line, i) => `logs/app-${Math.floor(i / 70)}.log:${i + 1}:${line}`);
   const { regions } = explainPlan(inputOf(lines, 'grep -rn orders logs'));
   const spread = regions.filter(({ rule }) => rule === 'file-spread').map(({ startLine }) => startLine);

@@ -19,17 +19,17 @@ function keptFor(goal: string): string[] {
   return text.split('\n').filter((_, i) => !gone.has(i + 1));
 }
 
-it('folders of a listing that nobody asked for go with what they hold', () => {
+it('irrelevant folders of a listing are cut with their entries', () => {
   const kept = keptFor('where is invoice-tax');
   expect(kept).toContain('invoice-tax.ts');
   expect(kept.filter((line) => line.startsWith('./src/')).length).toBeLessThan(10);
 });
 
-it('the folder of a name that was asked for stays with it', () => {
+it('the folder of a requested name stays with it', () => {
   expect(keptFor('where is invoice-tax')).toContain('./src/area23:');
 });
 
-it('what stands in a folder that was asked for stays before what stands in others', () => {
+it('entries of a requested folder stay before entries of others', () => {
   const kept = keptFor('what is in area31?');
   expect(kept).toContain('./src/area31:');
   expect(kept.filter((line) => line.startsWith('part-31-'))).toHaveLength(8);

@@ -16,7 +16,7 @@ describe('a search of one file', () => {
     ['rg -n "session|policy" NOTES.md', (i: number) => `${i * 3 + 1}:${hit(i)}`],
     ['rg -n -C 1 "session|policy" NOTES.md', (i: number) => `${i + 1}${i % 3 === 1 ? ':' : '-'}${hit(i)}`],
     ['cat NOTES.md | grep -n "session"', (i: number) => `${i * 3 + 1}:\t${hit(i)}`],
-  ])('is cut like any other, because its hits bear no name of a file: %s', (command, line) => {
+  ])('is cut like any other, although its hits have no file name: %s', (command, line) => {
     expect(
       linesCut(
         Array.from({ length: 300 }, (_, i) => line(i)),

@@ -45,7 +45,7 @@ const lineFor = ({ source }: RegExp) => {
 };
 
 describe('a matcher', () => {
-  it('is made of every pattern of the engine that speaks of lines', () => {
+  it('is built from every line pattern of the engine', () => {
     expect(patterns.length).toBeGreaterThan(70);
     for (const pattern of patterns) expect(needsOf(pattern).length, String(pattern)).toBeGreaterThan(0);
   });
@@ -89,7 +89,7 @@ describe('a matcher', () => {
     ['a beginning behind blanks', /^\s*at \S/, '    at x', '    x at '],
     ['a word behind any beginning', /^\S+: error: /, 'a.c: error: b', 'a.c: warning: b'],
     ['spellings of a word', /\bE\d{3}\b/, 'see E123', 'see E12'],
-  ])('asks for %s before the pattern is tried', (_what, pattern, fitting, other) => {
+  ])('requires %s before the pattern is tried', (_what, pattern, fitting, other) => {
     const rule = new LinePattern(pattern);
     const fits = (line: string): boolean => rule.fits(viewText(`${line}\n`, 0), 0);
     expect([fits(fitting), fits(other)]).toEqual([true, false]);
@@ -100,7 +100,7 @@ describe('a matcher', () => {
     expect(tried.candidates(viewText(`${other}\n`, 0), 0)).toBe(0);
   });
 
-  it('takes no more rules than a number has bits', () => {
+  it('accepts no more rules than a number has bits', () => {
     expect(() => new Matcher(Array.from({ length: 32 }, (_, k) => ({ name: `${k}`, pattern: /a/ })))).toThrow(
       RangeError,
     );
@@ -111,7 +111,7 @@ describe('a matcher', () => {
   });
 });
 
-it('rules of one name become one pattern for each set of flags', () => {
+it('merges rules with the same name into one pattern per set of flags', () => {
   const merged = mergeRules([
     { name: 'a', pattern: /x/ },
     { name: 'b', pattern: /y/ },
