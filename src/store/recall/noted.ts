@@ -1,12 +1,21 @@
 import type { NotedResult, TaskScope } from '../../core/ports/recall.ts';
 import type { Rows } from '../sql/rows.ts';
-import { all, change, one, type Steps } from '../sql/steps.ts';
+import { all, change, each, one, type Steps } from '../sql/steps.ts';
 import { fileOf } from './document.ts';
 
-interface Row {
-  readonly id: number;
-  readonly about: string;
+/** What is stored of a result: its prune and, if the project had the result before, its row. */
+interface Known {
+  readonly prune: number;
+  readonly id: number | null;
+  readonly about: string | null;
+  /** Index of the last message of the conversation that showed it. */
+  readonly ordinal: number | null;
 }
+
+const KNOWN = `
+  SELECT p.id AS prune, r.id, r.about,
+    (SELECT max(s.ordinal) FROM main.recall_seen s WHERE s.recall = r.id AND s.conversation = ?) AS ordinal
+  FROM main.prune p LEFT JOIN main.recall r ON r.prune = p.id AND r.project = ? WHERE p.prune_id = ?`;
 
 /**
  * Records a result whose original is stored. A result that the same message of the same conversation has shown before
@@ -14,42 +23,37 @@ interface Row {
  */
 export function* noteResult(result: NotedResult): Steps<void> {
   const { project, pruneId, conversationId, task, ordinal } = result;
-  const prune = yield* one<{ id: number }>('SELECT id FROM main.prune WHERE prune_id = ?', [pruneId]);
-  if (!prune) return;
-  const known = yield* one<Row>('SELECT id, about FROM main.recall WHERE project = ? AND prune = ?', [
-    project,
-    prune.id,
-  ]);
-  const row = known?.id ?? (yield* add(result, prune.id));
+  const known = yield* one<Known>(KNOWN, [conversationId, project, pruneId]);
+  if (!known) return;
+  const row = known.id ?? (yield* add(result, known.prune));
   if (row === null) return;
-  const seen = yield* one<{ ordinal: number | null }>(
-    'SELECT max(ordinal) AS ordinal FROM main.recall_seen WHERE recall = ? AND conversation = ?',
-    [row, conversationId],
-  );
+  const seen = known.ordinal ?? -1;
   yield* change(
     `INSERT INTO main.recall_seen (recall, conversation, task, ordinal) VALUES (?, ?, ?, ?)
      ON CONFLICT (recall, conversation, task) DO UPDATE SET ordinal = excluded.ordinal`,
-    [row, conversationId, task, Math.max(seen?.ordinal ?? 0, ordinal)],
+    [row, conversationId, task, Math.max(seen, ordinal)],
   );
-  if ((seen?.ordinal ?? -1) >= ordinal) return;
-  yield* newest(result, row, known);
+  if (seen < ordinal) yield* newest(result, row, known.about);
 }
 
 function* add({ project, tool, path, about, call, chars, atMs }: NotedResult, prune: number): Steps<number | null> {
-  yield* change(
+  const [made] = yield* each<{ id: number }>(
     `INSERT INTO main.recall (project, prune, tool, path, file, about, call, seen_ms, chars)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (project, prune) DO NOTHING`,
-    [project, prune, tool, path, fileOf(path), about, call, atMs, chars],
+     ON CONFLICT (project, prune) DO NOTHING RETURNING id`,
+    [[project, prune, tool, path, fileOf(path), about, call, atMs, chars]],
   );
-  const made = yield* one<Row>('SELECT id, about FROM main.recall WHERE project = ? AND prune = ?', [project, prune]);
   return made?.id ?? null;
 }
 
 /** Attributes a result to its latest call, and marks older results of the same call as superseded. */
-function* newest({ project, tool, path, about, call, atMs }: NotedResult, row: number, known: Row | null): Steps<void> {
-  if (known) {
-    const isMoved = known.about !== about;
+function* newest(
+  { project, tool, path, about, call, atMs }: NotedResult,
+  row: number,
+  knownAbout: string | null,
+): Steps<void> {
+  if (knownAbout !== null) {
+    const isMoved = knownAbout !== about;
     yield* change(
       `UPDATE main.recall SET tool = ?, path = ?, file = ?, about = ?, call = ?, seen_ms = ?, newer = NULL${isMoved ? ', indexed = CASE WHEN indexed = 1 THEN 2 ELSE indexed END' : ''}
        WHERE id = ?`,
