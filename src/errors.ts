@@ -20,7 +20,7 @@ export function errorRow(code: ErrorCode): ErrorRow {
 export class PrunerError extends Error {
   override readonly name: string = 'PrunerError';
   readonly code: ErrorCode;
-  /** Fields for the client beside the code; a `hint` among them wins over that of the table. */
+  /** Fields for the client besides the code; a `hint` among them wins over that of the table. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {

@@ -229,7 +229,7 @@ function idOnceKnown(store: StoreHandle): () => string | null {
   let asking = false;
   const ask = async (): Promise<void> => {
     asking = true;
-    id = await store.id().catch(() => null); // the state of the store is reported beside it
+    id = await store.id().catch(() => null); // the state of the store is reported as well
     asking = false;
   };
   void ask();

@@ -37,8 +37,8 @@ export const evalCommand: Command = {
   usage: 'eval --git <repository> [options]',
   about: [
     "Measures the pruner on a repository's own history: the message of a past commit is the goal, each file it touched,",
-    'as it was before, is the text, and the lines that it changed are those that had to stay. Simple baselines run',
-    'beside it at the same budget. Nothing in the repository is changed or executed.',
+    'as it was before, is the text, and the lines that it changed are those that had to stay. Simple baselines',
+    'are measured at the same budget. Nothing in the repository is changed or executed.',
   ].join('\n'),
   options: {
     git: { type: 'string', value: '<repository>', doc: 'a git repository, bare or not' },

@@ -27,7 +27,7 @@ export const setup: Command = {
   usage: `setup <${names.join('|')}> [--write|--undo]`,
   about: [
     "Prints what an agent's configuration needs: the proxy's address, and the MCP server that gives cuts back.",
-    'With --write it goes into the files of the agent; each file as it was is kept beside it, and --undo puts it back.',
+    'With --write it goes into the files of the agent; the original of each file is kept next to it, and --undo restores it.',
     'Any other program: export OPENAI_BASE_URL=http://127.0.0.1:8006/v1',
     'Where the proxy asks for a key, put yours into MCP_PRUNER_KEY: it goes into the files, which only you can read then.',
   ].join('\n'),

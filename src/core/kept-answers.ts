@@ -1,7 +1,7 @@
 import type { KeptAnswers } from './ports/answers.ts';
 import type { Records } from './ports/records.ts';
 
-/** What they are kept under, beside the answers of tools. */
+/** Their key, next to those of tool answers. */
 const TOOL = 'model';
 
 /** Answers of models in the store, for as long as those of tools. */

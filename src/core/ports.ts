@@ -69,7 +69,7 @@ export interface Decision {
   readonly basis?: DecisionBasis | undefined;
 }
 
-/** What a decision was made from, beside the text, the goal and the program. */
+/** The inputs of a decision other than the text, the goal and the program. */
 export interface DecisionBasis {
   readonly hints: Hints;
   readonly limits: Limits;
@@ -104,7 +104,7 @@ export interface StoreBatch {
   readonly wholeOrNothing?: true;
   /** The conversation whose share of the store the originals count against; absent: no share. */
   readonly conversation?: string;
-  /** The project that owns them from now on, beside other owners. Absent: no owner is added. */
+  /** The project that owns them from now on, in addition to other owners. Absent: no owner is added. */
   readonly owner?: string;
 }
 

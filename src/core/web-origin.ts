@@ -6,9 +6,9 @@ export interface Caller {
   readonly secFetchSite: string | undefined;
 }
 
-/** Who may call, beside programs and pages of our own. */
+/** Who may call, apart from programs and our own pages. */
 export interface Allowed {
-  /** Our names beside the loopback ones: `name` (any port) or `name:port`, lower case. */
+  /** Our names in addition to the loopback ones: `name` (any port) or `name:port`, lower case. */
   readonly hosts: ReadonlySet<string>;
   /** Origins of other pages, lower case. */
   readonly origins: ReadonlySet<string>;

@@ -80,7 +80,7 @@ export interface ScannedCall {
 }
 
 /**
- * One message (or item); ranges point into the body. A message may contain results of several calls, and words beside
+ * One message (or item); ranges point into the body. A message may contain results of several calls, and words around
  * them.
  */
 export interface ScannedMessage {
@@ -102,7 +102,7 @@ export interface RequestHead {
   /**
    * Positions of the fields outside the messages that determine which tools the model may call: tools and instructions.
    */
-  readonly beside: readonly Span[];
+  readonly outside: readonly Span[];
 }
 
 export interface ScannedBody extends RequestHead {

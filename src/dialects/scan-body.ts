@@ -43,7 +43,7 @@ class BodyScan {
     this.#messages = resume ? [...resume.messages] : [];
     this.#budget = new ScanBudget(this.#messages.length);
     this.#resumed = resume !== undefined;
-    this.#head = resume?.before ?? { model: '', stream: false, previous: '', beside: [] };
+    this.#head = resume?.before ?? { model: '', stream: false, previous: '', outside: [] };
     this.#before = resume?.before ?? null;
   }
 
@@ -66,7 +66,7 @@ class BodyScan {
     if (key === 'model' && cursor.atString()) this.#head = { ...this.#head, model: stringHere(cursor) };
     else if (key === 'stream') this.#head = { ...this.#head, stream: isTrue(cursor) };
     else if (key === previous && cursor.atString()) this.#head = { ...this.#head, previous: stringHere(cursor) };
-    else if (BESIDE.has(key)) this.#head = { ...this.#head, beside: [...this.#head.beside, cursor.value()] };
+    else if (OUTSIDE.has(key)) this.#head = { ...this.#head, outside: [...this.#head.outside, cursor.value()] };
     else if (key === list) {
       if (this.#before) throw new JsonShapeError(`two lists of ${list}`);
       this.#before = this.#head;
@@ -86,8 +86,8 @@ class BodyScan {
   }
 }
 
-/** Fields beside the messages that determine which tools the model may call. */
-const BESIDE = new Set([
+/** Fields outside the messages that determine which tools the model may call. */
+const OUTSIDE = new Set([
   'tools',
   'functions',
   'toolConfig',

@@ -11,7 +11,7 @@ export const errorsOfRequests = {
   unauthorized: {
     rpc: null,
     http: 401,
-    hint: 'Send Authorization: Bearer <token>, with the token of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.',
+    hint: 'Send Authorization: Bearer <token>, with the token of MCP_PRUNER_AUTH_TOKEN, or of the file local-token next to the store.',
   },
   key_dollars_used_up: {
     rpc: null,

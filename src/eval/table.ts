@@ -22,7 +22,7 @@ const GAP = 2;
 /** A word column is made no narrower than this. */
 const LEAST_WORD = 8;
 
-/** Widths of columns: words are cut short until the widest figure has room beside them. */
+/** Widths of columns: words are cut short until the widest figure fits next to them. */
 function fitted(widths: readonly number[], words: number, width: number): number[] {
   const fits = [...widths];
   const figures = Math.max(0, ...widths.slice(words));

@@ -15,7 +15,7 @@ export type Toggle = { [K in keyof Settings]: Settings[K] extends boolean ? K : 
 
 /**
  * A large optional part of the product. The rest of the program finds its parts here, and loads them only if it is on.
- * Its errors, settings and commands stand in the tables beside: types derive from the first two, and the command line
+ * Its errors, settings and commands are in the tables next to it: types derive from the first two, and the command line
  * loads nothing else.
  */
 export interface Extension {

@@ -46,10 +46,10 @@ export function difference(pruned: readonly number[], control: readonly number[]
 }
 
 /**
- * The mean of differences within pairs, such as each conversation's bill beside its bill without cuts, with an interval by the
+ * The mean of differences within pairs, such as each conversation's bill and its bill without cuts, with an interval by the
  * same method: a symmetric studentised bootstrap of one sample.
  *
- * @param told - the means that are shown beside it
+ * @param told - the means that are shown with it
  */
 export function pairedDifference(
   differences: readonly number[],

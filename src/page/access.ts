@@ -33,9 +33,9 @@ const PAGE_TOKEN_HEADER = 'x-mcp-pruner-page';
 const SESSION_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * Who may use the page. Pages of others are refused by what a browser says of them (`core/web-origin.ts`); where a token is
- * configured its user shows it once, for a cookie that no script can read; and whatever changes something needs, beside
- * all that, a token of this process, which only a page that could read its answers has.
+ * Who may use the page. Pages of other origins are refused by their headers (`core/web-origin.ts`). Where a token is
+ * configured, the user enters it once and gets a cookie that no script can read. A request that changes something also
+ * needs a token of this process, which only a page that can read its answers has.
  */
 export class PageAccess {
   readonly #options: PageAccessOptions;

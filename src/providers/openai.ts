@@ -8,7 +8,7 @@ export const openai: Provider = {
   ...facts.openai,
   dialects: [openaiChat, openaiResponses],
   takes(path, line) {
-    // Ollama's own API stands beside its /v1
+    // Ollama's own API is next to its /v1
     if (path === '/api/chat') return { operation: null, rest: line.url, toOrigin: true };
     const operation = operationOf(openaiChat, line.method, path) ?? operationOf(openaiResponses, line.method, path);
     return operation || isBelow(path, '/v1') ? belowVersion(operation, line) : null;

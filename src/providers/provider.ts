@@ -48,7 +48,7 @@ export interface CloudSettings extends BaseUrls {
 }
 
 /**
- * One provider of models. A new provider is a row of `facts.ts`, a file beside this one with its routes, and a row of
+ * One provider of models. A new provider is a row of `facts.ts`, a file next to this one with its routes, and a row of
  * `all.ts`.
  */
 export interface Provider extends ProviderFacts {

@@ -29,7 +29,7 @@ export function editedFiles(call: ToolCall | undefined): string[] {
   const verb = fileVerb(args);
   if (verb === 'look') return [];
   const path = verb === 'change' ? stringOf(args, PATH_KEYS) : '';
-  // one word beside a path names what the tool is to do, no program of a shell
+  // one word next to a path names what the tool is to do, no program of a shell
   const isWord = /^\w+$/.test(command) && stringOf(args, PATH_KEYS) !== '';
   const files = path !== '' ? [path] : command === '' || isWord ? editedByTool(call, args) : editedByCommand(command);
   return [...new Set(files)].slice(0, MAX_FILES);

@@ -1,4 +1,4 @@
-/** A message of a chat request; any fields beside these. */
+/** A message of a chat request; any other fields. */
 export type Message = { readonly role: string; readonly [field: string]: unknown };
 
 /** A call of a tool and its result, as two messages. */

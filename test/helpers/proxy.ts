@@ -14,7 +14,7 @@ import { until } from './until.ts';
 export type LogLine = Readonly<Record<string, unknown>>;
 
 export interface ProxyOptions {
-  /** Variables of the environment beside those that the test needs anyway. */
+  /** Environment variables in addition to those that the test needs anyway. */
   readonly env?: Readonly<Record<string, string>>;
   readonly dbPath?: string;
   readonly clock?: Clock;

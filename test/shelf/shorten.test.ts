@@ -194,10 +194,10 @@ it.each(['chat', 'messages', 'responses', 'gemini'] as const)('is found outside 
     { ...said, tools },
   ]) {
     const bytes = Buffer.from(JSON.stringify(body, null, 1));
-    const { beside } = dialects[wire].scan(bytes);
+    const { outside } = dialects[wire].scan(bytes);
     const declared = declaredTools(bytes, wire).declarations;
     expect(declared).toHaveLength(1);
-    expect(declarationsOf(bytes, wire, beside)).toEqual(declared);
+    expect(declarationsOf(bytes, wire, outside)).toEqual(declared);
   }
 });
 

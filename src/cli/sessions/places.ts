@@ -114,7 +114,7 @@ function clineFiles(folder: string): FoundSession[] {
   }));
 }
 
-/** `<id>/<id>.messages.json`, with `<id>.json` beside it. */
+/** `<id>/<id>.messages.json`, with `<id>.json` next to it. */
 function clineCliFiles(folder: string): FoundSession[] {
   return filesBelow(folder, '.messages.json').map((path) => ({
     path,

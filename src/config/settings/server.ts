@@ -54,7 +54,7 @@ export const serverSettings = {
   localToken: setting({
     rule: oneOf(['off', 'auto']),
     fallback: 'off',
-    doc: 'auto: without MCP_PRUNER_AUTH_TOKEN, the server creates a token in the file local-token beside the store, and /rpc, /prune and /metrics require it.',
+    doc: 'auto: without MCP_PRUNER_AUTH_TOKEN, the server creates a token in the file local-token next to the store, and /rpc, /prune and /metrics require it.',
   }),
   allowedHosts: setting({
     rule: list('host names, each with or without a port'),

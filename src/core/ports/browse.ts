@@ -19,7 +19,7 @@ export interface ConversationQuery {
   readonly limit: number;
 }
 
-/** What is known of a conversation beside its texts. */
+/** What is known of a conversation apart from its texts. */
 export interface ListedConversation extends ProjectConversation {
   /** Product name of the user agent, or `''`. */
   readonly client: string;

@@ -1,7 +1,7 @@
 import type { Arm, BoldnessStep, MissCause, RegretKind, TokenCounts } from './ledger.ts';
 import type { LedgerStore } from './ledger-store.ts';
 
-/** A part beside the whole that it is a part of; `share` is `null` where there is no whole. */
+/** A part and the whole that it belongs to; `share` is `null` where there is no whole. */
 export interface Share {
   readonly part: number;
   readonly whole: number;
@@ -150,7 +150,7 @@ export interface WorkMeasure {
   readonly difference: { readonly middle: number; readonly interval: readonly [number, number] | null } | null;
 }
 
-/** Removed tokens that the provider was asked for, beside the estimate of the very same. */
+/** Removed tokens that the provider was asked for, and their estimate. */
 export interface CheckedShare {
   readonly requests: number;
   /** Requests that the provider gave no count for. */

@@ -4,7 +4,7 @@ export interface ProjectSettings {
   readonly mode?: 'prune' | 'shadow' | 'off' | undefined;
   /** Share of conversations that are left whole. */
   readonly holdout?: number | undefined;
-  /** Globs, beside those of the server. */
+  /** Globs, in addition to those of the server. */
   readonly neverPruneTools?: readonly string[] | undefined;
   readonly neverPrunePaths?: readonly string[] | undefined;
   /** Language of the reasons in markers. */

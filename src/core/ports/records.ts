@@ -1,4 +1,4 @@
-/** What can be looked up of what happened, beside the events themselves. */
+/** The records that can be looked up, apart from the events themselves. */
 
 /** A run that has events in the store. */
 export interface RunSummary {

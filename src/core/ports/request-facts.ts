@@ -108,7 +108,7 @@ export interface CountAnswer {
 /** A request that a model answered. Holds no text. */
 export interface RequestFacts extends NamedRequest {
   readonly usage: ReportedUsage | null;
-  /** Stand for the tools and the instructions beside the messages. */
+  /** Stand for the tools and the instructions outside the messages. */
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly MessageFacts[];

@@ -106,7 +106,7 @@ export interface ShelfSums {
 
 /** What the shelf did in some days. */
 export interface ShelfTotals {
-  /** What shortening would have saved beside what it did save. */
+  /** What shortening would have saved in addition to what it saved. */
   readonly wouldSave: ShelfSums;
   readonly saved: ShelfSums;
   /** Calls of tools whose descriptions were shortened. */

@@ -147,7 +147,7 @@ export class ReadStage {
     const { messages, previous } = scanned;
     const before = answers.get(previous);
     const conversation = (checkpoint?.conversation ?? before)?.fork() ?? new Conversation();
-    if (scanned.beside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
+    if (scanned.outside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
     const found: FoundText[] = [];
     const calls = new Map<ScannedText, CallInContext>();
     const marks: Mark[] = [];

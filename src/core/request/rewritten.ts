@@ -44,7 +44,7 @@ export interface Rewritten {
   readonly received: Buffer;
   readonly edits: readonly BodyEdit[];
   /** Positions in `received` of the tools and of the instructions outside the messages. */
-  readonly beside: readonly Span[];
+  readonly outside: readonly Span[];
   /** The conversation belongs to the control group, which is left whole. */
   readonly heldOut: boolean;
   /** What was removed from descriptions of tools; `null`: nothing. Not among `edits`. */
@@ -81,7 +81,7 @@ export function rewritten(
     fallbacks,
     received: request.body,
     edits: spliced.edits,
-    beside: read.scanned.beside,
+    outside: read.scanned.outside,
     heldOut: false,
     shelved,
     begins: read.begins,

@@ -28,7 +28,7 @@ export interface DeclaredTools {
   readonly declarations: readonly Declaration[];
   /** Names that `tool_choice` or `allowedFunctionNames` demands. */
   readonly chosen: ReadonlySet<string>;
-  /** System prompt: instructions beside the messages, and the system and developer messages. */
+  /** System prompt: instructions outside the messages, and the system and developer messages. */
   readonly instructions: string;
 }
 
@@ -58,14 +58,14 @@ export function declaredTools(body: Buffer, wire: Dialect['name']): DeclaredTool
 /**
  * The same declarations, without a walk through the messages if these cannot contain tools.
  *
- * @param beside - the fields beside the messages, as in `RequestHead`
+ * @param outside - the fields outside the messages, as in `RequestHead`
  * @throws JsonShapeError when the bytes are not one JSON object
  */
-export function declarationsOf(body: Buffer, wire: Dialect['name'], beside: readonly Span[]): readonly Declaration[] {
+export function declarationsOf(body: Buffer, wire: Dialect['name'], outside: readonly Span[]): readonly Declaration[] {
   const amongMessages = wire === 'responses' && body.includes('"additional_tools"');
   if (amongMessages) return declaredTools(body, wire).declarations;
   const isTools = ({ start }: Span): boolean => TOOLS_KEY.test(body.toString('latin1', Math.max(0, start - 12), start));
-  return new ToolReader(new JsonCursor(body), wire).at(beside.filter(isTools));
+  return new ToolReader(new JsonCursor(body), wire).at(outside.filter(isTools));
 }
 
 /** Identifies a declaration, whichever client sends it, with or without a cache breakpoint. */

@@ -135,7 +135,7 @@ export class ToolShelf {
     try {
       return cuts.length === 0
         ? null
-        : shelvedOf(foundIn(body, declarationsOf(body, dialect.name, read.scanned.beside), cuts));
+        : shelvedOf(foundIn(body, declarationsOf(body, dialect.name, read.scanned.outside), cuts));
     } catch (cause) {
       if (cause instanceof JsonShapeError) return null;
       throw cause;
@@ -192,7 +192,7 @@ export class ToolShelf {
     if (cuts.length === 0) return [];
     const { clock, ttlMs, onFailure } = this.#options;
     const { body, dialect, scope, read } = request;
-    const found = foundIn(body, known ?? declarationsOf(body, dialect.name, read.scanned.beside), cuts);
+    const found = foundIn(body, known ?? declarationsOf(body, dialect.name, read.scanned.outside), cuts);
     const nowMs = nowOf(clock);
     const { keptMs = 0 } = this.#held.get(keyOf(request)) ?? {};
     if (nowMs - keptMs < ttlMs * KEPT_SHARE) return found;

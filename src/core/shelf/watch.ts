@@ -23,7 +23,7 @@ export interface AnsweredTools {
   readonly project: string;
   readonly client: string;
   readonly wire: Dialect['name'];
-  readonly read: Pick<Rewritten, 'received' | 'messages' | 'beside' | 'conversationId' | 'shelved'>;
+  readonly read: Pick<Rewritten, 'received' | 'messages' | 'outside' | 'conversationId' | 'shelved'>;
   /** The answer as text; `''` where it was not kept. */
   readonly answer: () => string;
 }
@@ -97,7 +97,7 @@ export class ToolWatch {
     for (const { name } of messages.flatMap((message) => message.calls)) calls.set(name, (calls.get(name) ?? 0) + 1);
     for (const name of calls.keys()) if (!isName(name)) calls.delete(name);
     if (known && calls.size === 0) return;
-    const declares = !known && declarationsOf(received, wire, read.beside).length > 0; // without a walk through the messages
+    const declares = !known && declarationsOf(received, wire, read.outside).length > 0; // without a walk through the messages
     const declarations = declares ? declarationsIn(received, wire) : [];
     if (!known && declarations.length === 0) return;
     const isFirst = messages.every(({ role }) => role !== 'assistant');

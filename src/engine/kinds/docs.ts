@@ -28,7 +28,7 @@ export const docs: Kind = {
   ranksByAllWords: true,
   rank: (reading) => rankByMeasures(docs.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, DOCS_WEIGHTS),
-  // a document's words are seldom those of the goal: it loses only what is clearly beside it
+  // a document's words are seldom those of the goal: it loses only what is clearly off the subject
   boldness: {
     atCeiling: { ...always(0.65), command: 1.3, unknown: 1.3 },
     readSize: READ_SIZE,

@@ -27,8 +27,8 @@ interface Conversation {
 
 /**
  * Reads a session of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`): lines of `user` and `assistant` with
- * the message as it went over the wire, usage in the latter, and `compact_boundary` where the history begins anew. What
- * sub-agents say stands beside it under `isSidechain`. Tools run while the model still writes, so that their results
+ * the message as it went over the wire, usage in the latter, and `compact_boundary` where the history begins anew. The
+ * messages of sub-agents are marked `isSidechain`. Tools run while the model still writes, so that their results
  * are between the lines of one message; the message id and the request id say which lines are one.
  */
 export class ClaudeSession implements SessionReader {

@@ -66,7 +66,7 @@ function requestOf(info: unknown, thread: ChatThread): SessionRequest | null {
   };
 }
 
-/** Newer versions count thinking beside the output, older ones in it: the total says which. */
+/** Newer versions count thinking apart from the output, older ones in it: the total says which. */
 function outputOf(tokens: unknown, input: number, reasoning: number): number {
   const output = numberOf(field(tokens, 'output'));
   return numberOf(field(tokens, 'total')) === input + output ? output : output + reasoning;

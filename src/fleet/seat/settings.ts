@@ -4,7 +4,7 @@ import { part, setting } from '../../config/settings/setting.ts';
 /** The fleet: children, graphs, blackboard, stigmergy, plans. */
 export const fleetSettings = {
   enableFleet: part(
-    'Switches on the whole fleet, with resources, events, bulk and idempotency; a --disable-… beside it takes one out (docs/fleet.md).',
+    'Switches on the whole fleet, with resources, events, bulk and idempotency; an added --disable-… leaves one out (docs/fleet.md).',
     [
       'enableResources',
       'enableEventsBus',

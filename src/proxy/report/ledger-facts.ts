@@ -55,7 +55,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
   const messages = messagesOf(rewritten, forwardedOriginal);
   const unsure = mayBeNewFrom(rewritten, tail);
   const arm: Arm = heldOut ? 'control' : 'pruned';
-  const { tools, system } = besideOf(rewritten);
+  const { tools, system } = outsideOf(rewritten);
   const { caller = '', project, wire } = about;
   const fresh = freshOf(rewritten, messages, tail, forwardedOriginal);
   return {
@@ -163,10 +163,10 @@ export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
 }
 
 /** Instructions at the beginning count as such, even on wires that put them among the messages. */
-function besideOf({ received, beside, messages }: Rewritten): { tools: string; system: string } {
+function outsideOf({ received, outside, messages }: Rewritten): { tools: string; system: string } {
   let tools = 0;
   let system = 0;
-  for (const { start, end } of beside) {
+  for (const { start, end } of outside) {
     const key = received.toString('latin1', Math.max(0, start - 20), start);
     const bytes = received.subarray(start, end);
     if (key.includes('tools"') || key.includes('functions"') || key.includes('toolConfig"'))

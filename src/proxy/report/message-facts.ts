@@ -135,7 +135,7 @@ export function isAnswer({ messages, received }: Rewritten, index: number): bool
  * @param whole - the request was forwarded unchanged
  */
 export function addedIn(rewritten: Rewritten, since: number, whole: boolean): AddedMessages {
-  const { messages, received, beside } = rewritten;
+  const { messages, received, outside } = rewritten;
   const edits = new Cursor(whole ? [] : rewritten.edits, since < FEW_MESSAGES ? 0 : (messages[since]?.span.start ?? 0));
   const [said, texts, before] = [noFeatures(), noFeatures(), noFeatures()];
   let carriesThoughts = false;
@@ -149,7 +149,7 @@ export function addedIn(rewritten: Rewritten, since: number, whole: boolean): Ad
   }
   const added = { since, messages: messages.length - since, said, texts, carriesThoughts };
   if (since >= FEW_MESSAGES) return added;
-  for (const { start, end } of beside) addFeatures(before, received, [start, end]);
+  for (const { start, end } of outside) addFeatures(before, received, [start, end]);
   for (const edit of whole ? [] : (rewritten.shelved?.edits ?? [])) {
     addFeatures(before, received, [edit.start, edit.end], { times: -1 });
     addFeatures(before, edit.bytes, [0, edit.bytes.length], { marked: true });

@@ -10,7 +10,7 @@ import { upstreamErrorCode } from '../upstream/upstream-error.ts';
 
 /** Largest message after reassembly and decompression: a connection holds one in each direction. */
 export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
-/** Most fragments of one message; each costs some room beside its bytes. */
+/** Most fragments of one message; each takes some memory besides its bytes. */
 export const MAX_FRAGMENTS = 1_000_000;
 
 /** The result of a WebSocket request to the upstream. */

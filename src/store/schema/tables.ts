@@ -1,5 +1,5 @@
 /**
- * The tables of both databases in Common SQL, room by room. Those of original texts differ and are beside their database,
+ * The tables of both databases in Common SQL, room by room. Those of original texts differ and are in their database's file,
  * as triggers are.
  */
 

@@ -155,7 +155,7 @@ function identityOf(stat: Stats | undefined): string {
 }
 
 const ON_READONLY_DISK =
-  'it lies on a read-only file system, and SQLite makes files beside it even to read; use a copy of it elsewhere';
+  'it lies on a read-only file system, and SQLite creates files next to it even for reading; use a copy of it elsewhere';
 
 /** SQLite reports this case only as a file that cannot be opened. */
 function isOnReadonlyDisk(path: string): boolean {

@@ -77,7 +77,7 @@ describeDialect({
       ['two ids', result(response(`"id":"c","id":"d","response":{"output":${json}}`))],
       ['two responses', result(response(`"id":"c","response":{"output":${json}},"response":{"output":"b"}`))],
       ['two outputs', result(response(`"id":"c","response":{"output":${json},"output":"b"}`))],
-      ['a text beside a response', result(`{"text":"x","functionResponse":{"id":"c","response":{"output":${json}}}}`)],
+      ['a text next to a response', result(`{"text":"x","functionResponse":{"id":"c","response":{"output":${json}}}}`)],
     ];
   },
   many: (count) => Buffer.from(`{"contents":[${'1,'.repeat(count - 1)}1]}`),

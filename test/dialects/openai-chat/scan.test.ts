@@ -266,7 +266,7 @@ describe('scanChatBody', () => {
   it('refuses to resume if no further message follows', () => {
     const bytes = Buffer.from('{"messages":[12]}');
     expect(() =>
-      scanChatBody(bytes, { at: 14, before: { model: '', stream: false, previous: '', beside: [] }, messages: [] }),
+      scanChatBody(bytes, { at: 14, before: { model: '', stream: false, previous: '', outside: [] }, messages: [] }),
     ).toThrow(JsonShapeError);
   });
 

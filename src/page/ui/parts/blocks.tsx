@@ -20,7 +20,7 @@ interface Shown {
 
 const NAMES: Readonly<Record<View, string>> = {
   cut: 'The text, what was cut struck out',
-  both: 'The text beside what the model saw',
+  both: 'The text next to what the model saw',
   sent: 'What the model saw',
 };
 

@@ -25,7 +25,7 @@ const LABELS_APART = 64;
 
 /**
  * Days in a row, their parts stacked. The figures of the day under the pointer are shown below. A screen reader cannot
- * read the canvas, so each caller puts the same figures into a table beside it.
+ * read the canvas, so each caller puts the same figures into a table next to it.
  */
 export function DayPlot(props: PlotProps) {
   const { days, series, kind } = props;

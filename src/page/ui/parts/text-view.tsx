@@ -15,7 +15,7 @@ const VIEWS: readonly { readonly view: View; readonly name: string }[] = [
 ];
 
 /**
- * An original with its cuts: struck out, beside the sent text, or as it was sent.
+ * An original with its cuts: struck out, next to the sent text, or as it was sent.
  *
  * @param explained - shows from the start why each region was kept or cut
  */

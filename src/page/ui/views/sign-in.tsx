@@ -23,7 +23,7 @@ export function SignIn({ onIn }: { onIn: () => void }) {
         <h1>mcp-pruner</h1>
         <p class="quiet">
           This server asks for your key (<code>mpk_…</code>), or for its token: the one of{' '}
-          <code>MCP_PRUNER_AUTH_TOKEN</code>, or of the file <code>local-token</code> beside the store.
+          <code>MCP_PRUNER_AUTH_TOKEN</code>, or of the file <code>local-token</code> next to the store.
         </p>
         <label for="token">Token or key</label>
         <input

@@ -1,6 +1,6 @@
 import type { LogFormat } from '../format.ts';
 
-/** Test runners of compiled languages: go test, cargo test, JUnit under Maven and Gradle, GoogleTest, RSpec beside them. */
+/** Test runners of compiled languages: go test, cargo test, JUnit under Maven and Gradle, GoogleTest, and RSpec. */
 export const compiledTests: LogFormat = [
   {
     name: 'testing',

@@ -1,6 +1,6 @@
 import type { LogFormat } from '../format.ts';
 
-/** Logfmt, used by many Go services and Heroku: `ts=… level=warn msg="…" key=value`. */
+/** logfmt, used by many Go services and Heroku: `ts=… level=warn msg="…" key=value`. */
 export const logfmt: LogFormat = [
   { name: 'stamped', pattern: /^(?:ts|time|t|level|lvl|severity|msg|caller|logger|component)=\S/ },
   { name: 'failure', pattern: /\b(?:level|lvl|severity)="?(?:err|fatal|panic|crit|alert|emerg)/i },
