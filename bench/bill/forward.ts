@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { decideOnceOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
 

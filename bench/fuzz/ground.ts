@@ -4,7 +4,7 @@ import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { Store } from '../../src/core/ports.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
 import type { Settings } from './cases.ts';
 import { Broken } from './check.ts';

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { decideOnceOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { type RecordedMessage, textOf, textResultOf } from '../../src/eval/replay/messages.ts';
 import { Replay, type ReplayTotals } from '../../src/eval/replay/replay.ts';

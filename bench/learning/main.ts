@@ -14,7 +14,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import type { BoldnessFact, BoldnessSteps } from '../../src/core/ports/boldness.ts';
 import type { BoldnessStep } from '../../src/core/ports/ledger.ts';
 import type { RegretFacts, RequestFacts } from '../../src/core/ports/request-facts.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { Replay, type ReplayTotals } from '../../src/eval/replay/replay.ts';

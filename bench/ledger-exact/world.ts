@@ -1,7 +1,7 @@
 import { decideOnceOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
 import type { Dialect, ProviderUsage } from '../../src/dialects/dialect.ts';
 import { googleGemini } from '../../src/dialects/google-gemini/dialect.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { textHash } from '../../src/core/hash.ts';
-import { keptText } from '../../src/core/recall/kept.ts';
+import { keptText } from '../../src/core/recall/keeper.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
 import { connectionConfig } from '../../src/store/postgres/connection-config.ts';
 import { openPostgresStore } from '../../src/store/postgres.ts';

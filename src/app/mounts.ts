@@ -27,7 +27,7 @@ import type { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { contextOf } from '../proxy/request-context.ts';
 import { mayBeSession } from '../proxy/unknown-path.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
-import type { Hops } from '../proxy/upstream/hops.ts';
+import type { Hops } from '../proxy/upstream/headers.ts';
 import { passthrough } from '../proxy/upstream/passthrough.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
 import type { StoreHandle } from '../store/handle.ts';

@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import type { ProjectBook } from '../config/project-book.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Decider } from '../core/decide/decider.ts';
+import type { Decider } from '../core/decide/decision-maker.ts';
 import { DecisionMaker } from '../core/decide/decision-maker.ts';
 import { DecideOnce } from '../core/decide/once.ts';
 import type { Turns } from '../core/decide/turns.ts';
@@ -13,7 +13,7 @@ import type { Traces } from '../core/ports/traces.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { FindSettings } from '../core/request/find-texts.ts';
 import { RequestPipeline } from '../core/request/pipeline.ts';
-import type { RefusedConversations } from '../core/request/refused-conversations.ts';
+import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { ToolShelf } from '../core/shelf/shelf.ts';
 import type { FailureReporter } from '../failures.ts';
 

@@ -39,7 +39,7 @@ export const replay: Command = {
       import('../app/pipeline.ts'),
       import('../app/pipeline.ts'),
       import('../app/store.ts'),
-      import('../core/request/refused-conversations.ts'),
+      import('../core/request/provider-verdicts.ts'),
       import('./replay-bills.ts'),
     ]);
     const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };

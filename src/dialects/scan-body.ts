@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import { JsonCursor, JsonShapeError, type Span } from '../json/cursor.ts';
 import type { RequestHead, Resume, ScannedBody, ScannedMessage } from './dialect.ts';
-import { ScanBudget } from './scan-budget.ts';
 
 const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
@@ -148,4 +148,51 @@ const TEXT_PART = keysOf('type', 'text');
 /** The string at the cursor, decoded; `''` where there is none. */
 export function stringHere(cursor: JsonCursor): string {
   return cursor.atString() ? (cursor.text(cursor.string()) ?? '') : '';
+}
+
+/**
+ * Stands for a message by who speaks, its texts, and the calls made and answered: what all clients repeat from turn to
+ * turn, however they spell it. Marks for caches, pictures, reasoning and arguments of calls do not count: a message that
+ * differs in these alone is cut as the other was.
+ */
+export function meaningOf(body: Buffer, { role, texts, calls }: ScannedMessage): string {
+  const hash = createHash('sha256').update(role);
+  for (const { use, callId, literal } of texts) {
+    hash.update(`\0${use}\0${callId}\0`).update(body.subarray(literal.start, literal.end));
+  }
+  for (const { id, name } of calls) hash.update(`\0call\0${id}\0${name}`);
+  return hash.digest('hex').slice(0, 32);
+}
+
+/**
+ * Most messages of a body. The largest context windows hold a million tokens, and a message costs some fifty with its
+ * frame: no session comes near it, while a body of 60 MB can contain thirty million.
+ */
+export const MAX_MESSAGES = 20_000;
+/** Most texts and calls in all of them: parallel calls and parts of a content make several to a message. */
+const MAX_PIECES = 4 * MAX_MESSAGES;
+
+/** Counts messages and texts during a scan, and stops it at more than any session sends. */
+export class ScanBudget {
+  #messages: number;
+  #pieces = 0;
+
+  /** @param messages - how many are known already */
+  constructor(messages = 0) {
+    this.#messages = messages;
+  }
+
+  /** @throws JsonShapeError `too_many_messages` */
+  message(): void {
+    if (++this.#messages > MAX_MESSAGES) throw tooMany();
+  }
+
+  /** A part of a content, a text or a call. @throws JsonShapeError `too_many_messages` */
+  piece(): void {
+    if (++this.#pieces > MAX_PIECES) throw tooMany();
+  }
+}
+
+function tooMany(): JsonShapeError {
+  return new JsonShapeError(`more than ${MAX_MESSAGES} messages or ${MAX_PIECES} parts`, { code: 'too_many_messages' });
 }

@@ -1,5 +1,4 @@
-import { budgetOf, choiceFor, SAMPLE_ID } from './choose/choice.ts';
-import { reasonFor } from './choose/reason.ts';
+import { budgetOf, choiceFor, reasonFor, SAMPLE_ID } from './choose/choice.ts';
 import { type Choice, chooseRuns, type Run } from './choose/runs.ts';
 import type { Analysis } from './kinds/kind.ts';
 import { recogniseKind } from './kinds/recognise.ts';

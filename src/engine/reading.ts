@@ -1,17 +1,15 @@
-import { informativeGoal } from './goal/informative-goal.ts';
 import { matchGoal } from './goal/matching.ts';
 import { goalTerms } from './goal/terms.ts';
 import { readVocabulary } from './goal/vocabulary.ts';
 import { wantedLike } from './goal/words.ts';
-import { readDeclarations } from './kinds/code/declarations.ts';
+import { readDeclarations } from './kinds/code/units.ts';
 import type { Analysis, Reading } from './kinds/kind.ts';
-import { keepNamed } from './kinds/named.ts';
-import { protectLines } from './kinds/protect.ts';
+import { keepNamed, protectLines } from './kinds/protect.ts';
 import { recogniseKind } from './kinds/recognise.ts';
-import { sumOf } from './rank/columns.ts';
+import { sumOf } from './rank/measures.ts';
 import { readTemplates } from './text/templates.ts';
 import { viewBehind, viewText } from './text/view.ts';
-import type { PruneInput } from './types.ts';
+import type { Hints, PruneInput } from './types.ts';
 
 /** The part of the input that the analysis depends on. Limits matter only when lines are chosen. */
 export type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints' | 'shouldStop'>;
@@ -44,4 +42,80 @@ export function analyse(input: AnalysisInput): Analysis | null {
 
 function divide(values: Float64Array, by: number): void {
   if (by > 0) for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0) / by;
+}
+
+/**
+ * A goal without the parts that name a place instead of a topic: words of the command, the path of the file, addresses.
+ */
+export function informativeGoal(goal: string, hints: Pick<Hints, 'command' | 'path'> | undefined): string {
+  const withoutCommand = hints?.command === undefined ? goal : without(goal, hints.command, informativeWords);
+  const withoutPath = hints?.path === undefined ? withoutCommand : without(withoutCommand, hints.path, () => '');
+  return withoutAddresses(withoutPath).trimStart();
+}
+
+/**
+ * Characters of a command by which it is recognised in a goal. Goals contain only the beginning of a long command.
+ * Chosen.
+ */
+const RECOGNISED_CHARS = 100;
+
+/** The goal with a phrase replaced by other words: as much of the phrase as the goal contains, on a line of its own. */
+function without(goal: string, phrase: string, inOtherWords: (found: string) => string): string {
+  const start = phrase === '' ? -1 : goal.indexOf(phrase.slice(0, RECOGNISED_CHARS));
+  if (start < 0 || (start > 0 && goal[start - 1] !== '\n')) return goal;
+  let length = 0;
+  while (length < phrase.length && goal[start + length] === phrase[length]) length++;
+  const end = start + length;
+  if (end < goal.length && goal[end] !== '\n') return goal;
+  return `${goal.slice(0, start)}${inOtherWords(goal.slice(start, end))}${goal.slice(end)}`;
+}
+
+/** An option with its quoted value, a quoted text, an operator that ends a command, or a word. */
+const ARGUMENT = /[\w-]{1,60}=["'][^"']{0,1000}["']|"([^"]{0,1000})"|'([^']{0,1000})'|\|\||[|;\n]|([^\s"'|;]{1,1000})/g;
+const ENDS = /^(?:&&|\|\||[|;\n])$/;
+/** Line and column numbers in the form of `sed`, `head` and `cut`. */
+const COUNT = /^[\d,$~.+]+[a-z]?$/;
+/** A word that names a file or a folder or controls the program: an option, a redirection, a variable. */
+const WHERE = /^[-<>&+]|^\d[<>]|[/\\]|^\.|^~|^\w+=|^[\w-]{1,60}\.[A-Za-z]\w{0,7}$/;
+/** Programs that run another one. */
+const WRAPPERS = new Set(['sudo', 'env', 'time', 'timeout', 'nice', 'command', 'exec', 'bash', 'sh', 'zsh', 'xargs']);
+/** Programs whose plain arguments are files. */
+const OF_FILES = new Set(
+  'cat head tail less more nl bat wc ls dir tree du stat file cd cp mv rm mkdir touch diff'.split(' '),
+);
+/** Programs whose first plain argument is a pattern, followed by files. */
+const OF_PATTERN = new Set('grep egrep fgrep rg ag ack sed awk'.split(' '));
+
+/** What a command asks for: its patterns and plain words, without programs, options, files and counts. */
+function informativeWords(command: string): string {
+  const kept: string[] = [];
+  let program = '';
+  let patterns = 0;
+  for (const [whole, double, single, plain] of command.matchAll(ARGUMENT)) {
+    const quoted = double ?? single;
+    if (ENDS.test(whole)) program = '';
+    else if (quoted !== undefined) {
+      if (COUNT.test(quoted) || (OF_PATTERN.has(program) && patterns++ > 0)) continue;
+      kept.push(quoted);
+    } else if (plain === undefined || COUNT.test(plain)) {
+      // an option's value, a count
+    } else if (program === '') {
+      if (!WRAPPERS.has(plain) && (!WHERE.test(plain) || /^\.{0,2}\/|^~\//.test(plain))) program = baseName(plain);
+      patterns = 0;
+    } else if (plain.includes('::')) kept.push(plain.slice(plain.indexOf('::') + 2));
+    else if (!WHERE.test(plain) && !OF_FILES.has(program) && !(OF_PATTERN.has(program) && patterns++ > 0))
+      kept.push(plain);
+  }
+  return kept.join(' ');
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The scheme and host of an address. What follows may name a page. */
+const ADDRESS = /\b(?:https?|ftp|wss?|git|ssh):\/\/[^\s/?#)\]"'`<>]{1,255}|\bwww\.[^\s/?#)\]"'`<>]{1,255}/g;
+
+function withoutAddresses(goal: string): string {
+  return goal.includes('://') || goal.includes('www.') ? goal.replaceAll(ADDRESS, ' ') : goal;
 }

@@ -1,8 +1,8 @@
 import { BoundedMap } from '../bounded-map.ts';
 import type { Collector, OverTokenBudget, RequestScope } from '../core/ports/segments.ts';
-import { factsOf } from './facts.ts';
 import { newestOf } from './newest.ts';
 import { goesFirst, planOf } from './plan.ts';
+import { factsOf } from './recorder.ts';
 import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
 

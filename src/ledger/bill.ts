@@ -1,7 +1,17 @@
 import type { BilledFigures, TokenCounts } from '../core/ports/ledger.ts';
 import type { HeadFacts, ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
-import { answeredFrom, causeOf, follows, type Known, shared, sharesHead } from './known.ts';
-import { layOut, type Stretch, settled, withoutCuts } from './layout.ts';
+import {
+  answeredFrom,
+  causeOf,
+  follows,
+  type Known,
+  layOut,
+  type Stretch,
+  settled,
+  shared,
+  sharesHead,
+  withoutCuts,
+} from './known.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 
 /**

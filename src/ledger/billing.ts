@@ -5,17 +5,16 @@ import { type Bill, billOf, type HeadSaving, hasCacheFigures } from './bill.ts';
 import {
   branchOf,
   type ConversationState,
+  countWork,
   decodeConversation,
   encodeConversation,
   nextState,
   wasCompacted,
 } from './conversation-state.ts';
-import { regretSums, stepSums, textSums, turnSums } from './figures.ts';
+import { regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
 import { answeredFrom, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Prices } from './prices.ts';
-import { WaitingSums } from './waiting-sums.ts';
-import { countWork } from './work-counts.ts';
 
 /** The collaborators of `Billing`. */
 export interface BillingOptions {

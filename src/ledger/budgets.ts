@@ -3,7 +3,7 @@ import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
-import { dayOf } from './days.ts';
+import { dayOf } from './prices.ts';
 
 export interface BudgetsOptions {
   readonly store: Pick<LedgerStore, 'spent'>;

@@ -1,7 +1,6 @@
-import type { RequestFacts } from '../core/ports/request-facts.ts';
+import type { WorkCounts } from '../core/ports/ledger.ts';
+import type { RequestFacts, WorkFacts } from '../core/ports/request-facts.ts';
 import { type Known, shared } from './known.ts';
-import { type Packed, packRows, unpackRows } from './packed.ts';
-import type { WorkState } from './work-counts.ts';
 
 /** The ledger's state of a conversation. */
 export interface ConversationState {
@@ -103,4 +102,94 @@ export function wasCompacted(before: ConversationState, facts: RequestFacts): bo
   if (read === null || read >= last.cached) return false;
   const newest = facts.newest?.at(-1);
   return facts.summarised === true || (newest !== undefined && before.newest.includes(newest));
+}
+
+/** Rows as columns: a list of numbers, or texts joined by line breaks. Absent values are `null`, in texts a lone NUL. */
+export interface Packed {
+  readonly length: number;
+  readonly texts: Readonly<Record<string, string>>;
+  readonly numbers: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+const ABSENT = '\0';
+const BREAK = '\n';
+/** Numbers are kept with three digits after the point. */
+const PRECISION = 1_000;
+
+/**
+ * Rows of numbers and texts, column by column: the messages of a long conversation take a fifth of the room, and are
+ * read and written several times as fast. Numbers keep three digits after the point. Texts must not contain a line
+ * break.
+ */
+export function packRows(rows: readonly object[]): Packed {
+  const texts: Record<string, string> = {};
+  const numbers: Record<string, (number | null)[]> = {};
+  const names = new Set<string>();
+  for (const row of rows) for (const name in row) names.add(name);
+  for (const name of names) {
+    const values = rows.map((row): unknown => (row as Readonly<Record<string, unknown>>)[name]);
+    if (values.some((value) => typeof value === 'string')) {
+      texts[name] = values.map((value) => (typeof value === 'string' ? value : ABSENT)).join(BREAK);
+    } else {
+      numbers[name] = values.map((value) =>
+        typeof value === 'number' ? Math.round(value * PRECISION) / PRECISION : null,
+      );
+    }
+  }
+  return { length: rows.length, texts, numbers };
+}
+
+/** Inverse of `packRows`. The type is not checked, because only rows that this program wrote are read. */
+export function unpackRows<Row extends object>({ length, texts, numbers }: Packed): Row[] {
+  const rows = Array.from({ length }, (): Record<string, string | number> => ({}));
+  for (const [name, joined] of Object.entries(texts)) {
+    const values = joined.split(BREAK);
+    for (let i = 0; i < length; i++) {
+      const value = values[i] ?? ABSENT;
+      const row = rows[i];
+      if (row && value !== ABSENT) row[name] = value;
+    }
+  }
+  for (const [name, values] of Object.entries(numbers)) {
+    for (let i = 0; i < length; i++) {
+      const value = values[i];
+      const row = rows[i];
+      if (row && value !== null && value !== undefined) row[name] = value;
+    }
+  }
+  return rows as Row[];
+}
+
+/** What is remembered of a conversation's work, to recognise calls made again and tests that pass at last. */
+interface WorkState {
+  /** Hashes of its newest calls. */
+  readonly calls: readonly string[];
+  /** The newest test run failed. */
+  readonly red: boolean;
+}
+
+/** An older call that is made again is not recognised. */
+const MAX_CALLS = 100;
+
+/** The counts of a request's work, and the state behind it. */
+export function countWork(before: WorkState | undefined, facts: WorkFacts): readonly [WorkCounts, WorkState] {
+  const calls = [...(before?.calls ?? [])];
+  let red = before?.red ?? false;
+  let callsAgain = 0;
+  let turnedGreen = 0;
+  for (const call of facts.calls) {
+    if (calls.includes(call)) callsAgain++;
+    else calls.push(call);
+  }
+  for (const outcome of facts.tests) {
+    if (red && outcome === 'green') turnedGreen++;
+    red = outcome === 'red';
+  }
+  const { userMessages, corrections, recoveries, edits, failedEdits } = facts;
+  const redTests = facts.tests.filter((outcome) => outcome === 'red').length;
+  const counts = { userMessages, corrections, recoveries, edits, failedEdits };
+  return [
+    { ...counts, calls: facts.calls.length, callsAgain, redTests, turnedGreen },
+    { calls: calls.slice(-MAX_CALLS), red },
+  ];
 }

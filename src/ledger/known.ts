@@ -1,6 +1,5 @@
-import type { MissCause } from '../core/ports/ledger.ts';
+import type { MissCause, TokenCounts } from '../core/ports/ledger.ts';
 import type { MessageFacts, RequestFacts } from '../core/ports/request-facts.ts';
-import type { Mark } from './layout.ts';
 
 /** A message of the conversation; `exact` are the tokens cut from it, if the provider counted them. */
 type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
@@ -94,4 +93,122 @@ export function follows(known: Known, facts: RequestFacts): boolean {
   const length = known.messages.length;
   if (shared(known, facts.messages, false) < length) return false;
   return facts.wire === 'responses' || length >= answeredFrom(facts);
+}
+
+/** The range of a message of a forwarded body in the provider's tokens, and the tokens cut from it. */
+export interface Stretch {
+  readonly start: number;
+  readonly end: number;
+  readonly removed: number;
+}
+
+/** Billed tokens of the first messages of a conversation, from an earlier request. */
+interface Mark {
+  readonly messages: number;
+  readonly tokens: number;
+}
+
+/**
+ * Distributes the tokens that a provider counted over the messages. Earlier bills give the exact ends of the messages
+ * that were the last ones then. Between and after them tokens are divided by bytes. The rest belongs to the head of the
+ * request.
+ *
+ * @param total - tokens of the whole input
+ * @param bytes - of the whole body
+ * @param marks - ascending
+ * @param removedFrom - the provider's tokens that were cut from a message
+ */
+export function layOut(
+  messages: readonly MessageFacts[],
+  total: number,
+  bytes: number,
+  marks: readonly Mark[],
+  removedFrom: (message: MessageFacts) => number = ({ removed }) => removed,
+): readonly Stretch[] {
+  let inside = 0;
+  for (const message of messages) inside += message.bytes;
+  const head = bytes > 0 ? total * Math.max(0, 1 - inside / bytes) : 0;
+  const fits = marks.filter(({ messages: count, tokens }) => count < messages.length && tokens <= total);
+  const ends: Mark[] = [...fits, { messages: messages.length, tokens: total }];
+  const stretches: { -readonly [Field in keyof Stretch]: Stretch[Field] }[] = [];
+  let from = 0;
+  let at = ends[0] && ends[0].tokens < head ? 0 : head;
+  for (const { messages: until, tokens } of ends) {
+    let weight = 0;
+    for (let i = from; i < until; i++) weight += messages[i]?.bytes ?? 0;
+    const room = Math.max(0, tokens - at);
+    for (let i = from; i < until; i++) {
+      const message = messages[i];
+      if (message === undefined) break;
+      const end = weight > 0 ? at + (room * message.bytes) / weight : at;
+      stretches.push({
+        start: at,
+        end,
+        // what was only looked at can take no more off a message than it has
+        removed: Math.max(at - end, removedFrom(message)),
+      });
+      at = end;
+    }
+    at = Math.max(at, tokens);
+    // the sum of many parts is the whole
+    const last = stretches.at(-1);
+    if (last && until > from) last.end = at;
+    from = Math.max(from, until);
+  }
+  return stretches;
+}
+
+/**
+ * Replaces estimates of cuts by exact counts, of single messages and of all messages together.
+ *
+ * @param exact - of the first messages, `undefined` for those that are only estimated
+ * @param total - of all messages; `null` where that is only estimated too
+ */
+export function settled(
+  stretches: readonly Stretch[],
+  exact: readonly (number | undefined)[],
+  total: number | null,
+): readonly Stretch[] {
+  if (total === null && exact.length === 0) return stretches;
+  const known = stretches.map((one, i) => ({ ...one, removed: exact[i] ?? one.removed }));
+  if (total === null) return known;
+  const fixed = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? 0 : removed), 0);
+  const open = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? removed : 0), 0);
+  // where nothing is open the counts do not agree, and the newer one of the whole is right
+  const scale = open > 0 ? Math.max(0, total - fixed) / open : 1;
+  const rest = open > 0 && total >= fixed ? 1 : fixed > 0 ? total / fixed : 1;
+  return known.map((one, i) => ({ ...one, removed: one.removed * (exact[i] === undefined ? scale : rest) }));
+}
+
+/** Tokens that were cut before a position in the forwarded tokens. */
+function removedBefore(stretches: readonly Stretch[], place: number): number {
+  let removed = 0;
+  for (const { start, end, removed: own } of stretches) {
+    if (end <= place) removed += own;
+    else if (start < place) removed += (own * (place - start)) / (end - start);
+  }
+  return removed;
+}
+
+/**
+ * The bill without cuts, assuming that the cache hits at the same positions.
+ *
+ * @param head - tokens that were cut in front of the messages, where every cached prefix begins
+ */
+export function withoutCuts(usage: TokenCounts, stretches: readonly Stretch[], head: number): TokenCounts {
+  const cutsUpTo = (place: number): number => (place > 0 ? head : 0) + removedBefore(stretches, place);
+  // the longer lifetime is first, as the provider requires
+  const at1h = usage.read + usage.write1h;
+  const at5m = at1h + usage.write5m;
+  const all = stretches.reduce((sum, { removed }) => sum + removed, head);
+  const read = cutsUpTo(usage.read);
+  const long = usage.write1h > 0 ? cutsUpTo(at1h) : read;
+  const short = usage.write5m > 0 ? cutsUpTo(at5m) : long;
+  return {
+    read: usage.read + read,
+    write1h: usage.write1h + long - read,
+    write5m: usage.write5m + short - long,
+    fresh: usage.fresh + all - short,
+    output: usage.output,
+  };
 }

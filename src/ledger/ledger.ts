@@ -10,14 +10,13 @@ import type { FailureReporter } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
 import { entering, type HeadSaving } from './bill.ts';
 import type { HeldState } from './billing.ts';
-import { dayOf } from './days.ts';
-import { regretSums, stepSums } from './figures.ts';
+import { regretSums, stepSums, WaitingSums } from './figures.ts';
 import type { Learner } from './learning.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Prices } from './prices.ts';
+import { dayOf } from './prices.ts';
 import { reportOf } from './report.ts';
 import { SETTLE_MS, Settlement, type SettleResult } from './settlement.ts';
-import { WaitingSums } from './waiting-sums.ts';
 
 export interface LedgerOptions {
   readonly store: LedgerStore;

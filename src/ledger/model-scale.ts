@@ -1,7 +1,6 @@
-import type { HeadFacts, RequestFacts } from '../core/ports/request-facts.ts';
-import type { Known } from './known.ts';
-import { TokenModel } from './token-model.ts';
-import { cutFrom, type NewTokens, type Row, removedRow, rowOf } from './token-rows.ts';
+import type { AddedMessages, HeadFacts, RequestFacts } from '../core/ports/request-facts.ts';
+import { type Known, shared } from './known.ts';
+import { MESSAGES, THOUGHTS, TokenModel } from './token-model.ts';
 
 /** Least number of new tokens in a request that is used to calibrate estimates. */
 const MIN_GUESSED = 200;
@@ -116,4 +115,100 @@ export class ModelScale {
     if (tokens <= 0 || Math.abs(tokens - expected) > UNLIKELY_SHARE * Math.abs(expected) + allowed) return;
     this.#tokens.learn(features, tokens, deviation);
   }
+}
+
+/** How far counts of new texts are from what their features say: a share of them, and some tokens. */
+const [NOISE_SHARE, NOISE_TOKENS] = [0.008, 5];
+/** The same for what a provider counts of removed tokens: it is of the very texts that are asked for. */
+const [COUNTED_SHARE, COUNTED_TOKENS] = [0.002, 2];
+/** How far tools and instructions are from what their features say: some tokens, and a share of them. */
+const [HEAD_TOKENS, HEAD_SHARE] = [150, 0.25];
+/** How far an answer that is resent is from its output tokens, and from what its features say, as shares of it. */
+const [OUTPUT_NOISE, SAID_NOISE] = [0.02, 0.1];
+/** Output tokens within this factor of an answer's features, or this near to them, are those of the answer that is resent. */
+const [SAME_ANSWER, SAME_ANSWER_TOKENS] = [2, 50];
+
+/** New tokens of a request: as the provider counted them, without the model's answer, and their estimate by characters. */
+export interface NewTokens {
+  readonly reported: number;
+  readonly guessed: number;
+}
+
+/** Texts by their features, and the tokens that the provider counted; `deviation` is what these may be off by. */
+interface Row {
+  readonly features: readonly number[];
+  readonly tokens: number;
+  readonly deviation: number;
+}
+
+type SeenRow = Row & { readonly seen: NewTokens };
+
+/** What a request shows about a model's tokens; `null` if its new part cannot be separated from the rest. */
+function rowOf(model: TokenModel, facts: RequestFacts, known: Known | null, total: number): SeenRow | null {
+  const { added } = facts.fresh;
+  if (!added) return null;
+  if (known !== null && isGrown(facts, known, added.since)) return grownRow(model, facts, added, known, total);
+  return known === null && added.before && !added.carriesThoughts ? wholeRow(model, added, added.before, total) : null;
+}
+
+/** All tokens that the provider counts as removed from a request. */
+function removedRow(messages: readonly HeadFacts[], exact: number): Row {
+  return { features: cutFrom(messages), tokens: exact, deviation: Math.hypot(COUNTED_SHARE * exact, COUNTED_TOKENS) };
+}
+
+/** Features of all that was cut from some messages; empty where nothing was. */
+function cutFrom(messages: readonly Pick<HeadFacts, 'cut'>[]): number[] {
+  return summed(messages.flatMap(({ cut }) => (cut === undefined ? [] : [cut.split(' ').map(Number)])));
+}
+
+/** The part of a request that the one before did not have. */
+function grownRow(model: TokenModel, facts: RequestFacts, added: AddedMessages, known: Known, total: number): SeenRow {
+  const said = Math.max(0, model.tokens(added.said));
+  const answer = answerOf(known, said);
+  const features = answer === null ? summed([added.texts, added.said]) : [...added.texts];
+  features[MESSAGES] = added.messages;
+  features[THOUGHTS] = added.carriesThoughts ? (known.reasoning ?? Math.max(0, known.output - said)) : 0;
+  const tokens = total - known.tokens - (answer ?? 0);
+  const noise = answer === null ? SAID_NOISE * said : OUTPUT_NOISE * answer;
+  const deviation = Math.hypot(NOISE_SHARE * tokens, NOISE_TOKENS, noise);
+  const [reported, guessed] = [total - known.tokens - (answer ?? said), facts.fresh.tokens];
+  return { features, tokens, deviation, seen: reported > 0 && guessed > 0 ? { reported, guessed } : NOTHING };
+}
+
+/** All of a request. How tools and instructions are rendered, and what the provider adds to them, is not known. */
+function wholeRow(model: TokenModel, added: AddedMessages, before: readonly number[], total: number): SeenRow {
+  const features = summed([added.texts, added.said, before]);
+  features[MESSAGES] = added.messages + added.since;
+  const noise = [HEAD_TOKENS + HEAD_SHARE * model.tokens(before), SAID_NOISE * model.tokens(added.said)];
+  return { features, tokens: total, deviation: Math.hypot(NOISE_SHARE * total, ...noise), seen: NOTHING };
+}
+
+/** Whether a request is the one before with messages behind it, and nothing else. */
+function isGrown(facts: RequestFacts, known: Known, since: number): boolean {
+  return (
+    since === known.messages.length &&
+    known.model === facts.model &&
+    known.tools === facts.tools &&
+    known.system === facts.system &&
+    shared(known, facts.messages, true) === since
+  );
+}
+
+/**
+ * Tokens of the model's answer as it is resent: its output without hidden reasoning, if the provider reports that and
+ * it is what was resent. `null`: it is counted by its features.
+ */
+function answerOf({ output, reasoning }: Known, said: number): number | null {
+  if (reasoning === null) return null;
+  const answer = output - reasoning;
+  const isSame = answer <= SAME_ANSWER * said + SAME_ANSWER_TOKENS && said <= SAME_ANSWER * answer + SAME_ANSWER_TOKENS;
+  return isSame ? answer : null;
+}
+
+function summed(all: readonly (readonly number[])[]): number[] {
+  const sum: number[] = [];
+  for (const features of all) {
+    for (const [i, value] of features.entries()) sum[i] = (sum[i] ?? 0) + value;
+  }
+  return sum;
 }

@@ -1,6 +1,5 @@
 import picomatch from 'picomatch';
 import type { LedgerTurn, TokenCounts } from '../core/ports/ledger.ts';
-import { dayOf } from './days.ts';
 import { type PriceRow, readPriceFile } from './price-file.ts';
 
 /** Dollars per million tokens. */
@@ -251,4 +250,18 @@ export function frontRate(prices: Prices, turn: LedgerTurn): number | null {
   const rates = ratesFor(price, inputOf(turn));
   const kind = turn.read > 0 ? 'read' : turn.write1h > 0 ? 'write1h' : turn.write5m > 0 ? 'write5m' : 'input';
   return rates[kind] / 1_000_000;
+}
+
+const DAY_MS = 86_400_000;
+let lastDay = Number.NaN;
+let lastName = '';
+
+/** The day of a time (UTC, `YYYY-MM-DD`). */
+export function dayOf(atMs: number): string {
+  const day = Math.floor(atMs / DAY_MS);
+  if (day !== lastDay) {
+    lastName = new Date(atMs).toISOString().slice(0, 10);
+    lastDay = day;
+  }
+  return lastName;
 }

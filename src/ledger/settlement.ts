@@ -8,9 +8,8 @@ import {
   type HeldState,
   modelName,
 } from './billing.ts';
-import { decodeConversation } from './conversation-state.ts';
+import { decodeConversation, type Packed, packRows, unpackRows } from './conversation-state.ts';
 import { ModelScale } from './model-scale.ts';
-import { type Packed, packRows, unpackRows } from './packed.ts';
 
 /**
  * Longest time that a request waits for its predecessor, in milliseconds: longer than a process keeps a request in

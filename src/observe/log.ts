@@ -1,6 +1,5 @@
+import { write, writeSync } from 'node:fs';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
-import { LineWriter } from './line-writer.ts';
-import { describeError, hideSecrets } from './redact.ts';
 
 export type Log = Logger;
 
@@ -37,5 +36,195 @@ function rendered(writer: LineWriter, render: (line: string) => string): Pick<Li
   return {
     write: (line) => writer.write(render(line)),
     flush: (onWritten) => writer.flush(onWritten),
+  };
+}
+
+/** Most characters waiting for a slow reader; beyond it new lines are dropped. */
+const MAX_WAITING_CHARS = 16 * 1024 * 1024;
+/** Lines are written in batches: one write per line would cost a busy proxy a tenth of its time. */
+const TOGETHER_CHARS = 64 * 1024;
+const TOGETHER_MS = 50;
+/** Retry interval for a blocked reader, and how long an ending process waits for it. */
+const RETRY_MS = 20;
+const LAST_RETRIES = 25;
+
+/** Writers with unwritten lines at process exit. */
+const unwritten = new Set<LineWriter>();
+process.on('exit', () => {
+  for (const writer of unwritten) writer.writeRest();
+});
+
+/**
+ * Writes lines to a file descriptor. Never blocks and never throws: with a slow, closed or full destination only lines
+ * are lost. The rest is written at process exit, which is never delayed by an unwritable destination. (pino's own
+ * destination loops forever there: a pipe whose reader left, a full disk.)
+ */
+class LineWriter {
+  readonly #fd: number;
+  #waiting = '';
+  /** The unwritten part of the last write; precedes `#waiting`. */
+  #rest: Buffer = Buffer.alloc(0);
+  #writing = false;
+  #timer: NodeJS.Timeout | null = null;
+  #onWritten: (() => void)[] = [];
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  /** Takes one or more whole lines. */
+  write(lines: string): void {
+    if (this.#waiting.length + lines.length > MAX_WAITING_CHARS) return;
+    this.#waiting += lines;
+    unwritten.add(this);
+    if (this.#waiting.length >= TOGETHER_CHARS) this.#next();
+    else this.#later(TOGETHER_MS);
+  }
+
+  /** Calls back once all lines accepted so far are written or lost. */
+  flush(onWritten: () => void): void {
+    this.#onWritten.push(onWritten);
+    this.#next();
+  }
+
+  /** A last synchronous attempt to write the rest. */
+  writeRest(): void {
+    let bytes = this.#take();
+    for (let tries = 0; bytes.length > 0 && tries < LAST_RETRIES; ) {
+      try {
+        bytes = bytes.subarray(writeSync(this.#fd, bytes));
+      } catch (error) {
+        if (!isBusy(error)) return;
+        tries++;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+      }
+    }
+  }
+
+  #take(): Buffer {
+    const bytes = this.#waiting === '' ? this.#rest : Buffer.concat([this.#rest, Buffer.from(this.#waiting)]);
+    this.#rest = Buffer.alloc(0);
+    this.#waiting = '';
+    return bytes;
+  }
+
+  #later(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#next();
+    }, ms).unref();
+  }
+
+  #next(): void {
+    if (this.#writing) return;
+    const bytes = this.#take();
+    if (bytes.length === 0) {
+      unwritten.delete(this);
+      for (const written of this.#onWritten.splice(0)) written();
+      return;
+    }
+    this.#writing = true;
+    write(this.#fd, bytes, 0, bytes.length, null, (error, written) => {
+      this.#writing = false;
+      if (error === null) this.#rest = bytes.subarray(written);
+      else if (isBusy(error)) this.#rest = bytes;
+      if (isBusy(error)) this.#later(RETRY_MS);
+      else this.#next(); // any other error: those lines are lost
+    });
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY');
+}
+
+/** The replacement of a credential in a log line. */
+const REDACTED = '[redacted]';
+
+const SECRET_KEY =
+  /^(?:proxy-)?authorization$|^(?:set-)?cookie$|api[-_]?key$|(?:^|auth|access|bearer|refresh)[-_]?token$|passw(?:or)?d$|secret$/i;
+
+/** Cache of field names that do not match the pattern. */
+const harmless = new Set<string>();
+const MAX_HARMLESS = 1_000;
+
+/** Deepest level that is searched; log fields are flat or nearly so. */
+const MAX_DEPTH = 5;
+
+/**
+ * Replaces values of keys that name a credential, at any depth, and strings that are a bearer credential. Returns the
+ * same object if there is nothing to hide, otherwise a copy.
+ */
+function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
+  return hideIn(fields, 0);
+}
+
+function hideIn(fields: Record<string, unknown>, depth: number): Record<string, unknown> {
+  let out = fields;
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    const shown = isSecret(key) && value !== null && value !== undefined ? REDACTED : hideValue(value, depth);
+    if (shown === value) continue;
+    if (out === fields) out = { ...fields };
+    out[key] = shown;
+  }
+  return out;
+}
+
+function isSecret(key: string): boolean {
+  if (harmless.has(key)) return false;
+  if (SECRET_KEY.test(key)) return true;
+  if (harmless.size < MAX_HARMLESS) harmless.add(key);
+  return false;
+}
+
+function isCredential(value: string): boolean {
+  const first = value.charCodeAt(0) | 0x20;
+  return first === 0x62 && /^(?:bearer|basic) /i.test(value); // 'b', checked first because most strings fail it
+}
+
+function hideValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return isCredential(value) ? REDACTED : value;
+  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+  if (depth >= MAX_DEPTH) return '[deep]';
+  if (Array.isArray(value)) {
+    const hides = value.some((item) => hideValue(item, depth + 1) !== item);
+    return hides ? value.map((item) => hideValue(item, depth + 1)) : value;
+  }
+  return hideIn(value as Record<string, unknown>, depth + 1);
+}
+
+/** An error in a log line. */
+interface ErrorFields {
+  readonly type: string;
+  readonly code?: string;
+  readonly message: string;
+  /** The stack frames without the message. */
+  readonly stack?: string;
+  readonly cause?: ErrorFields;
+}
+
+const MAX_MESSAGE = 300;
+const MAX_CAUSES = 4;
+
+/**
+ * Describes an error by type, code, message and frames only. Other fields may contain a request's text, and so may the
+ * message of a JSON syntax error.
+ */
+function describeError(error: unknown, depth = 0): ErrorFields {
+  if (!(error instanceof Error)) return { type: typeof error, message: 'not an Error' };
+  const message = error instanceof SyntaxError ? 'syntax error' : error.message.slice(0, MAX_MESSAGE);
+  const code = 'code' in error && error.code !== undefined ? String(error.code) : undefined;
+  const frames = error.stack
+    ?.split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');
+  const causeShown = error.cause !== undefined && depth < MAX_CAUSES;
+  return {
+    type: error.name,
+    code,
+    message,
+    stack: frames || undefined,
+    cause: causeShown ? describeError(error.cause, depth + 1) : undefined,
   };
 }

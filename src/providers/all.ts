@@ -1,10 +1,61 @@
-import { anthropic } from './anthropic.ts';
+import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
+import { googleGemini } from '../dialects/google-gemini/dialect.ts';
+import { openaiChat } from '../dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { azure } from './azure.ts';
 import { bedrock } from './bedrock.ts';
-import { google } from './google.ts';
-import { openai } from './openai.ts';
-import { type CloudSettings, type Provider, type RequestLine, type Taken, withoutQuery } from './provider.ts';
+import { facts } from './facts.ts';
+import {
+  belowVersion,
+  type CloudSettings,
+  isBelow,
+  operationOf,
+  type Provider,
+  type RequestLine,
+  type Taken,
+  withoutQuery,
+} from './provider.ts';
 import { vertex } from './vertex.ts';
+
+/** OpenAI and all that speak its formats. Whatever else lies below `/v1` is forwarded here too. */
+export const openai: Provider = {
+  ...facts.openai,
+  dialects: [openaiChat, openaiResponses],
+  takes(path, line) {
+    // Ollama's own API is next to its /v1
+    if (path === '/api/chat') return { operation: null, rest: line.url, toOrigin: true };
+    const operation = operationOf(openaiChat, line.method, path) ?? operationOf(openaiResponses, line.method, path);
+    return operation || isBelow(path, '/v1') ? belowVersion(operation, line) : null;
+  },
+};
+
+/** Google's Gemini API. */
+const google: Provider = {
+  ...facts.google,
+  dialects: [googleGemini],
+  takes(path, line) {
+    const operation = operationOf(googleGemini, line.method, path);
+    return operation || isBelow(path, '/v1beta') ? belowVersion(operation, line) : null;
+  },
+};
+
+/** Anthropic, known by the path of its messages or by the field that its clients send with everything else. */
+const anthropic: Provider = {
+  ...facts.anthropic,
+  dialects: [anthropicMessages],
+  takes(path, line) {
+    if (!isBelow(path, '/v1')) return null;
+    const operation = operationOf(anthropicMessages, line.method, path);
+    if (operation === null) {
+      // an SDK of Anthropic's may be pointed at the formats of OpenAI
+      if (OPENAI.some((dialect) => dialect.claims(line.method, path) !== null)) return null;
+      if (line.headers['anthropic-version'] === undefined && !isBelow(path, '/v1/messages')) return null;
+    }
+    return belowVersion(operation, line);
+  },
+};
+
+const OPENAI = [openaiChat, openaiResponses];
 
 /** All providers, the most general first: if several take a request, the last one of them gets it. */
 export const providers: readonly [Provider, ...Provider[]] = [openai, anthropic, google, vertex, azure, bedrock];

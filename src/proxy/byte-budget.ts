@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 /** Limits the bytes of bodies rewritten at the same time, because their texts are on the heap. */
 export class ByteBudget {
   readonly #maxBytes: number;
@@ -51,4 +53,48 @@ export class ByteBudget {
       next.go(this.#occupy(next.bytes));
     }
   }
+}
+
+/** A request's body: complete, or too large to collect (then its beginning, with the rest still unread). */
+type Collected =
+  | { readonly kind: 'whole'; readonly body: Buffer }
+  | { readonly kind: 'too_large'; readonly start: readonly Buffer[] }
+  | { readonly kind: 'gone' };
+
+/** Largest body whose buffer is allocated at once from its declared length. */
+const MAX_TRUSTED_BYTES = 4 * 1024 * 1024;
+
+/** Reads a body up to a limit in bytes. Never rejects: `gone` if the client disconnects. */
+export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Collected> {
+  req.on('error', () => {}); // reported by 'close'; a later listener may be gone by then
+  const declared = Number(req.headers['content-length'] ?? 0);
+  if (declared > maxBytes) return Promise.resolve({ kind: 'too_large', start: [] });
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let whole: Buffer | null = null; // chunks that are copied at once are short-lived
+    let size = 0;
+    const done = (result: Collected): void => {
+      req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      resolve(result);
+    };
+    const onData = (chunk: Buffer): void => {
+      if (size === 0 && chunk.length < declared && declared <= MAX_TRUSTED_BYTES) {
+        whole = Buffer.allocUnsafeSlow(declared);
+      }
+      if (whole) chunk.copy(whole, size);
+      else chunks.push(chunk);
+      size += chunk.length;
+      if (size > maxBytes) {
+        req.pause();
+        done({ kind: 'too_large', start: chunks });
+      }
+    };
+    const onEnd = (): void => done({ kind: 'whole', body: whole?.subarray(0, size) ?? joined(chunks, size) });
+    const onClose = (): void => done({ kind: 'gone' });
+    req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+function joined(chunks: readonly Buffer[], size: number): Buffer {
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
 }

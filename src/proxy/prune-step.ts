@@ -1,4 +1,5 @@
 import type { CompactionWatch } from '../core/compactions/watch.ts';
+import { TIMED_OUT, within } from '../core/decide/turns.ts';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { ResultKeeper } from '../core/recall/keeper.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
@@ -6,7 +7,6 @@ import { type Policy, policyFor, type Situation } from '../core/request/policy.t
 import type { IncomingRequest } from '../core/request/request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
-import { TIMED_OUT, within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
 import type { FallbackCode } from '../errors.ts';
 import type { FailureReporter } from '../failures.ts';

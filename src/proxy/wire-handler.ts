@@ -4,16 +4,15 @@ import { reasonOf } from '../core/failure-reason.ts';
 import type { CountAnswer } from '../core/ports/request-facts.ts';
 import { inSpan, type Traces } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
-import type { RefusedConversations } from '../core/request/refused-conversations.ts';
+import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ProviderUsage } from '../dialects/dialect.ts';
 import type { FallbackCode } from '../errors.ts';
 import type { ProviderName } from '../providers/facts.ts';
 import type { Enclosed, Operation } from '../providers/provider.ts';
-import { collectBody } from './body.ts';
+import { collectBody } from './byte-budget.ts';
 import { sendError } from './openai-error.ts';
 import { type CameIn, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
-import { REFUSALS, Refusal } from './refusal.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
 import { contentOf, type RequestReport } from './report/request-report.ts';
 import { UsageTap } from './report/usage.ts';
@@ -23,6 +22,7 @@ import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
 import { requestHeaders } from './upstream/headers.ts';
 import type { Decline, Exchange } from './upstream/pass-on.ts';
+import { REFUSALS, Refusal } from './upstream/pass-on.ts';
 import { readAway, uploadOf } from './upstream/unread-upload.ts';
 
 export interface WireOptions extends PruneStepOptions {

@@ -23,12 +23,12 @@ import type {
 import { StoreUnavailable } from '../errors.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
+import { decodeSent } from './decision-codec.ts';
 import type { Erasure } from './erase/erasure.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { StoredLedger } from './ledger.ts';
-import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
+import { epochSlice, type Lifetimes, lifetimesOf, PendingUses, roomLimit } from './lifetimes.ts';
 import { addEvents, listEvents } from './logs.ts';
-import { PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
 import { type DatabaseParts, DatabaseSql } from './postgres/database-sql.ts';
 import {
@@ -49,9 +49,7 @@ import { removeText, Sweeper, writeUses } from './postgres/sweep.ts';
 import { toPg } from './postgres/text.ts';
 import { findPrune } from './prune-rows.ts';
 import { StoredRecords } from './records.ts';
-import { roomLimit } from './room.ts';
 import { StoredSegments } from './segments.ts';
-import { decodeSent } from './sent-codec.ts';
 import { StoredProjectSettings } from './settings/project-settings.ts';
 import { StoredShelf } from './shelf/lists.ts';
 import { storeIdIn } from './store-id.ts';

@@ -1,7 +1,7 @@
 import type { Hints, Origin } from '../engine/types.ts';
 import { parsed } from '../json/value.ts';
+import { innerCommand, shellParts, withoutLoops } from './call-targets.ts';
 import { scriptArgs } from './script-args.ts';
-import { innerCommand, shellParts, withoutLoops } from './shell.ts';
 
 /** The part of a tool call that the pruner reads. */
 export interface ToolCall {

@@ -1,4 +1,4 @@
-import { innerCommand, shellParts, withoutLoops } from './shell.ts';
+import { innerCommand, shellParts, withoutLoops } from './call-targets.ts';
 import { callFacts, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
 /** Outcome of a test run: `red` where a test failed, `green` where all passed. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestPipeline } from '../../src/core/request/pipeline.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';

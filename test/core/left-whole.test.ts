@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Store, StoreBatch } from '../../src/core/ports.ts';
-import { prefixesOf } from '../../src/core/request/prefixes.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { prefixesOf } from '../../src/core/request/prefix-memo.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, oneResult, toolTurn } from '../helpers/chat.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { goOn, Turns } from '../../src/core/decide/turns.ts';
-import { AnsweredConversations } from '../../src/core/request/answered-conversations.ts';
 import { PRUNE } from '../../src/core/request/policy.ts';
+import { AnsweredConversations } from '../../src/core/request/provider-verdicts.ts';
 import { ReadStage } from '../../src/core/request/read.ts';
 import { NO_DIRECTIVES } from '../../src/core/segments/apply-directives.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Decider } from '../../src/core/decide/decider.ts';
 import { decide } from '../../src/core/decide/decision.ts';
+import type { Decider } from '../../src/core/decide/decision-maker.ts';
 import type { Store } from '../../src/core/ports.ts';
 import { type Policy, PRUNE } from '../../src/core/request/policy.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';

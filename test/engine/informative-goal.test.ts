@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { informativeGoal } from '../../src/engine/goal/informative-goal.ts';
+import { informativeGoal } from '../../src/engine/reading.ts';
 
 const ASKED = 'Why was the order refused?';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { codesOf } from '../../src/engine/text/codes.ts';
 import { splitLines } from '../../src/engine/text/lines.ts';
 import { estimateLines, estimateTokens, tokensOf } from '../../src/engine/text/tokens.ts';
+import { codesOf } from '../../src/engine/text/view.ts';
 
 const piece = fc.oneof(
   fc.constantFrom(

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { codesOf } from '../../src/engine/text/codes.ts';
 import { readTemplates, shapeHash, slowShapeHash } from '../../src/engine/text/templates.ts';
-import { viewText } from '../../src/engine/text/view.ts';
+import { codesOf, viewText } from '../../src/engine/text/view.ts';
 
 const piece = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('1', '42', 'a', 'f', 'be', 'cafe', 'E', 'z', '-', ' ', 'deadbe', '0f') },

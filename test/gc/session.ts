@@ -3,7 +3,7 @@ import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { PRUNE } from '../../src/core/request/policy.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';

@@ -1,6 +1,6 @@
 import type { BulkPruner, Pruner } from '../../src/core/calls/api.ts';
 import { createPruner, type PrunerOptions } from '../../src/core/calls/prune-text.ts';
-import type { Decider } from '../../src/core/decide/decider.ts';
+import type { Decider } from '../../src/core/decide/decision-maker.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { Ownership } from '../../src/core/ownership.ts';
@@ -9,7 +9,7 @@ import type { RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { type Policy, PRUNE } from '../../src/core/request/policy.ts';
-import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';

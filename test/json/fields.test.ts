@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { longJsonFields } from '../../src/json/fields.ts';
+import { longJsonFields } from '../../src/json/value.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 import { jsonText } from '../helpers/json-text.ts';
 

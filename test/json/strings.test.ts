@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyEdits, type Edit } from '../../src/engine/text/render.ts';
-import { encodedOffsets, encodeEdits } from '../../src/json/strings.ts';
+import { encodedOffsets, encodeEdits } from '../../src/json/value.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 import { spelled, trickyText } from '../helpers/json-text.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/errors.ts';
-import { lifetimesOf } from '../../src/store/lifetimes.ts';
-import { PendingUses } from '../../src/store/pending-uses.ts';
+import { lifetimesOf, PendingUses } from '../../src/store/lifetimes.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { DatabaseSql } from '../../src/store/postgres/database-sql.ts';
 import { manyRows, postgresDefinitions, postgresStatement, sqliteStatement } from '../../src/store/sql/common-sql.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitLines } from '../../src/engine/text/lines.ts';
-import { findFrame, frameOf } from '../../src/transcript/frames.ts';
+import { findFrame, frameOf } from '../../src/transcript/text-results.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 
 /** The lines that are frame, and what is left between them. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shellParts, withoutLoops } from '../../src/transcript/shell.ts';
+import { shellParts, withoutLoops } from '../../src/transcript/call-targets.ts';
 import { callFacts, filesOfCommand } from '../../src/transcript/tools.ts';
 
 const hintsOf = (command: string): object => callFacts({ name: 'bash', args: JSON.stringify({ command }) }).hints;

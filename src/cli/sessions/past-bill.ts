@@ -1,4 +1,4 @@
-import { markedIn } from '../../core/marked-in.ts';
+import { markedIn } from '../../core/decide/own-markers.ts';
 import type { MissCause } from '../../core/ports/ledger.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { SessionRequest } from '../../eval/sessions/recorded.ts';

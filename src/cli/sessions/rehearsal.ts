@@ -5,7 +5,7 @@ import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
-import { RefusedConversations } from '../../core/request/refused-conversations.ts';
+import { RefusedConversations } from '../../core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import { anthropicMessages } from '../../dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../dialects/dialect.ts';

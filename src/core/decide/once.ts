@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock, Decision, NewDecision, Store, StoreBatch } from '../ports.ts';
-import { DecideHere, type Decider } from './decider.ts';
 import type { Job } from './decision.ts';
+import { DecideHere, type Decider } from './decision-maker.ts';
 
 /** A cached decision, and whether it is stored. */
 interface Remembered {

@@ -1,7 +1,17 @@
-import { SHORT_ID } from '../marked-in.ts';
+import { mayHoldShortMarker } from '../../engine/text/marker.ts';
+import { pruneIdsIn } from '../hash.ts';
 import type { Decision } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { Job } from './decision.ts';
+
+/** Stands for the id that a short marker leaves out. */
+export const SHORT_ID = 'short';
+
+/** The prune ids in the markers of a text, and `SHORT_ID` if some markers name no id. */
+export function markedIn(text: string): string[] {
+  const ids = pruneIdsIn(text);
+  return mayHoldShortMarker(text) ? [...ids, SHORT_ID] : ids;
+}
 
 /** What is known about the texts of a request while those with markers in them are decided. */
 export interface MarkedTexts {

@@ -1,20 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Dialect, ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
+import { splitLines } from '../../engine/text/lines.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Hints } from '../../engine/types.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { type CallInContext, Conversation } from '../../goal/conversation.ts';
+import { longJsonFields } from '../../json/value.ts';
 import { callFacts } from '../../transcript/tools.ts';
 import type { Turns } from '../decide/turns.ts';
-import { keyOf } from '../hash.ts';
+import { keyOf, pruneIdOf, textHash } from '../hash.ts';
 import type { NotedResult, RecallStore } from '../ports/recall.ts';
 import type { Directives, DirectivesView, RequestScope } from '../ports/segments.ts';
 import type { Clock, NewDecision, Store } from '../ports.ts';
 import { type FindSettings, type FoundText, findTexts } from '../request/find-texts.ts';
-import { prefixesOf } from '../request/prefixes.ts';
+import { prefixesOf } from '../request/prefix-memo.ts';
 import type { Rewritten } from '../request/rewritten.ts';
 import { messageSegmentId } from '../segments/text-segments.ts';
-import { keptId, keptText, MIN_KEPT_CHARS } from './kept.ts';
 
 export interface ResultKeeperOptions {
   readonly store: Store & { readonly recall: Pick<RecallStore, 'note' | 'stored'> };
@@ -232,4 +234,51 @@ function callKey({ job: { tool, hints } }: FoundText, call: CallInContext | unde
   if (call) return keyOf(call.name, call.args);
   const { path = '', command = '' } = hints;
   return path === '' && command === '' ? '' : keyOf(tool, path, command);
+}
+
+/** Results are kept from this length on, in UTF-16 units. */
+export const MIN_KEPT_CHARS = 1_000;
+/** How deep JSON in strings of JSON is looked into. */
+const MAX_NESTING = 3;
+
+/** The prune id of a text that is stored whole; it depends on the text alone. */
+export function keptId(hash: string): string {
+  return pruneIdOf(keptKey(hash));
+}
+
+function keptKey(hash: string): string {
+  return keyOf('kept', hash);
+}
+
+/** A text that is kept as it is, with nothing cut. */
+export function keptText(text: string, hash: string, tool: string): NewDecision {
+  const lines = splitLines(text).count;
+  const tokens = estimateTokens(text);
+  const key = keptKey(hash);
+  return {
+    text,
+    decision: {
+      key,
+      pruneId: pruneIdOf(key),
+      textHash: hash,
+      cuts: [],
+      sourceType: 'docs',
+      kind: 'kept',
+      whole: 'kept',
+      warnings: [],
+      lines,
+      keptLines: lines,
+      tokensBefore: tokens,
+      tokensAfter: tokens,
+      goal: '',
+      tool,
+    },
+  };
+}
+
+/** The prune ids of the stored texts of a result; for JSON, of the long texts in it. */
+export function keptIdsIn(text: string, depth = 0): string[] {
+  if (text.length < MIN_KEPT_CHARS) return [];
+  const fields = depth < MAX_NESTING ? longJsonFields(text, MIN_KEPT_CHARS) : null;
+  return fields ? fields.flatMap(({ value }) => keptIdsIn(value, depth + 1)) : [keptId(textHash(text))];
 }

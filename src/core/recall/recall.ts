@@ -1,5 +1,4 @@
 import { nameMatcher } from '../../engine/search/glob.ts';
-import { FRAGMENT, fragmentsOf, plainName } from '../../engine/search/names.ts';
 import { termsOfQuery } from '../../engine/search/query.ts';
 import {
   type AboutText,
@@ -10,7 +9,7 @@ import {
   rankText,
   shareOfCall,
 } from '../../engine/search/rank.ts';
-import { eachTerm } from '../../engine/search/terms.ts';
+import { eachTerm, FRAGMENT, fragmentsOf, plainName } from '../../engine/search/terms.ts';
 import { renderRanges } from '../../engine/text/render.ts';
 import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
 

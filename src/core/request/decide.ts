@@ -1,13 +1,15 @@
 import { type FallbackCode, StoreUnavailable } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
-import type { DecisionMaker } from '../decide/decision-maker.ts';
-import { type Settled, settleTexts } from '../decide/for-request.ts';
+import { decide, type Job } from '../decide/decision.ts';
+import type { Decided, DecisionMaker } from '../decide/decision-maker.ts';
+import { ripeTexts, SHORT_ID } from '../decide/own-markers.ts';
+import { TIMED_OUT, within } from '../decide/turns.ts';
 import { reasonOf } from '../failure-reason.ts';
 import type { Ownership } from '../ownership.ts';
-import type { Decision, Store } from '../ports.ts';
+import type { Decision, NewDecision, Store } from '../ports.ts';
 import { lostOriginals } from '../sent/history.ts';
-import { TIMED_OUT, within } from '../within.ts';
 import type { FoundText } from './find-texts.ts';
+import type { TextOutcome } from './prefix-memo.ts';
 import type { DecidedRequest, DirectedRequest } from './request.ts';
 
 export interface DecideOptions {
@@ -92,4 +94,130 @@ export class DecideStage {
       knownPruneIds: async (ids) => store.knownPruneIds(await owners.among(project, ids)),
     };
   }
+}
+
+/** Decisions about the texts of one request. */
+interface Settled {
+  readonly results: ReadonlyMap<FoundText, Decision>;
+  /** Decisions that must be made durable before anything of them is sent. */
+  readonly fresh: readonly NewDecision[];
+  /** Codes of backends that failed. */
+  readonly fallbacks: readonly string[];
+}
+
+/** What decisions are made from, and the texts that are settled already. */
+interface Settlers {
+  readonly store: Pick<Store, 'wasServed' | 'knownPruneIds'>;
+  readonly decisions: DecisionMaker;
+  /** Recorded cuts; they are replayed. */
+  readonly sent: ReadonlyMap<FoundText, Decision>;
+  /** Texts that stay whole unless a decision is stored. */
+  readonly fixed: ReadonlySet<FoundText>;
+}
+
+/**
+ * Decides about all texts. Texts that carry our markers, and texts that `recover_text` has returned, stay whole unless a
+ * decision was made before.
+ *
+ * @param outcomesBefore - the outcomes of texts of earlier messages
+ * @throws StoreUnavailable
+ */
+async function settleTexts(
+  found: readonly FoundText[],
+  outcomesBefore: readonly TextOutcome[],
+  deadline: number,
+  { store, decisions, sent, fixed }: Settlers,
+): Promise<Settled> {
+  const results = new Map<FoundText, Decision>(sent);
+  const fallbacks: string[] = [];
+  const fresh: NewDecision[] = [];
+  const settled = { results, fallbacks, fresh };
+  // a deleted text must not be stored again
+  for (const text of found) {
+    const { job } = text;
+    if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
+  }
+  for (const [text, decision] of await decidedBefore([...fixed], decisions)) results.set(text, decision);
+  const open = found.filter((text) => text.skip === '' && !results.has(text) && !fixed.has(text));
+  if (open.length === 0) return settled;
+  const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
+  const wasServed = ({ job, around }: FoundText): boolean =>
+    served.has(job.textHash) || around.some((hash) => served.has(hash));
+  const settle = async (texts: readonly FoundText[], whole: WhyWhole): Promise<void> => {
+    const made = await settleSome(texts, results, whole, deadline, decisions);
+    fallbacks.push(...made.fallbacks);
+    fresh.push(...made.fresh);
+  };
+  const plain = open.filter(({ markerIds }) => markerIds.length === 0);
+  const marked = open.filter(({ markerIds }) => markerIds.length > 0);
+  const known =
+    marked.length > 0
+      ? await store.knownPruneIds(
+          [...new Set(marked.flatMap(({ markerIds }) => markerIds))].filter((id) => id !== SHORT_ID),
+        )
+      : new Set<string>();
+  for (const { pruneId } of outcomesBefore) if (pruneId) known.add(pruneId);
+  for (const { pruneId } of sent.values()) if (pruneId) known.add(pruneId);
+  await settle(plain, (text) => wasServed(text) && 'recovered');
+  const idOf = (job: Job): string => decisions.pruneIdOf(job);
+  for (const rest = new Set(marked); rest.size > 0; ) {
+    const ripe = ripeTexts({ open, rest, results, known, idOf });
+    await settle([...ripe.keys()], (text) => (ripe.get(text) && 'carries_markers') || (wasServed(text) && 'recovered'));
+    for (const text of ripe.keys()) rest.delete(text);
+  }
+  return settled;
+}
+
+/**
+ * Decisions made about texts when they were new. They are looked up at every level of boldness, because the level used
+ * then is not recorded. If a text was left whole at any level it stays whole, since that may be how it was sent.
+ */
+async function decidedBefore(
+  texts: readonly FoundText[],
+  decisions: DecisionMaker,
+): Promise<readonly (readonly [FoundText, Decision])[]> {
+  if (texts.length === 0) return [];
+  const jobs = new Map(texts.map((text) => [text, atEachBoldness(text.job)]));
+  const known = await decisions.decided([...jobs.values()].flat());
+  return texts.flatMap((text) => {
+    const found = (jobs.get(text) ?? []).flatMap((job) => known.get(job) ?? []);
+    const first = found.find(({ pruneId }) => pruneId === null) ?? found[0];
+    return first ? [[text, first] as const] : [];
+  });
+}
+
+function atEachBoldness(job: Job): readonly Job[] {
+  const { boldness } = job;
+  return boldness === undefined ? [job] : BOLDNESS.map((step) => ({ ...job, boldness: { ...boldness, step } }));
+}
+
+/** All boldness steps, the mildest first. */
+const BOLDNESS = [-2, -1, 0, 1, 2];
+
+/** Why a text stays whole, if it was not pruned before; `false` when nothing speaks against pruning it. */
+type WhyWhole = (text: FoundText) => string | false;
+
+const NEVER = (): boolean => false;
+
+/** Adds the decisions to `results`. */
+async function settleSome(
+  texts: readonly FoundText[],
+  results: Map<FoundText, Decision>,
+  whole: WhyWhole,
+  deadline: number,
+  decisions: DecisionMaker,
+): Promise<Decided> {
+  const reasons = texts.map((text) => (text.job.keepWhole === undefined ? whole(text) : false));
+  const doubtful = texts.flatMap(({ job }, i) => (reasons[i] ? job : []));
+  const decided = doubtful.length > 0 ? await decisions.decided(doubtful) : new Map<Job, Decision>();
+  const jobs = texts.map(({ job }, i): Job => {
+    const keepWhole = reasons[i];
+    return keepWhole && !decided.has(job) ? { ...job, keepWhole } : job;
+  });
+  const made = await decisions.decideAll(jobs, deadline);
+  texts.forEach((text, i) => {
+    const decision = made.decisions[i];
+    if (decision) results.set(text, decision);
+  });
+  return made;
 }

@@ -5,10 +5,9 @@ import type { Edit, RenderOptions } from '../../engine/text/render.ts';
 import type { Hints, Limits } from '../../engine/types.ts';
 import type { CallInContext, Conversation } from '../../goal/conversation.ts';
 import { decodeString, type Span } from '../../json/cursor.ts';
-import { longJsonFields } from '../../json/fields.ts';
-import { encodeEdits } from '../../json/strings.ts';
+import { encodeEdits, longJsonFields } from '../../json/value.ts';
 import { movesWindow, shownFiles, withWindowFile } from '../../transcript/call-targets.ts';
-import { frameOf } from '../../transcript/frames.ts';
+import { frameOf } from '../../transcript/text-results.ts';
 import {
   type CallFacts,
   callFacts,
@@ -19,11 +18,10 @@ import {
   type ToolCall,
 } from '../../transcript/tools.ts';
 import type { Job, RecoveryHint } from '../decide/decision.ts';
+import { markedIn } from '../decide/own-markers.ts';
 import { fingerprint, keyOf, textHash } from '../hash.ts';
-import { markedIn } from '../marked-in.ts';
 import type { TextPlace } from '../ports/sent.ts';
 import { shift } from '../sent/text-place.ts';
-import { isTooLong } from './too-long.ts';
 import { type UserText, userTexts } from './user-texts.ts';
 import { whyWhole } from './why-whole.ts';
 
@@ -379,4 +377,14 @@ function innerTexts(text: string, minChars: number, around: readonly string[] = 
       lift: (edits: readonly Edit[]) => encodeEdits(raw, inner.lift(edits), start + 1),
     }));
   });
+}
+
+/** Chosen: some three million tokens, which no model takes. Two million characters take at most as much in JSON. */
+const MAX_LITERAL_BYTES = 12 * 1024 * 1024;
+
+/**
+ * Whether a string of a body is never decoded. Decoding one of 60 MB would block all other requests for two seconds.
+ */
+export function isTooLong({ start, end }: Span): boolean {
+  return end - start > MAX_LITERAL_BYTES;
 }

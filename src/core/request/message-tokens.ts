@@ -1,8 +1,8 @@
 import type { ScannedMessage } from '../../dialects/dialect.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import { decodeString } from '../../json/cursor.ts';
+import { isTooLong } from './find-texts.ts';
 import type { TextOutcome } from './prefix-memo.ts';
-import { isTooLong } from './too-long.ts';
 
 /** Tokens of a message's role and frame. */
 const FRAME_TOKENS = 4;

@@ -2,19 +2,21 @@ import type { RenderOptions } from '../../engine/text/render.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
-import { inTurn, type Turns } from '../decide/turns.ts';
+import { inTurn, TIMED_OUT, type Turns } from '../decide/turns.ts';
+import { pruneIdsIn } from '../hash.ts';
 import type { Ownership } from '../ownership.ts';
 import type { SentMessage } from '../ports/sent.ts';
-import type { Decision, NewDecision } from '../ports.ts';
+import type { Decision, NewDecision, Store } from '../ports.ts';
 import { adoptRecords } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
-import type { SentMemory } from '../sent/memory.ts';
-import { mayBeCut, recordsOf, wholeRecord } from '../sent/records.ts';
-import { TIMED_OUT } from '../within.ts';
+import { mayBeCut, recordsOf, type SentMemory, wholeRecord } from '../sent/records.ts';
 import type { DecideStage } from './decide.ts';
 import type { FoundText } from './find-texts.ts';
 import { recordsWholeMessages } from './policy.ts';
+import { type Checkpoint, PrefixBytes, type RememberedBody } from './prefix-memo.ts';
+import { CHECKPOINTS } from './read.ts';
 import type { DecidedRequest, DirectedRequest, PersistedRequest } from './request.ts';
+import { hasRawHistory } from './rewritten.ts';
 import { type Spliced, splice } from './splice.ts';
 
 export interface PersistOptions {
@@ -177,4 +179,99 @@ function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new S
     if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i)) return [];
     return (recordsWhole ? mayBeCut(message) : decided.has(i)) ? wholeRecord(prefix) : [];
   });
+}
+
+/** Most prune ids of one request whose expiry is extended: more than a context of a million tokens contains. */
+const MAX_TOUCHED = 30_000;
+
+interface SlideOptions {
+  readonly store: Store;
+  /** Where originals belong to projects. */
+  readonly owners?: Ownership;
+  readonly onFailure: FailureReporter;
+}
+
+/**
+ * Extends the expiry of every prune id in the new part of a body, in our markers or in quoted text. Never rejects.
+ *
+ * @param from - byte from which on the body is new
+ */
+export async function slideExpiry(
+  { store, owners, onFailure }: SlideOptions,
+  body: Buffer,
+  from: number,
+  project: string,
+): Promise<void> {
+  const needle = 'prune_id=prn_';
+  const first = body.indexOf(needle, from);
+  if (first < 0) return;
+  const ids = new Set<string>();
+  for (let at = first; at >= 0 && ids.size < MAX_TOUCHED; at = body.indexOf(needle, at + 1)) {
+    for (const id of pruneIdsIn(body.toString('latin1', at, at + 32))) ids.add(id);
+  }
+  if (ids.size === 0) return;
+  try {
+    const touch = owners ? await owners.among(project, ids) : [...ids];
+    if (touch.length > 0) await store.commit({ decisions: [], touch }, 0);
+  } catch (cause) {
+    onFailure('not_slid', cause);
+  }
+}
+
+/** Reading a smaller body again costs less than remembering it. */
+export const MIN_REMEMBERED_BYTES = 64 * 1024;
+
+type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;
+
+/** How long, and for which directives, a later request may continue from a body without asking the store. */
+function validityOf({ request, failed }: PersistedRequest): Validity {
+  const { state, steps, read } = request;
+  const { match } = read;
+  if (match && failed) {
+    const { epoch, storedAtMs, directives, steps: held } = match.body;
+    return { epoch, storedAtMs, directives, steps: held };
+  }
+  const storedAtMs = match?.body.storedAtMs ?? state.now;
+  return { epoch: failed ? '' : state.epoch, storedAtMs, directives: state.directives.mark, steps: steps.mark };
+}
+
+/** The part of a forwarded body that is remembered; `null` where it is too small or no later body begins with it. */
+export function bodyToRemember(persisted: PersistedRequest): RememberedBody | null {
+  const { request, spliced } = persisted;
+  const { body, dialect, read, found } = request;
+  const { edits, outcomes, counts } = spliced;
+  const { epoch, storedAtMs, directives, steps } = validityOf(persisted);
+  const { match } = read;
+  const { before, messages, previous } = read.scanned;
+  // a request that continues from a stored answer is sent once: the next body begins with another answer
+  if (previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return null;
+  const checkpoints: Checkpoint[] = read.marks.map(({ message, conversation, tokens }) => {
+    const done = counts[found.filter(({ messageIndex }) => messageIndex <= message).length];
+    return {
+      at: messages[message]?.span.end ?? 0,
+      messages: message + 1,
+      edits: done?.edits ?? 0,
+      outcomes: done?.outcomes ?? 0,
+      tokens,
+      conversation,
+    };
+  });
+  const last = checkpoints.at(-1);
+  if (!last) return null;
+  const known = match ? match.body.checkpoints.filter(({ messages: count }) => count <= match.checkpoint.messages) : [];
+  return {
+    prefix: PrefixBytes.of(body, last.at, match?.body.prefix ?? null, match?.checkpoint.at ?? 0),
+    dialect: dialect.name,
+    before,
+    messages,
+    prefixes: read.prefixes,
+    rawHistory: hasRawHistory(request),
+    edits,
+    outcomes,
+    checkpoints: [...known, ...checkpoints].slice(-CHECKPOINTS),
+    epoch,
+    storedAtMs,
+    directives,
+    steps,
+  };
 }

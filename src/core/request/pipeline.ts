@@ -3,7 +3,7 @@ import type { RenderOptions } from '../../engine/text/render.ts';
 import { type FallbackCode, StoreUnavailable } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
-import { Turns } from '../decide/turns.ts';
+import { TIMED_OUT, Turns } from '../decide/turns.ts';
 import type { Ownership } from '../ownership.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
@@ -15,22 +15,17 @@ import { SegmentReporter } from '../segments/reporter.ts';
 import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import { NOTHING_KNOWN, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
-import { SentMemory } from '../sent/memory.ts';
-import { controlPrefix, wholeRecord } from '../sent/records.ts';
+import { controlPrefix, SentMemory, wholeRecord } from '../sent/records.ts';
 import type { ShelvedTools, ToolShelf } from '../shelf/shelf.ts';
-import { TIMED_OUT } from '../within.ts';
-import { AcceptedCuts, NOTE_WAIT_MS } from './accepted.ts';
-import { AnsweredConversations } from './answered-conversations.ts';
-import { CollectStage, reportedRequest } from './collect.ts';
+import { CollectStage, directRequest, reportedRequest } from './collect.ts';
 import { DecideStage } from './decide.ts';
-import { directRequest } from './direct.ts';
 import type { FindSettings } from './find-texts.ts';
-import { PersistStage } from './persist.ts';
+import { bodyToRemember, MIN_REMEMBERED_BYTES, PersistStage, slideExpiry } from './persist.ts';
 import { type Policy, PRUNE } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
+import type { RefusedConversations } from './provider-verdicts.ts';
+import { AcceptedCuts, AnsweredConversations, NOTE_WAIT_MS } from './provider-verdicts.ts';
 import { ReadStage } from './read.ts';
-import type { RefusedConversations } from './refused-conversations.ts';
-import { bodyToRemember, MIN_REMEMBERED_BYTES } from './remember.ts';
 import {
   type DirectedRequest,
   type IncomingRequest,
@@ -39,7 +34,6 @@ import {
   type StoreState,
 } from './request.ts';
 import { heldOut, leftAlone, type Rewritten, rewritten } from './rewritten.ts';
-import { slideExpiry } from './slide-expiry.ts';
 
 export interface PipelineOptions {
   readonly store: Store;

@@ -7,13 +7,13 @@ import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
 import { type HeldSteps, heldSteps } from '../segments/apply-directives.ts';
-import type { AnsweredConversations } from './answered-conversations.ts';
-import { viewFor } from './direct.ts';
+import { viewFor } from './collect.ts';
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
 import { messageTokens } from './message-tokens.ts';
 import type { Policy } from './policy.ts';
 import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
-import { prefixesOf, resultKeyOf } from './prefixes.ts';
+import { prefixesOf, resultKeyOf } from './prefix-memo.ts';
+import type { AnsweredConversations } from './provider-verdicts.ts';
 import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
 
 /** The end of a message from which the reading of the next request may continue. */

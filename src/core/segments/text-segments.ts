@@ -2,7 +2,7 @@ import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { decodeString, type Span } from '../../json/cursor.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from '../hash.ts';
 import type { FoundText } from '../request/find-texts.ts';
-import { isTooLong } from '../request/too-long.ts';
+import { isTooLong } from '../request/find-texts.ts';
 import { userTexts } from '../request/user-texts.ts';
 
 /** One text of a body that can be pinned, stashed or deleted. */

@@ -1,7 +1,5 @@
 import type { Edit } from '../../engine/text/render.ts';
-import { endOfString } from '../../json/fields.ts';
-import { encodeEdits } from '../../json/strings.ts';
-import { parsed } from '../../json/value.ts';
+import { encodeEdits, endOfString, parsed } from '../../json/value.ts';
 import type { TextPlace } from '../ports/sent.ts';
 
 /** A text at its place. */

@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.ts';
-import { meaningOf } from '../meaning.ts';
+import { meaningOf } from '../scan-body.ts';
 import { MessagesAnswer } from './answer.ts';
 import { scanMessagesBody } from './scan.ts';
 

@@ -2,7 +2,7 @@ import { count, field, parsed } from '../../json/value.ts';
 import { anthropicMessages } from '../anthropic-messages/dialect.ts';
 import type { AnswerReader, Dialect, ProviderUsage } from '../dialect.ts';
 import { framedOrPlain } from '../event-stream.ts';
-import { meaningOf } from '../meaning.ts';
+import { meaningOf } from '../scan-body.ts';
 import { TailUsage } from '../tail-usage.ts';
 import { scanConverseBody } from './scan.ts';
 

@@ -1,6 +1,6 @@
 import { count, field } from '../../json/value.ts';
 import type { Dialect, ProviderUsage, Purpose } from '../dialect.ts';
-import { meaningOf } from '../meaning.ts';
+import { meaningOf } from '../scan-body.ts';
 import { TailUsage } from '../tail-usage.ts';
 import { scanGeminiBody } from './scan.ts';
 

@@ -1,6 +1,6 @@
 import { count, field } from '../../json/value.ts';
 import type { Dialect, ProviderUsage } from '../dialect.ts';
-import { meaningOf } from '../meaning.ts';
+import { meaningOf } from '../scan-body.ts';
 import { TailUsage } from '../tail-usage.ts';
 import { scanChatBody } from './scan.ts';
 

@@ -1,6 +1,6 @@
 import type { Dialect } from '../dialect.ts';
-import { meaningOf } from '../meaning.ts';
 import { openaiChat } from '../openai-chat/dialect.ts';
+import { meaningOf } from '../scan-body.ts';
 import { ResponsesAnswer } from './answer.ts';
 import { scanResponsesBody } from './scan.ts';
 

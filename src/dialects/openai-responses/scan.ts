@@ -1,7 +1,7 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
 import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText, TextUse } from '../dialect.ts';
+import type { ScanBudget } from '../scan-body.ts';
 import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
-import type { ScanBudget } from '../scan-budget.ts';
 
 /**
  * Walks a body of the responses wire and finds its items without decoding their texts. An item is reported as a

@@ -1,10 +1,12 @@
-import type { Analysis, Boldness, Structure } from '../kinds/kind.ts';
-import { sumOf } from '../rank/columns.ts';
+import type { Analysis, Boldness, CutNature, Structure } from '../kinds/kind.ts';
+import { sumOf } from '../rank/measures.ts';
 import { formatMarker } from '../text/marker.ts';
+import { REASONS, type ReasonLanguage } from '../text/reasons.ts';
+import { shortList } from '../text/short-list.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import type { View } from '../text/view.ts';
 import type { Hints, Limits, PruneInput } from '../types.ts';
-import { type Choice, chooseRuns } from './runs.ts';
+import { type Choice, chooseRuns, type Run } from './runs.ts';
 
 /**
  * Value of a line that another backend is sure of, as a multiple of what cutting it would save: such a line stays.
@@ -206,4 +208,27 @@ function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uin
     if (unit[i] === unit[i - 1] && keep[i] === 0 && keep[i - 1] === 0) out[i] = 1;
   }
   return out;
+}
+
+/**
+ * The reason of a smaller cut does not name the goal, because the words would cost more than they help. In tokens.
+ * Chosen.
+ */
+const NAMED_TOKENS = 400;
+
+/** States in a few words what was cut and, for a large cut, against which goal. */
+export function reasonFor(analysis: Analysis, { tokens }: Choice, run: Run, language: ReasonLanguage = 'fr'): string {
+  const nature = analysis.kind.natureOf?.(analysis, run) ?? null;
+  let size = 0;
+  for (let i = run.from; i <= run.to; i++) size += tokens[i] ?? 0;
+  const goal = (): string => shortList(analysis.terms.map(({ word }) => word));
+  return wordsFor(nature, size < NAMED_TOKENS, goal, language);
+}
+
+function wordsFor(nature: CutNature | null, short: boolean, goal: () => string, language: ReasonLanguage): string {
+  const words = REASONS[language];
+  if (nature?.is === 'passed-tests') return words.passedTests;
+  if (nature?.is === 'repeated') return short ? words.repeatedShort : `${words.repeated}: ${nature.like}`;
+  const named = short ? '' : goal();
+  return named === '' ? words.offFocus : `${words.offFocus}: ${named}`;
 }

@@ -1,6 +1,6 @@
 import { isCapital, LOWER_CASE } from '../text/chars.ts';
-import { codesOf } from '../text/codes.ts';
 import { mixed } from '../text/mix.ts';
+import { codesOf } from '../text/view.ts';
 
 /**
  * Words of a text as numbers, so that scanning allocates nothing: an identifier gives one hash for itself and, when it

@@ -4,7 +4,7 @@ import { UnitBuilder, type Units } from '../text/units.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind } from './kind.ts';
-import { keepBestMatches } from './named.ts';
+import { keepBestMatches } from './protect.ts';
 
 const HEADER = new LinePattern(
   /^(?:diff |index [0-9a-f]|--- |\+\+\+ |@@|(?:new|deleted|old) |rename |similarity |Binary |commit [0-9a-f]|Author:|Date:)/,

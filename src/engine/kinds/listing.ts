@@ -1,5 +1,5 @@
-import { largestOf } from '../rank/columns.ts';
 import { EVEN_SHARE, rankEntries } from '../rank/lookup.ts';
+import { largestOf } from '../rank/measures.ts';
 import { LinePattern } from '../rules/matcher.ts';
 import { COLON } from '../text/chars.ts';
 import { evenUnits } from '../text/units.ts';

@@ -3,7 +3,7 @@ import { evenUnits } from '../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind, type Protectable } from './kind.ts';
-import { keepBestMatches } from './named.ts';
+import { keepBestMatches } from './protect.ts';
 import type { Protect } from './protection.ts';
 
 /** The share of the value that is spread evenly over the hits. Chosen. */

@@ -4,8 +4,7 @@ import type { Vocabulary } from '../goal/vocabulary.ts';
 import { wordHash } from '../goal/words.ts';
 import type { Units } from '../text/units.ts';
 import { contentOf, type View } from '../text/view.ts';
-import { unitScale } from './columns.ts';
-import { type Measure, measure } from './measures.ts';
+import { type Measure, measure, unitScale } from './measures.ts';
 
 /** Measures features of the block around a line: its matches, and those of its head, its parent and its neighbours. */
 export function measureBlocks(

@@ -3,7 +3,7 @@ import { AT, DOT, isDigit, isLetter, QUOTE } from '../text/chars.ts';
 import type { Templates } from '../text/templates.ts';
 import type { Units } from '../text/units.ts';
 import type { View } from '../text/view.ts';
-import { columnOf, spread, unitScale } from './columns.ts';
+import { columnOf, spread, unitScale } from './measures.ts';
 
 /** The facts by which entries are ranked. */
 interface Ranked {

@@ -1,5 +1,4 @@
-import { isJoined } from './names.ts';
-import { eachTerm } from './terms.ts';
+import { eachTerm, isJoined } from './terms.ts';
 
 /** Most terms of a query; further ones are ignored. */
 const MOST_TERMS = 64;

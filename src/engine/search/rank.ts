@@ -1,7 +1,6 @@
 import { type Lines, lineAt, splitLines } from '../text/lines.ts';
 import type { LineRange } from '../types.ts';
-import { plainName } from './names.ts';
-import { eachTerm } from './terms.ts';
+import { eachTerm, plainName } from './terms.ts';
 
 /** A term of a query with its weight, which is higher for rarer terms. */
 export interface QueryTerm {

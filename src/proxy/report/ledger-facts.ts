@@ -13,9 +13,7 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../dialects/dialect.ts';
-import { addedIn, headOf, isAnswer, messagesOf, negated } from './message-facts.ts';
-import { quotedCuts } from './quoted-cuts.ts';
-import { workOf } from './work-facts.ts';
+import { addedIn, headOf, isAnswer, messagesOf, negated, quotedCuts, workOf } from './message-facts.ts';
 
 /** Facts for the ledger besides the request itself. */
 export interface Circumstances {

@@ -1,11 +1,27 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import type { AddedMessages, HeadFacts, MessageFacts } from '../../core/ports/request-facts.ts';
+import type { AddedMessages, HeadFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
+import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
+import { userTexts } from '../../core/request/user-texts.ts';
 import type { ShelvedTools } from '../../core/shelf/shelf.ts';
-import type { ScannedMessage } from '../../dialects/dialect.ts';
+import type { ScannedCall, ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { addFeatures, noFeatures } from '../../engine/text/features.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
+import type { Conversation } from '../../goal/conversation.ts';
+import { decodeString, type Span } from '../../json/cursor.ts';
+import { field, parsed } from '../../json/value.ts';
+import { isRecovery } from '../../transcript/tools.ts';
+import {
+  editFailed,
+  isCorrection,
+  isEdit,
+  isTestRun,
+  type TestOutcome,
+  testOutcome,
+} from '../../transcript/work-signs.ts';
 
 /** The messages of a conversation's newest request, with their facts. */
 interface Remembered {
@@ -169,4 +185,139 @@ function addMessage(into: number[], body: Buffer, { texts, calls }: ScannedMessa
     addFeatures(into, bytes, [0, bytes.length]);
     if (args) addFeatures(into, body, [args.start, args.end]);
   }
+}
+
+/** Editing calls contain the old text: `old_string`, the context of a patch. */
+const EDITING = /edit|replace|patch|write|update/i;
+const QUOTING = ['old_string', 'old_str', 'oldText', 'old_text', 'search', 'patch', 'input', 'diff'];
+/** Shorter lines (`}`, `return None`) occur in many files by chance. */
+const MIN_LINE = 12;
+const MAX_LINES = 200;
+const MAX_CALLS = 16;
+const MAX_ARGS_BYTES = 256 * 1024;
+
+/**
+ * Lines that an agent quotes in an edit although they were pruned from its context: it knew them from elsewhere, or
+ * guessed. Examines only the newest answer of requests with cuts.
+ */
+export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
+  const { received, messages, edits } = rewritten;
+  const tail = tailOf(messages);
+  const message = messages[tail - 1];
+  const calls = edits.length === 0 ? [] : (message?.calls.filter(({ name }) => EDITING.test(name)) ?? []);
+  if (!message || calls.length === 0) return [];
+  const before = edits.filter(({ end }) => end <= message.span.start);
+  if (before.length === 0) return [];
+  const regrets: RegretFacts[] = [];
+  for (const call of calls.slice(0, MAX_CALLS)) {
+    for (const line of quotedLines(received, call)) {
+      const cut = cutLine(received, message.span.start, before, line);
+      const outcome = cut && outcomeAt(rewritten, cut);
+      if (!outcome?.pruneId) continue;
+      const { tool, kind, pruneId, boldness = 0 } = outcome;
+      const tokens = estimateTokens(line);
+      // the answer arrived before the first request that contains it
+      regrets.push({ how: 'quoted', tool, kind, pruneId, boldness, tokens, message: tail });
+    }
+  }
+  return regrets;
+}
+
+/** The lines of an edit's old text that are long enough to be distinctive. */
+function quotedLines(received: Buffer, { args }: ScannedCall): string[] {
+  if (args === null || args.end - args.start > MAX_ARGS_BYTES) return [];
+  const plain = decodeString(received, args.start, args.end) ?? received.toString('utf8', args.start, args.end);
+  const said = parsed(plain) ?? { patch: plain }; // not JSON: a literal patch
+  const texts = QUOTING.map((key) => field(said, key)).filter((text) => typeof text === 'string');
+  const lines = texts.flatMap((text) => text.split('\n')).map((line) => line.replace(/^[-+ ]/, '').trim());
+  return [...new Set(lines.filter((line) => line.length >= MIN_LINE))].slice(0, MAX_LINES);
+}
+
+/** The edit that removed a line, if no text forwarded before the answer contains it. */
+function cutLine(received: Buffer, until: number, edits: readonly BodyEdit[], line: string): BodyEdit | null {
+  // the line as encoded in a JSON string; inside nested JSON the quotes have more escapes
+  const needle = Buffer.from(JSON.stringify(line).slice(1, -1));
+  let cut: BodyEdit | null = null;
+  for (let at = received.indexOf(needle); at >= 0 && at < until; at = received.indexOf(needle, at + needle.length)) {
+    const edit = edits.find(({ start, end }) => start <= at && at < end);
+    if (!edit || edit.bytes.includes(needle)) return null; // it was visible
+    cut ??= edit;
+  }
+  return cut;
+}
+
+function outcomeAt({ messages, outcomes }: Rewritten, { start }: BodyEdit) {
+  const index = messages.findIndex(({ span }) => span.start <= start && start < span.end);
+  return outcomes.find(({ messageIndex, pruneId }) => messageIndex === index && pruneId !== null);
+}
+
+/** Bytes at both ends of a result that are read, because they show how a call ended. */
+const HEAD_BYTES = 1_000;
+const TAIL_BYTES = 4_000;
+
+type Counts = { -readonly [Field in keyof WorkFacts]: WorkFacts[Field] } & { calls: string[]; tests: TestOutcome[] };
+
+/**
+ * Counts signs of progress in the messages from the model's last answer on. Texts are read and not kept.
+ *
+ * @param since - index of the first of these messages
+ * @param corrections - whether the user's words are searched for corrections
+ */
+export function workOf(rewritten: Rewritten, since: number, corrections: boolean): WorkFacts {
+  const { received, messages, conversation } = rewritten;
+  const work: Counts = {
+    since,
+    userMessages: 0,
+    corrections: 0,
+    calls: [],
+    recoveries: 0,
+    edits: 0,
+    failedEdits: 0,
+    tests: [],
+  };
+  for (const message of messages.slice(since)) {
+    if (message.role === 'assistant') addCalls(work, received, message, conversation);
+    else addAnswers(work, received, message, conversation);
+    if (message.role !== 'user') continue;
+    const words = userTexts(received, message).map((text) => text.words);
+    if (words.every((part) => part === '')) continue;
+    work.userMessages++;
+    // the first message of a conversation has nothing to correct
+    if (corrections && since > 0 && isCorrection(words.join('\n').trim())) work.corrections++;
+  }
+  return work;
+}
+
+function addCalls(work: Counts, body: Buffer, { calls }: ScannedMessage, conversation: Conversation): void {
+  for (const { id, name, args } of calls) {
+    work.calls.push(crc32(body.subarray(args?.start ?? 0, args?.end ?? 0), crc32(name)).toString(36));
+    if (isRecovery(conversation.callOf(id, name))) work.recoveries++;
+  }
+}
+
+function addAnswers(work: Counts, body: Buffer, { texts }: ScannedMessage, conversation: Conversation): void {
+  const results = texts.filter(({ use }) => use === 'result');
+  for (const answer of groupBy(results, ({ callId, name }) => `${callId}\n${name}`).values()) {
+    const [first] = answer;
+    const call = first && conversation.callOf(first.callId, first.name);
+    if (!call) continue;
+    if (isEdit(call)) {
+      work.edits++;
+      if (editFailed(endsOf(body, answer))) work.failedEdits++;
+    } else if (isTestRun(call)) {
+      const outcome = testOutcome(endsOf(body, answer));
+      if (outcome !== null) work.tests.push(outcome);
+    }
+  }
+}
+
+/** Both ends of an answer, by line, in the spelling of the body. */
+function endsOf(body: Buffer, texts: readonly ScannedText[]): string {
+  const first = texts[0]?.literal;
+  const last = texts.at(-1)?.literal;
+  if (!first || !last) return '';
+  const whole: Span = { start: first.start + 1, end: last.end - 1 };
+  const head = body.toString('utf8', whole.start, Math.min(whole.end, whole.start + HEAD_BYTES));
+  const tail = body.toString('utf8', Math.max(whole.start + HEAD_BYTES, whole.end - TAIL_BYTES), whole.end);
+  return `${head}${tail}`.replaceAll(/\\{1,3}n/g, '\n');
 }

@@ -9,8 +9,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { WriteBehind } from '../../write-behind.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
-import { lineOf, sumsOf, tenths } from './report-line.ts';
-import { UsageTotals, WireTotals } from './report-usage.ts';
+import { lineOf, sumsOf, tenths, UsageTotals, WireTotals } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 import type { SavingWatch } from './saving-watch.ts';
 

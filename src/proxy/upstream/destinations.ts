@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { type ProxySettings, routeTo } from '../../core/proxy-route.ts';
 import type { ErrorCode } from '../../errors.ts';
-import { type Route, routeOf } from '../../providers/all.ts';
-import { openai } from '../../providers/openai.ts';
+import { openai, type Route, routeOf } from '../../providers/all.ts';
 import type { CloudSettings, Operation, Provider } from '../../providers/provider.ts';
 import type { ErrorBody } from '../openai-error.ts';
-import type { Upstream } from './upstream.ts';
-import type { Upstreams } from './upstreams.ts';
+import type { Hops } from './headers.ts';
+import { Upstream } from './upstream.ts';
 
 /** Rounds of unescaping: each gateway before the provider may unescape once more. */
 const MAX_ROUNDS = 8;
@@ -111,4 +112,45 @@ export class Destinations {
 
 function bodyOf(route: Route | null): ErrorBody {
   return (route?.operation?.dialect ?? (route?.provider ?? openai).dialects[0]).error;
+}
+
+interface UpstreamsOptions extends ProxySettings {
+  readonly upstreamHeadersTimeoutMs: number;
+  readonly upstreamBodyTimeoutMs: number;
+}
+
+const MAX_OPEN = 64;
+
+/** The upstreams in use, by base URL: requests to the same one share its connections. */
+export class Upstreams {
+  readonly #options: UpstreamsOptions;
+  readonly #hops: Hops;
+  /** Cloud hosts depend on requests, so the least recently used are closed. */
+  readonly #open = new LRUCache<string, Upstream>({ max: MAX_OPEN, dispose: (upstream) => upstream.retire() });
+
+  constructor(options: UpstreamsOptions, hops: Hops) {
+    this.#options = options;
+    this.#hops = hops;
+  }
+
+  /** @param url - the base URL of a provider, such as `https://api.openai.com/v1` */
+  at(url: string): Upstream {
+    let upstream = this.#open.get(url);
+    if (upstream === undefined) {
+      const { upstreamHeadersTimeoutMs: headersTimeoutMs, upstreamBodyTimeoutMs: bodyTimeoutMs } = this.#options;
+      upstream = new Upstream({
+        url,
+        headersTimeoutMs,
+        bodyTimeoutMs,
+        way: routeTo(url, this.#options),
+        hops: this.#hops,
+      });
+      this.#open.set(url, upstream);
+    }
+    return upstream;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((upstream) => upstream.close()));
+  }
 }

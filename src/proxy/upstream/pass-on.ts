@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { Dialect } from '../../dialects/dialect.ts';
 import { type ErrorBody, sendUpstreamError } from '../openai-error.ts';
 import { fieldIn, pairsOf, responseHeaders } from './headers.ts';
 import { HeldAnswer } from './held-answer.ts';
@@ -196,5 +198,36 @@ export class PassOn {
     this.#res.off('close', this.#onClose);
     this.#res.off('drain', this.#onDrain);
     this.#resolve(exchange);
+  }
+}
+
+/** Statuses by which an upstream rejects a request's content. */
+export const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
+
+/** Decides which refusals are answered by resending the request in another form. */
+export class Refusal implements Decline {
+  readonly #dialect: Dialect;
+  readonly #rawHistory: boolean;
+  readonly #mayGoWhole: boolean;
+  /** The provider rejected the history, so an earlier run must have pruned it. */
+  ofHistory = false;
+
+  /** @param cut - the request was pruned, and is one that a model answers */
+  constructor(dialect: Dialect, { rawHistory, acceptedBefore }: Rewritten, cut: boolean) {
+    this.#dialect = dialect;
+    this.#rawHistory = rawHistory && dialect.verifiesHistory;
+    // once the provider has accepted cuts of this conversation, the unpruned request would change its history
+    this.#mayGoWhole = cut && !acceptedBefore;
+  }
+
+  byStatus(status: number): 'pass' | 'drop' | 'hold' {
+    if (!REFUSALS.has(status)) return 'pass';
+    if (this.#rawHistory) return 'hold';
+    return this.#mayGoWhole ? 'drop' : 'pass';
+  }
+
+  byBody(status: number, body: Buffer): boolean {
+    this.ofHistory = this.#dialect.refusesHistory(status, body);
+    return this.ofHistory || this.#mayGoWhole;
   }
 }

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { ProxyRoute } from '../../core/proxy-route.ts';
-import type { Hops } from './hops.ts';
+import type { Hops } from './headers.ts';
 import { NodeHop } from './node-hop.ts';
 import { type Exchange, type Outgoing, PassOn, type Unanswered, type UpstreamRequest } from './pass-on.ts';
 import { UndiciHop } from './undici-hop.ts';

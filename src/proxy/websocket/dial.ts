@@ -3,8 +3,8 @@ import { HttpsProxyAgent } from 'https-proxy-agent';
 import WebSocket from 'ws';
 import { groupBy } from '../../engine/group-by.ts';
 import type { Destination } from '../upstream/destinations.ts';
+import type { Hops } from '../upstream/headers.ts';
 import { pairsOf, requestHeaders } from '../upstream/headers.ts';
-import type { Hops } from '../upstream/hops.ts';
 import { MAX_HEADER_BYTES } from '../upstream/upstream.ts';
 import { upstreamErrorCode } from '../upstream/upstream-error.ts';
 

@@ -1,11 +1,11 @@
 import { reasonOf } from '../../core/failure-reason.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
-import type { RefusedConversations } from '../../core/request/refused-conversations.ts';
+import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
 import type { ProviderName } from '../../providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
-import { REFUSALS } from '../refusal.ts';
 import type { RequestReport } from '../report/request-report.ts';
 import { type RequestContext, withRequestId } from '../request-context.ts';
+import { REFUSALS } from '../upstream/pass-on.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/ports.ts';
-import type { PendingUses } from '../pending-uses.ts';
+import type { PendingUses } from '../lifetimes.ts';
 import { manyRows, postgresStatement } from '../sql/common-sql.ts';
 import type { Numbers, Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
 import type { Database, Queryable } from './database.ts';

@@ -1,7 +1,6 @@
 import type { Decision, NewDecision, StoreBatch } from '../../core/ports.ts';
-import { decodeBody, encodeBody } from '../decision-codec.ts';
+import { decodeBody, encodeBody, encodeSent } from '../decision-codec.ts';
 import type { Lifetimes } from '../lifetimes.ts';
-import { encodeSent } from '../sent-codec.ts';
 import { encodeText, PACK_FROM_BYTES } from '../text-codec.ts';
 
 export interface CommitLimits extends Lifetimes {

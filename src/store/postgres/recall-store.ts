@@ -7,7 +7,6 @@ import type {
   RecallStore,
   TaskScope,
 } from '../../core/ports/recall.ts';
-import { documentOf } from '../recall/document.ts';
 import {
   commonTerms,
   estimatedCount,
@@ -20,7 +19,7 @@ import {
   resultsOfTerm,
   sizesOfProjects,
 } from '../recall/frequency.ts';
-import { continuedBy, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
+import { continuedBy, documentOf, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
 import { inTurn, type Transactions } from '../sql/steps.ts';
 import type { StoreLog } from '../store-log.ts';
 import { openText, type StoredText } from '../text-codec.ts';

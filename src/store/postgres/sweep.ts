@@ -1,9 +1,8 @@
 import type { SweepLimits, SweepStep } from '../handle.ts';
 import { LEDGER_TTL_MS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
-import { YEAR_MS } from '../lifetimes.ts';
+import type { PendingUses, Use } from '../lifetimes.ts';
+import { livingMs, roomLimit, YEAR_MS } from '../lifetimes.ts';
 import { trimLog } from '../logs.ts';
-import type { PendingUses, Use } from '../pending-uses.ts';
-import { livingMs, roomLimit } from '../room.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Database, Queryable } from './database.ts';
 import type { DatabaseSql } from './database-sql.ts';

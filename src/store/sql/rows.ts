@@ -1,4 +1,4 @@
-import type { Expiring } from '../pending-uses.ts';
+import type { Expiring } from '../lifetimes.ts';
 
 /** Reads of a store's tables in Common SQL. Each call is its own statement and may reject with `StoreUnavailable`. */
 export interface Rows {

@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { Lifetimes } from '../lifetimes.ts';
-import { type Expiring, PendingUses, type Use } from '../pending-uses.ts';
+import { type Expiring, PendingUses, type Use } from '../lifetimes.ts';
 import type { Rows } from '../sql/rows.ts';
-import type { Checkpointer } from './checkpointer.ts';
 import { type Connection, LARGE_LOG_BYTES } from './connection.ts';
-import type { ConnectionHolder } from './connection-holder.ts';
+import type { Checkpointer, ConnectionHolder } from './connection-holder.ts';
 import { classify } from './errors.ts';
 import type { Tables } from './tables.ts';
 

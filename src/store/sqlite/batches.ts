@@ -1,8 +1,8 @@
 import type { Committed, NewDecision, StoreBatch } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
+import { encodeSent } from '../decision-codec.ts';
 import type { Lifetimes } from '../lifetimes.ts';
-import { roomLimit } from '../room.ts';
-import { encodeSent } from '../sent-codec.ts';
+import { roomLimit } from '../lifetimes.ts';
 import type { Access } from './access.ts';
 import type { Tables } from './tables.ts';
 

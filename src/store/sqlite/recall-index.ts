@@ -1,6 +1,5 @@
 import { brotliDecompressSync } from 'node:zlib';
 import type { RecallCandidate, RecallFrequencies, RecallQuery, RecallScope } from '../../core/ports/recall.ts';
-import { documentOf, type RecallDocument } from '../recall/document.ts';
 import {
   commonTerms,
   estimatedCount,
@@ -13,6 +12,7 @@ import {
   resultsOfTerm,
   sizesOfProjects,
 } from '../recall/frequency.ts';
+import { documentOf, type RecallDocument } from '../recall/noted.ts';
 import { decodeText, type StoredText } from '../text-codec.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';

@@ -7,8 +7,7 @@ import type {
   RecallStore,
   TaskScope,
 } from '../../core/ports/recall.ts';
-import { documentOf } from '../recall/document.ts';
-import { continuedBy, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
+import { continuedBy, documentOf, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
 import type { Sql } from '../sql/steps.ts';
 import { openText, type StoredText } from '../text-codec.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';

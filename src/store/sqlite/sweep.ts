@@ -1,15 +1,15 @@
 import { StoreUnavailable } from '../../errors.ts';
 import type { SweepLimits, SweepStep } from '../handle.ts';
 import { MAX_STATES, MAX_TURNS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
-import { YEAR_MS } from '../lifetimes.ts';
+import { livingMs, roomLimit, YEAR_MS } from '../lifetimes.ts';
 import { trimLog } from '../logs.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
-import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
-import type { Checkpointer } from './checkpointer.ts';
+import type { Checkpointer } from './connection-holder.ts';
 import type { FileSql } from './file-sql.ts';
 import type { Snapshots, Unpacked } from './snapshots.ts';
 import type { Statements } from './statements.ts';
+import type { Tables } from './tables.ts';
 
 /** Bytes compressed per step; a larger text gets its own step. */
 const STEP_PACK_BYTES = 524_288;
@@ -139,4 +139,70 @@ function trimLedger(sql: Statements, nowMs: number, ttlMs: number | null, limit:
 function trimAudit(sql: Statements, beforeMs: number, limit: number): number {
   const old = 'SELECT seq FROM event WHERE audit = 1 AND ts_ms < ? ORDER BY ts_ms LIMIT ?';
   return sql.run(`DELETE FROM event WHERE seq IN (${old})`, [Math.trunc(beforeMs), limit]);
+}
+
+/** Limits of one sweep step's deletions, in milliseconds and rows, whichever comes first. */
+const STEP_MS = 4;
+const STEP_ROWS = 500;
+/** The remaining allowance of a step. */
+export class Budget {
+  readonly #endMs = performance.now() + STEP_MS;
+  #rows = STEP_ROWS;
+
+  /** Consumes one row; `false` when the allowance is used up. */
+  take(): boolean {
+    return this.#rows-- > 0 && performance.now() < this.#endMs;
+  }
+}
+
+/** The effect of a part of a step, and whether it has more to do. */
+export interface Part {
+  readonly done: number;
+  readonly more: boolean;
+}
+
+/** Deletes expired items, oldest first; inside the caller's transaction. */
+function expire({ decisions, marks, sent }: Tables, nowMs: number, budget: Budget): Part {
+  let done = marks.expire(nowMs, STEP_ROWS) + sent.trim(nowMs, STEP_ROWS);
+  const more = done >= STEP_ROWS;
+  for (let row = decisions.oldestPrune(); row && row.expires_ms <= nowMs; row = decisions.oldestPrune()) {
+    if (!budget.take()) return { done, more: true };
+    decisions.removePrune(row.id);
+    done++;
+  }
+  for (let row = decisions.oldestWhole(); row && row.expires_ms <= nowMs; row = decisions.oldestWhole()) {
+    if (!budget.take()) return { done, more: true };
+    decisions.removeWhole(row.id);
+    done++;
+  }
+  return { done, more };
+}
+
+/**
+ * Deletes the least recently used items until the stored bytes are within the limit; inside the caller's transaction.
+ * While texts wait for compression, which may free enough, the limit is half-way to `roomLimit`.
+ */
+function evict(tables: Tables, { maxBytes, ttlMs }: SweepLimits, nowMs: number, budget: Budget): Part {
+  const { decisions, snapshots, meter } = tables;
+  const limit = snapshots.unpacked(1).length > 0 ? (maxBytes + roomLimit(maxBytes)) / 2 : maxBytes;
+  const livingFrom = nowMs + ttlMs - livingMs(ttlMs);
+  let done = 0;
+  while (meter('stored_bytes') > limit) {
+    if (!budget.take()) return { done, more: true };
+    const prune = decisions.oldestPrune();
+    const whole = decisions.oldestWhole();
+    if (Math.min(prune?.expires_ms ?? Infinity, whole?.expires_ms ?? Infinity) > livingFrom) break;
+    if (prune && (!whole || prune.expires_ms <= whole.expires_ms)) decisions.removePrune(prune.id);
+    else if (whole) decisions.removeWhole(whole.id);
+    else break;
+    done++;
+  }
+  return { done, more: false };
+}
+
+/** Deletes conversations not seen for a lifetime, and directives beyond their bound; as `expire`. */
+function forget({ segments, directives, meter }: Tables, beforeMs: number, budget: Budget): Part {
+  const forgotten = segments.expire(beforeMs, budget, (conversation) => directives.dropSteps(conversation));
+  const trimmed = directives.trim(meter('directives'), STEP_ROWS);
+  return { done: forgotten.done + trimmed, more: forgotten.more || trimmed >= STEP_ROWS };
 }

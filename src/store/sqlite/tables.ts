@@ -1,10 +1,150 @@
 import type { Database } from 'better-sqlite3';
 import { Decisions } from './decisions.ts';
 import { RecallIndex } from './recall-index.ts';
-import { Segments } from './segments.ts';
-import { DirectiveTable, Replies, SentTable, ServedAndRefused } from './small-tables.ts';
+import { Segments } from './segment-reads.ts';
 import { Snapshots } from './snapshots.ts';
 import { Statements } from './statements.ts';
+
+/** More messages with cuts than a team produces within the records' lifetime; beyond it the oldest are deleted. */
+const MAX_SENT = 400_000;
+
+interface SentRow {
+  readonly body: string;
+  readonly expires_ms: number;
+}
+
+/** Sent-message records by their prefixes. Rows are returned whether expired or not. */
+class SentTable {
+  readonly #sql: Statements;
+
+  constructor(sql: Statements) {
+    this.#sql = sql;
+  }
+
+  find(prefix: string): SentRow | undefined {
+    return this.#sql.get('SELECT body, expires_ms FROM sent WHERE prefix = ?', [prefix]);
+  }
+
+  put(prefix: string, body: string, expiresMs: number): void {
+    this.#sql.run('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)', [prefix, body, expiresMs]);
+  }
+
+  /** Deletes at most `limit` expired rows, and as many beyond the bound; returns their number. */
+  trim(nowMs: number, limit: number): number {
+    const excess = 'SELECT id FROM sent WHERE id <= (SELECT max(id) FROM sent) - ? ORDER BY id LIMIT ?';
+    const expired = this.#sql.expire('sent', nowMs, limit);
+    return expired + this.#sql.run(`DELETE FROM sent WHERE id IN (${excess})`, [MAX_SENT, limit]);
+  }
+}
+
+/** The same number of conversations as `refused` returns. */
+const MAX_REFUSED = 10_000;
+const MAX_SERVED = 100_000;
+
+/** Exceptions from pruning: texts served by recovery, and conversations whose upstream refused a prune. */
+class ServedAndRefused {
+  readonly #sql: Statements;
+
+  constructor(sql: Statements) {
+    this.#sql = sql;
+  }
+
+  serve(hash: string, expiresMs: number): void {
+    this.#sql.run(
+      `INSERT INTO served (hash, expires_ms) VALUES (?, ?)
+       ON CONFLICT (hash) DO UPDATE SET expires_ms = max(expires_ms, excluded.expires_ms)`,
+      [hash, expiresMs],
+    );
+    this.#sql.run('DELETE FROM served WHERE id <= (SELECT max(id) FROM served) - ?', [MAX_SERVED]);
+  }
+
+  /** Stored expiry of a served text, or `undefined`. */
+  servedUntil(hash: string): number | undefined {
+    return this.#sql.value('SELECT expires_ms FROM served WHERE hash = ?', [hash]);
+  }
+
+  refuse(prefixHash: string, expiresMs: number): void {
+    // REPLACE assigns a new row number, hence the newest place in the order
+    this.#sql.run('REPLACE INTO left_alone (prefix_hash, expires_ms) VALUES (?, ?)', [prefixHash, expiresMs]);
+    this.#sql.run('DELETE FROM left_alone WHERE id <= (SELECT max(id) FROM left_alone) - ?', [MAX_REFUSED]);
+  }
+
+  /** Newest first. */
+  refused(nowMs: number): string[] {
+    const sql = 'SELECT prefix_hash FROM left_alone WHERE expires_ms > ? ORDER BY id DESC LIMIT ?';
+    return this.#sql.column(sql, [nowMs, MAX_REFUSED]);
+  }
+
+  /** Deletes at most `limit` expired marks of each kind; returns their number. */
+  expire(nowMs: number, limit: number): number {
+    return this.#sql.expire('served', nowMs, limit) + this.#sql.expire('left_alone', nowMs, limit);
+  }
+}
+
+/** Beyond this the oldest are deleted. */
+const MAX_DIRECTIVES = 50_000;
+
+/** The bounds of directives. */
+class DirectiveTable {
+  readonly #sql: Statements;
+
+  constructor(sql: Statements) {
+    this.#sql = sql;
+  }
+
+  /** Deletes the oldest directives beyond the bound; returns how many. */
+  trim(count: number, limit: number): number {
+    this.#sql.run(
+      `DELETE FROM directive_generation
+       WHERE NOT EXISTS (SELECT 1 FROM directive d WHERE d.project = directive_generation.project)
+       AND generation < (SELECT value FROM meter WHERE name = 'directive_generation') - 1000`,
+    );
+    if (count <= MAX_DIRECTIVES) return 0;
+    return this.#sql.run('DELETE FROM directive WHERE id IN (SELECT id FROM directive ORDER BY id LIMIT ?)', [
+      Math.min(count - MAX_DIRECTIVES, limit),
+    ]);
+  }
+
+  /** Deletes the steps of a removed conversation. */
+  dropSteps(conversation: number): void {
+    this.#sql.run(
+      `DELETE FROM directive WHERE id IN (
+         SELECT d.id FROM step t JOIN directive d ON d.project = t.project AND d.scope = t.scope WHERE t.id IN (${STEPS_IN}))`,
+      [conversation],
+    );
+    this.#sql.run(`DELETE FROM step WHERE id IN (${STEPS_IN})`, [conversation]);
+  }
+}
+
+const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c ON c.project = t.project AND c.name = t.conversation
+  WHERE c.id = ?`;
+
+/** Bounds of stored answers, in number and bytes; beyond them the earliest to expire are deleted. */
+const MAX_REPLIES = 10_000;
+const MAX_REPLY_BYTES = 256 * 1024 * 1024;
+
+/** The bounds of stored answers. */
+class Replies {
+  readonly #sql: Statements;
+
+  constructor(sql: Statements) {
+    this.#sql = sql;
+  }
+
+  /** Deletes expired and surplus answers, about `limit` rows at most. @returns their number */
+  trim(nowMs: number, limit: number): number {
+    const expired = this.#sql.expire('reply', nowMs, limit);
+    const { count, bytes } = this.#sql.get<{ count: number; bytes: number }>(
+      'SELECT count(*) AS count, total(bytes) AS bytes FROM reply',
+    ) ?? { count: 0, bytes: 0 };
+    const tooMany = Math.max(0, count - MAX_REPLIES);
+    const tooLarge = bytes > MAX_REPLY_BYTES ? Math.max(1, Math.floor(count / 8)) : 0;
+    const surplus = Math.min(limit, Math.max(tooMany, tooLarge));
+    if (surplus <= 0) return expired;
+    const oldest = 'SELECT id FROM reply ORDER BY expires_ms LIMIT ?';
+    return expired + this.#sql.run(`DELETE FROM reply WHERE id IN (${oldest})`, [surplus]);
+  }
+}
 
 export type Meter =
   | 'deleted_generation'

@@ -5,7 +5,7 @@ import { parseAst } from 'rolldown/parseAst';
 import { describe, expect, it, test } from 'vitest';
 import { mergeRules } from '../../../src/engine/rules/line-rule.ts';
 import { LinePattern, Matcher } from '../../../src/engine/rules/matcher.ts';
-import { needsOf } from '../../../src/engine/rules/needs.ts';
+import { needsOf } from '../../../src/engine/rules/prefilter.ts';
 import { contentOf, isBlankLine, viewText } from '../../../src/engine/text/view.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', 'src', 'engine');

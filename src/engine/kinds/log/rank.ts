@@ -1,5 +1,4 @@
-import { spread, unitScale } from '../../rank/columns.ts';
-import { flag, logOf, type Measure, measure } from '../../rank/measures.ts';
+import { flag, logOf, type Measure, measure, spread, unitScale } from '../../rank/measures.ts';
 import type { View } from '../../text/view.ts';
 import type { Reading } from '../kind.ts';
 import { maySayOf, saying, says } from './lines.ts';

@@ -1,0 +1,145 @@
+import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../bounded-map.ts';
+import type { AnswerTurn } from '../../dialects/dialect.ts';
+import type { FailureReporter } from '../../failures.ts';
+import { Conversation } from '../../goal/conversation.ts';
+import type { KeptAnswers } from '../ports/answers.ts';
+import type { Store } from '../ports.ts';
+import { acceptedPrefix, type SentMemory, wholeRecord } from '../sent/records.ts';
+import { foldAnswer } from './find-texts.ts';
+import type { ReadBody } from './read.ts';
+import { newCutPrefixes, type Rewritten } from './rewritten.ts';
+
+/**
+ * Most messages whose accepted cuts are remembered. Each is needed for one turn only: an answer after a cut message
+ * proves that the provider accepted it.
+ */
+const MAX_ACCEPTED = 20_000;
+/** Longest wait for another writer of the store, in milliseconds. The answer is on its way to the client meanwhile. */
+export const NOTE_WAIT_MS = 5_000;
+
+/**
+ * Remembers which cuts a provider has accepted. Once it has accepted a cut, a later refusal is not answered by
+ * resending the request unpruned.
+ */
+export class AcceptedCuts {
+  readonly #store: Pick<Store, 'commit'>;
+  readonly #sent: SentMemory;
+  readonly #onFailure: FailureReporter;
+  readonly #prefixes = new BoundedMap<string, true>(MAX_ACCEPTED);
+
+  constructor(store: Pick<Store, 'commit'>, sent: SentMemory, onFailure: FailureReporter) {
+    this.#store = store;
+    this.#sent = sent;
+    this.#onFailure = onFailure;
+  }
+
+  /** Marks an outcome whose cuts the provider is remembered to have accepted. */
+  seenIn(request: Rewritten): Rewritten {
+    const isAccepted = request.acceptedBefore || newCutPrefixes(request).some((prefix) => this.#prefixes.has(prefix));
+    return isAccepted === request.acceptedBefore ? request : { ...request, acceptedBefore: isAccepted };
+  }
+
+  /**
+   * Records that a provider accepted a request: its new cuts, and the history that was forwarded whole. Never rejects.
+   */
+  async add(request: Rewritten): Promise<void> {
+    // an answer after a cut message proves that its cuts were accepted
+    const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
+    for (const prefix of fresh) this.#prefixes.set(prefix, true);
+    const sent = [...request.rawPrefixes, ...fresh.map(acceptedPrefix)].map(wholeRecord);
+    if (sent.length === 0) return;
+    this.#sent.add(sent);
+    const noted = this.#store.commit({ decisions: [], touch: [], sent }, NOTE_WAIT_MS);
+    await noted.catch((cause: unknown) => this.#onFailure('past_not_noted', cause));
+  }
+}
+
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * Conversations that are forwarded as they come, because a provider refused one of their pruned requests. A conversation is
+ * recognised by its messages: every later request begins with those of the refused one.
+ */
+export class RefusedConversations {
+  readonly #store: Store;
+  readonly #hashes = new Set<string>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Reads what earlier and other processes recorded. */
+  async load(): Promise<void> {
+    for (const hash of await this.#store.refusedConversations()) this.#hashes.add(hash);
+  }
+
+  /** Whether a request contains the last message of a refused one, by any key of its messages. */
+  covers({ prefixes, resultKeys }: Pick<ReadBody, 'prefixes' | 'resultKeys'>): boolean {
+    if (this.#hashes.size === 0) return false;
+    return [...prefixes, ...resultKeys.values()].some((key) => this.#hashes.has(key));
+  }
+
+  /**
+   * Leaves the conversation of a refused request alone from now on; durable when it resolves.
+   *
+   * @throws StoreUnavailable when it is recorded in this process only
+   */
+  async add(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      if (this.#hashes.size >= MAX_REMEMBERED) this.#hashes.delete(this.#hashes.values().next().value ?? '');
+      this.#hashes.add(key);
+    }
+    await Promise.all(keys.map((key) => this.#store.markRefused(key)));
+  }
+}
+
+/** Most answers that requests may still continue from. */
+const MAX_ANSWERS = 2_000;
+/** Most calls of these answers together, some 100 bytes each where they are not shared. */
+const MAX_ANSWER_NOTES = 200_000;
+
+/** Conversations up to answers that the provider stores, for requests that continue from one without repeating it. */
+export class AnsweredConversations {
+  readonly #durable: KeptAnswers | undefined;
+  readonly #onFailure: FailureReporter;
+  readonly #memory = new LRUCache<string, Conversation>({
+    max: MAX_ANSWERS,
+    maxSize: MAX_ANSWER_NOTES,
+    sizeCalculation: (conversation) => 1 + conversation.notes,
+  });
+
+  /** @param durable - also stores the answers, so that they survive a restart */
+  constructor(durable: KeptAnswers | undefined, onFailure: FailureReporter) {
+    this.#durable = durable;
+    this.#onFailure = onFailure;
+  }
+
+  get(answerId: string): Conversation | undefined {
+    return this.#memory.get(answerId);
+  }
+
+  /** Records an answer: known here at once, durable when it resolves. Never rejects. */
+  async add(before: Conversation, { id, items }: AnswerTurn): Promise<void> {
+    const after = before.fork();
+    for (const { said, calls } of items) {
+      const made = calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } }));
+      foldAnswer(after, said, made);
+    }
+    // exactly as another process will read it
+    this.#memory.set(id, after.kept());
+    const failed = (cause: unknown): void => this.#onFailure('answer_not_kept', cause);
+    await this.#durable?.keep(id, after.toText()).catch(failed);
+  }
+
+  /** Looks up an answer that a request continues from. @returns whether it was found in the store */
+  async learn(answerId: string): Promise<boolean> {
+    if (answerId === '' || !this.#durable || this.#memory.has(answerId)) return false;
+    const text = await this.#durable.find(answerId).catch((cause: unknown) => {
+      this.#onFailure('answer_not_found', cause);
+      return null;
+    });
+    if (text !== null) this.#memory.set(answerId, Conversation.fromText(text));
+    return text !== null;
+  }
+}
