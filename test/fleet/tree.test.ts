@@ -208,6 +208,15 @@ describe('what a reactive run attends to', () => {
     expect(order).toEqual(['marked', 'old', 'weak', 'x', 'blackboard', 'pheromone']);
   });
 
+  it('keeps what tasks wait for when it overflows with other stimuli', () => {
+    const queue = new StimulusQueue();
+    queue.add(about('task_ready', 'first'));
+    queue.add(about('task_done', 'second'));
+    for (let i = 0; i < 6_000; i++) queue.add(about('pheromone', null));
+    expect(queue.size).toBe(5_000);
+    expect([queue.take(0, () => 0)?.nodeId, queue.take(0, () => 0)?.nodeId]).toEqual(['first', 'second']);
+  });
+
   it('is never starved: waiting entries become more urgent', () => {
     const waiting = about('pheromone', null, 0);
     expect(priorityOf(waiting, 0, 60_000)).toBeGreaterThan(priorityOf(about('task_ready', null, 60_000), 0, 60_000));

@@ -11,12 +11,20 @@ export interface Queued {
 }
 
 const BASE: Readonly<Record<Stimulus, number>> = { task_ready: 100, task_done: 70, blackboard: 55, pheromone: 45 };
-/** Most priority that pheromones add, so that they never lift a stimulus above the next kind by more than this. */
+/** Maximum priority that pheromones add, so that they never lift a stimulus above the next kind by more than this. */
 const MAX_PHEROMONE = 20;
 /** Priority gained per second of waiting. */
 const AGE_PER_SECOND = 1;
-/** A longer queue would mean that nothing is handled: the oldest stimuli of the lesser kinds are dropped. */
+/**
+ * Maximum length of the queue: a longer one would mean that nothing is handled. The oldest stimulus that no task
+ * depends on is dropped.
+ */
 const MAX_QUEUED = 5_000;
+/**
+ * Kinds that a task waits for: a dropped one would leave the task queued for ever. A plan has a limited number of
+ * tasks.
+ */
+const NEEDED: ReadonlySet<Stimulus> = new Set(['task_ready', 'task_done']);
 
 /** Priority of a stimulus: its kind, the pheromone at its node, and its waiting time. */
 export function priorityOf({ stimulus, atMs }: Queued, intensity: number, nowMs: number): number {
@@ -34,7 +42,9 @@ export class StimulusQueue {
 
   add(queued: Queued): void {
     this.#waiting.push(queued);
-    if (this.#waiting.length > MAX_QUEUED) this.#waiting.shift();
+    if (this.#waiting.length <= MAX_QUEUED) return;
+    const oldest = this.#waiting.findIndex(({ stimulus }) => !NEEDED.has(stimulus));
+    if (oldest >= 0) this.#waiting.splice(oldest, 1);
   }
 
   /** @param intensityAt - the current pheromone at a node */
