@@ -106,6 +106,22 @@ export function recallContract(name: string, open: Open): void {
       }
     });
 
+    it('counts words within a project, also while only one project has results', async () => {
+      const store = await open({});
+      await keep(store, aResult('needle'));
+      await indexAll(store);
+      const countOf = async (project: string): Promise<[number, number]> => {
+        const { results, withTerm } = await store.recall.frequencies(project, ['needle']);
+        return [results, withTerm.get('needle') ?? 0];
+      };
+      expect(await countOf('other')).toEqual([0, 0]);
+      expect(await countOf('p')).toEqual([1, 1]);
+      await keep(store, aResult('needle again'), { project: 'other' });
+      await indexAll(store);
+      expect(await countOf('p')).toEqual([1, 1]);
+      expect(await countOf('other')).toEqual([1, 1]);
+    });
+
     it('shows each content once in a project, with the tool and the path of its newest call', async () => {
       const store = await open({});
       const id = await keep(store, aResult('needle'), { path: 'old.ts', tool: 'cat', atMs: 1_000 });

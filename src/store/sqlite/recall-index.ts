@@ -22,7 +22,7 @@ export interface CandidateRow extends RecallCandidate {
   readonly expires_ms: number;
 }
 
-/** A term that so many results have is slow to count. */
+/** A term with at least this many results is slow to count. */
 const COMMON = 2_000;
 /** Index pages merged per step. */
 const MERGED_PAGES = 64;
@@ -38,8 +38,8 @@ const DELETE_WORDS = "INSERT INTO recall_word (recall_word, rowid, words) VALUES
 const DELETE_NAMES = "INSERT INTO recall_name (recall_name, rowid, names) VALUES ('delete', ?, ?)";
 
 /**
- * The FTS5 index of searchable results. `+r.project` and `CROSS JOIN` keep SQLite from reading all rows of a project where
- * few are wanted. All methods run inside the caller's transaction.
+ * The FTS5 index of searchable results. `+r.project` and `CROSS JOIN` keep SQLite from reading all rows of a project
+ * where few are wanted. All methods run inside the caller's transaction.
  */
 export class RecallIndex {
   readonly #sql: Statements;
@@ -101,7 +101,7 @@ export class RecallIndex {
     const work = (table: string): boolean => {
       const before = changes();
       this.#sql.run(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`, [MERGED_PAGES]);
-      return changes() - before > 1; // FTS5's sign that there was nothing to merge
+      return changes() - before > 1; // at most one change means that FTS5 had nothing to merge
     };
     const words = work('recall_word');
     return work('recall_name') || words;
@@ -109,7 +109,7 @@ export class RecallIndex {
 
   /** Counted within the project: the word frequencies of other projects stay private. */
   frequencies(project: string, terms: readonly string[]): RecallFrequencies {
-    if (!this.#isShared()) return this.#allFrequencies(terms);
+    if (this.#isOnly(project)) return this.#allFrequencies(terms);
     const { results, chars, first, last } = this.#sizeOf(project);
     const count = (term: string): number => {
       const [newest] = this.#sql.all<{ count: number; oldest: number }>(
@@ -151,12 +151,16 @@ export class RecallIndex {
     return size;
   }
 
-  #isShared(): boolean {
-    return this.#sql.value('SELECT (SELECT min(project) FROM recall) <> (SELECT max(project) FROM recall)') === 1;
+  /** Whether all results are of this project, so that the index need not be filtered by it. */
+  #isOnly(project: string): boolean {
+    const [found] = this.#sql.all<{ first: string; last: string }>(
+      'SELECT (SELECT min(project) FROM recall) AS first, (SELECT max(project) FROM recall) AS last',
+    );
+    return found?.first === project && found.last === project;
   }
 
   candidates({ terms, fragments, files, limit, ...scope }: RecallQuery): CandidateRow[] {
-    const isShared = this.#isShared();
+    const isShared = !this.#isOnly(scope.project);
     const within = isShared ? ` AND ${quoted(projectTerm(scope.project))}` : '';
     const rarest = rarestOf(terms);
     const matches = [
@@ -220,8 +224,8 @@ function wordsWith({ words }: RecallDocument, project: string): string {
 }
 
 /**
- * A term that only one project's results have: no word of a text contains its prefix character. Two project names may
- * share a term.
+ * A term that marks a project's results: no word of a text contains its prefix character. It is a hash, so that two
+ * project names may share a term.
  */
 function projectTerm(project: string): string {
   let hash = 0;
