@@ -3,8 +3,8 @@ export interface Migration {
   /** Ascending; recorded in the database afterwards. */
   readonly version: number;
   /**
-   * The oldest program schema version that still works with this one: replicas are upgraded one after the other. A
-   * migration that only adds keeps the previous value.
+   * The oldest schema version whose program still works with this one, because replicas are upgraded one after the
+   * other. A migration that only adds keeps the previous value.
    */
   readonly worksWith: number;
   readonly sql: () => string;
@@ -13,15 +13,18 @@ export interface Migration {
 /** The version of the first migration, which is the whole schema. Lower ones were used before the first release. */
 export const FIRST_VERSION = 100;
 
-/** A migration of both databases, in Common SQL, with what SQLite needs besides; PostgreSQL's part has a file of its own. */
+/**
+ * A migration of both databases in Common SQL, with SQLite's additional statements; PostgreSQL's are in a separate
+ * file.
+ */
 export interface Addition extends Omit<Migration, 'sql'> {
   readonly common: string;
   readonly sqlite?: string;
 }
 
 /**
- * The migrations after the first one, oldest first. A new table or column is a further entry:
- * `{ version: 101, worksWith: 100, common: 'CREATE TABLE main.example (…) STRICT;' }`. A released entry is never edited.
+ * The migrations after the first one, oldest first. A new table or column is a further entry: `{ version: 101,
+ * worksWith: 100, common: 'CREATE TABLE main.example (…) STRICT;' }`. A released entry is never edited.
  */
 export const additions: readonly Addition[] = [
   {
@@ -80,7 +83,7 @@ export const additions: readonly Addition[] = [
     `,
   },
   {
-    // the user agent of requests and compactions: each client has a length of its own at which it compacts
+    // the user agent of requests and compactions: each client compacts at its own length
     version: 104,
     worksWith: 100,
     common: `
@@ -110,5 +113,11 @@ export const additions: readonly Addition[] = [
       END;`,
       )
       .join(''),
+  },
+  {
+    // PostgreSQL stores the index of recall apart from the rows that a search reads
+    version: 106,
+    worksWith: 100,
+    common: '',
   },
 ];

@@ -1,4 +1,4 @@
-/** What PostgreSQL needs besides the common part of an addition, by the addition's version. A server on SQLite loads none of it. */
+/** PostgreSQL's additional statements of an addition, by its version. A server on SQLite does not load them. */
 export const postgresAdditions: Readonly<Record<number, string>> = {
   // the row of the meter stays locked until the commit, so that generations become visible in order
   105: `
@@ -18,4 +18,6 @@ export const postgresAdditions: Readonly<Record<number, string>> = {
       CREATE TRIGGER access_key_updated AFTER UPDATE ON mcp_pruner.access_key
         REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
     `,
+  // a search reads every row of its words: rows without their lists of words and names fill a fifth of the pages
+  106: 'ALTER TABLE mcp_pruner.recall SET (toast_tuple_target = 256);',
 };
