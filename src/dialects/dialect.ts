@@ -12,13 +12,14 @@ export interface Dialect {
    */
   readonly verifiesHistory: boolean;
   /**
-   * Whether the provider can keep the history, so that a request may send only what is new and a later one all of it. Items
-   * of such a conversation are recognised by the calls that they answer, and not only by the messages before them.
+   * Whether the provider can keep the history, so that a request may contain only new items, and a later one the whole
+   * history. Items of such a conversation are also recognised by the calls that they answer, not only by the messages
+   * before them.
    */
   readonly keepsHistory: boolean;
   /** The purpose of a request, or `null` if it is not one of this wire. `path` has no query. */
   claims(method: string, path: string): Purpose | null;
-  /** Facts that the path contains and other wires have in the body; absent if there are none. */
+  /** Facts that this wire states in the path and other wires in the body; absent if the path states none. */
   namedIn?(path: string): Pick<RequestHead, 'model' | 'stream'>;
   /**
    * Walks the raw bytes of a body and finds messages, calls and texts without decoding unneeded parts. Ambiguous texts
@@ -47,7 +48,10 @@ export interface Dialect {
   error(status: number, code: string, message: string): Buffer;
 }
 
-/** `generate`: a model answers. `count`, `compact`: what was sent is sent again, and nothing new is decided. */
+/**
+ * `generate`: asks a model for an answer. `count`, `compact`: repeat what was sent before; no new decisions are made
+ * for them.
+ */
 export type Purpose = 'generate' | 'count' | 'compact';
 
 /** The author of a message. `other`: instructions and messages that are not understood; never changed. */
@@ -89,7 +93,7 @@ export interface ScannedMessage {
   readonly role: Role;
   readonly texts: readonly ScannedText[];
   readonly calls: readonly ScannedCall[];
-  /** Part of it is ambiguous: it is read, but never changed. */
+  /** Part of the message is ambiguous. The message is read, but never changed. */
   readonly opaque: boolean;
 }
 
@@ -136,7 +140,8 @@ export interface ProviderUsage {
   /** Those written with a lifetime of an hour; absent if the provider has only one lifetime. */
   readonly cacheWrite1hTokens?: number | null;
   /**
-   * Blocks of the model that the provider dropped because their history was changed; absent if it does not report them.
+   * Number of the model's blocks that the provider dropped because the history before them was changed; absent if none
+   * is reported.
    */
   readonly droppedBlocks?: number;
 }
@@ -147,7 +152,7 @@ export interface AnswerReader {
   data(chunk: Buffer): void;
   /** What the provider reported, once the answer is over; never throws. */
   usage(): ProviderUsage | null;
-  /** The turn that later requests may refer to instead of repeating it; `null` if they repeat it. */
+  /** The answer as a turn that later requests may refer to by id; `null` on wires whose requests repeat the history. */
   turn(): AnswerTurn | null;
 }
 
@@ -157,7 +162,7 @@ export interface AnswerTurn {
   readonly items: readonly AnswerItem[];
 }
 
-/** An item of an answer: words of the model, or calls. A call that may be named by two ids is there twice. */
+/** An item of an answer: words of the model, or calls. A call that has two ids is listed once for each. */
 export interface AnswerItem {
   readonly said: string;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];

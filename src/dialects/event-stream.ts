@@ -7,7 +7,7 @@ const CHECKSUM_BYTES = 4;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 /** Longest message that is assembled; a longer one contains nothing of interest and is skipped. */
 const MAX_KEPT_BYTES = 1024 * 1024;
-/** Sizes of header values by type, in bytes; strings and byte arrays contain their length. */
+/** Sizes of header values by type, in bytes; -1 for byte arrays and strings, which begin with their length. */
 const FIXED_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
 const STRING = 7;
 const EVENT_TYPE = ':event-type';
@@ -83,7 +83,10 @@ function eventType(headers: Buffer): string {
   return '';
 }
 
-/** Reads an answer that may come in frames of AWS or plain: their first byte is 0, and no JSON or event begins so. */
+/**
+ * Reads an answer in AWS frames or in plain form. The first byte tells them apart: it is 0 in a frame, and never 0 in
+ * JSON or an event stream.
+ */
 export function framedOrPlain(plain: AnswerReader, onEvent: (type: string, payload: Buffer) => void): AnswerReader {
   let frames: EventStream | null | undefined;
   return {

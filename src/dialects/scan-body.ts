@@ -14,14 +14,14 @@ export interface BodyShape {
   readonly previous?: string;
   /** Reads the message at the cursor, which is an object. Other values are skipped and never changed. */
   readonly message: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage;
-  /** Reads the value in place of the list if it is not a list. Absent: such a value is not a message. */
+  /** Reads a value that is not a list under that key. Absent: such a value is skipped. */
   readonly only?: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage | null;
 }
 
 /**
- * Walks the body of a request and reads its messages; what nobody asked for is skipped.
+ * Walks the body of a request and reads its messages; all other fields are skipped.
  *
- * @throws JsonShapeError when the bytes are not one JSON object with at most one such list
+ * @throws JsonShapeError if the bytes are not one JSON object with at most one list of messages
  */
 export function scanBody(bytes: Buffer, shape: BodyShape, resume?: Resume): ScannedBody {
   return new BodyScan(bytes, shape, resume).body();
@@ -56,7 +56,7 @@ class BodyScan {
       while (cursor.take(COMMA)) cursor.member(field);
       cursor.expect(CLOSE_BRACE);
     } else cursor.object(field);
-    if (cursor.peek() !== undefined) throw new JsonShapeError(`text behind the body at byte ${cursor.at}`);
+    if (cursor.peek() !== undefined) throw new JsonShapeError(`unexpected data after the body at byte ${cursor.at}`);
     return { ...this.#head, messages: this.#messages, before: this.#before ?? this.#head };
   }
 
@@ -151,9 +151,9 @@ export function stringHere(cursor: JsonCursor): string {
 }
 
 /**
- * Stands for a message by who speaks, its texts, and the calls made and answered: what all clients repeat from turn to
- * turn, however they spell it. Marks for caches, pictures, reasoning and arguments of calls do not count: a message that
- * differs in these alone is cut as the other was.
+ * Identifies a message by its role, its texts, and the calls that it makes and answers, all of which clients repeat
+ * from turn to turn in one spelling or another. Cache marks, pictures, reasoning and call arguments do not count:
+ * messages that differ only in these are cut in the same way.
  */
 export function meaningOf(body: Buffer, { role, texts, calls }: ScannedMessage): string {
   const hash = createHash('sha256').update(role);
@@ -165,14 +165,14 @@ export function meaningOf(body: Buffer, { role, texts, calls }: ScannedMessage):
 }
 
 /**
- * Most messages of a body. The largest context windows hold a million tokens, and a message costs some fifty with its
- * frame: no session comes near it, while a body of 60 MB can contain thirty million.
+ * Maximum number of messages in a body. The largest context windows hold a million tokens, and a message costs about
+ * fifty with its frame. No session comes near this number, while a body of 60 MB can contain thirty million messages.
  */
 export const MAX_MESSAGES = 20_000;
-/** Most texts and calls in all of them: parallel calls and parts of a content make several to a message. */
+/** Maximum number of texts and calls in all messages: a message may contain several calls and several parts. */
 const MAX_PIECES = 4 * MAX_MESSAGES;
 
-/** Counts messages and texts during a scan, and stops it at more than any session sends. */
+/** Counts messages and parts during a scan, and stops the scan at more than any real session sends. */
 export class ScanBudget {
   #messages: number;
   #pieces = 0;

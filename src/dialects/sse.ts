@@ -10,8 +10,8 @@ const OPEN_BRACE = 0x7b;
 const DATA = Buffer.from('data:');
 
 /**
- * Parses a stream of server-sent events as it passes, and hands over the data of the wanted ones. It keeps at most one
- * line. An answer that begins as a JSON object is no stream and is handed over whole.
+ * Parses a stream of server-sent events in transit and passes on the data of the wanted events. It buffers at most one
+ * line. An answer that begins with `{` is not a stream; it is buffered and passed on as a whole.
  */
 export class EventData {
   readonly #wanted: (line: Buffer) => boolean;

@@ -1,6 +1,6 @@
 import type { AnswerReader, AnswerTurn, ProviderUsage } from './dialect.ts';
 
-/** The usage is at the end of an answer, streamed or whole: only so much of the end is searched. */
+/** The usage is at the end of an answer, streamed or whole; only this many bytes of the end are searched. */
 const TAIL_BYTES = 16 * 1024;
 
 /** Finds the usage at the end of an answer, on wires that report it under one key. */
@@ -11,7 +11,7 @@ export class TailUsage implements AnswerReader {
   #size = 0;
 
   /**
-   * @param key - of the object that contains the counts, with its quotes
+   * @param key - the key of the object that contains the counts, with its quotes
    * @param usageOf - reads that object
    */
   constructor(key: Buffer, usageOf: (value: unknown) => ProviderUsage | null) {
@@ -55,7 +55,7 @@ function lastObject(bytes: Buffer, key: Buffer): unknown {
   return undefined;
 }
 
-/** Where the object begins that is the value of a key which ends at `at`, or -1. */
+/** The offset of the object that follows a key ending at `at`, or -1 if no object follows. */
 function objectBehind(bytes: Buffer, at: number): number {
   for (let i = at; i < bytes.length; i++) {
     const byte = bytes[i];

@@ -43,12 +43,12 @@ export interface Explanation {
   readonly terms: readonly string[];
   /** Regions with a lower worth are cut. */
   readonly threshold: number;
-  /** Most lines that may be cut. */
+  /** Maximum number of lines that may be cut. */
   readonly budget: number;
   readonly regions: readonly Region[];
 }
 
-/** Explains `planPrune(input)` region by region; `plan` is that very plan. Costs about two plans. */
+/** Explains `planPrune(input)` region by region; `plan` is the same plan. Takes about twice as long as planning. */
 export function explainPlan(input: PruneInput): Explanation {
   const analysis = isNearlyBlank(input.text) ? null : analyse(input);
   if (analysis === null || budgetOf(analysis.view, input) < 1) {
@@ -105,7 +105,7 @@ function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
   });
 }
 
-/** The strongest reason among a region's lines; for a cut, its total worth decides. */
+/** Returns the strongest reason among the lines of a kept region. The reason of a cut depends on its total worth. */
 function fateOf(lines: readonly Fate[], worthy: boolean): Fate {
   const [first = { kept: true, because: 'whole', rule: '' }] = lines;
   if (!first.kept) return { ...first, because: worthy ? 'block' : 'noise' };
@@ -148,7 +148,7 @@ function worthOf(choice: Choice, from: number, to: number, all: number): { worth
   return { worth: size === 0 ? 0 : (value * all) / size, tokens };
 }
 
-/** Most words of the goal that are named for a region. Chosen: enough to see the reason. */
+/** Maximum number of the goal's words that are named for a region. Chosen: enough to show the reason. */
 const MOST_TERMS = 8;
 
 /** The goal's words in each span. */

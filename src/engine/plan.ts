@@ -10,16 +10,16 @@ import { estimateTokens } from './text/tokens.ts';
 import { type View, viewText } from './text/view.ts';
 import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 
-/** If all cuts together save fewer tokens, the text stays whole. Chosen. */
+/** The text stays whole if all cuts together save fewer tokens, or a smaller share of them. Chosen. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
 /**
- * Cuts that save this many tokens are made whatever their share of a very large text. A file that was read is cut only
- * if this much is saved: it may be edited, and in recorded conversations nearly all edits that no longer found their
- * text were in such files. Chosen by `bench -- bill`.
+ * Cuts that save this many tokens are always made, even if they are a small share of a very large text. A file that was
+ * read is cut only if this much is saved, because it may be edited next: in recorded conversations, nearly all edits
+ * that failed because their text had been cut were in files that had been read. Chosen by `bench -- bill`.
  */
 const ENOUGH_SAVED_TOKENS = 8_000;
-/** Least saving in a short text: about two markers. Chosen. */
+/** Minimum saving in a short text, in tokens: about two markers. Chosen. */
 const LEAST_SAVED_OF_SMALL = 60;
 
 /**
@@ -31,7 +31,7 @@ export function planPrune(input: PruneInput): Plan {
   return planRead(input).plan;
 }
 
-/** As `planPrune`, with the analysis of the text, or `null` if the text was not analysed. */
+/** Like `planPrune`, but also returns the view of the text, or `null` if the text was not analysed. */
 export function planRead(input: PruneInput): { readonly plan: Plan; readonly view: View | null } {
   if (isNearlyBlank(input.text)) return { plan: unread(input), view: null };
   const analysis = analyse(input);
@@ -87,7 +87,8 @@ function planOf(
 }
 
 /**
- * Smallest text that is checked for being nearly blank, in characters. Chosen, as the length of a nearly blank line.
+ * Shorter texts, in characters, are not checked for being nearly blank. Chosen, as the average length of nearly blank
+ * lines below.
  */
 const LARGE_CHARS = 50_000;
 const SHORT_LINE_CHARS = 3;
@@ -100,7 +101,7 @@ export function isNearlyBlank(text: string): boolean {
   return lines * SHORT_LINE_CHARS > text.length;
 }
 
-/** A plan that leaves a text whole without analysing it. Even counting its lines may take too long. */
+/** A plan that leaves a text whole without analysing it. It times out if even counting the lines takes too long. */
 function unread(input: PruneInput, ...given: PlanWarning[]): Plan {
   const lineCount = splitLines(input.text).count;
   const late: PlanWarning[] = given.length === 0 && input.shouldStop?.() === true ? ['timeout'] : given;

@@ -24,7 +24,7 @@ export function analyse(input: AnalysisInput): Analysis | null {
   const terms = goalTerms(informativeGoal(input.goal, input.hints));
   const templates = readTemplates(view);
   const blocks = kind.units(view);
-  // the contract keeps declarations in whatever its caller calls code
+  // the contract protects declarations in every text that the caller declares as code
   const units = kind.declares || sourceType !== 'code' ? blocks : { ...blocks, declared: readDeclarations(view) };
   if (stopped()) return null;
   const keep = protectLines(kind, { view, units, templates, sourceType }, input.hints);

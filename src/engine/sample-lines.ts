@@ -10,9 +10,9 @@ const COMPARED_CHARS = 2_000;
 const HAS_WORD = /[\p{L}\p{N}]/u;
 
 /**
- * The lines that another backend should be asked about when it takes no more than `limit`: all that hold a letter or a
- * digit where they fit; otherwise those that the engine itself finds most relevant, the same content once, and none that stays
- * anyway.
+ * The lines to send to another backend that accepts at most `limit` lines: all lines with a letter or a digit if there
+ * are no more than that; otherwise those that the engine ranks highest, without repetitions and without protected
+ * lines.
  *
  * @returns indexes from 0, ascending
  */

@@ -4,13 +4,13 @@ import type { ReasonLanguage } from './text/reasons.ts';
 export type SourceType = 'code' | 'logs' | 'docs';
 
 /**
- * How a text came into the conversation, which sets how bold a cut may be:
- * `read` is a file that the agent may be about to edit (whole blocks only), `command` the output of a program,
- * `search` a grep-like result, `listing` file names, `unknown` everything else.
+ * The origin of a text, which limits how boldly it is cut: `read` is a file that the agent may be about to edit (whole
+ * blocks only), `command` the output of a program, `search` a grep-like result, `listing` file names, `unknown`
+ * everything else.
  */
 export type Origin = 'read' | 'command' | 'search' | 'listing' | 'unknown';
 
-/** What the caller knows about a text. All of it influences the decision and is part of its key. */
+/** Facts about a text from the caller. Each of them influences the decision and is part of its key. */
 export interface Hints {
   readonly origin: Origin;
   /** Path of the file, as given by the tool call or the block's frame. */
@@ -28,7 +28,7 @@ export interface Hints {
 export interface Limits {
   /** Largest share of the lines that may be cut, 0..1. */
   readonly maxPruneRatio: number;
-  /** Least number of lines that stay. */
+  /** Minimum number of lines that stay. */
   readonly minKeepLines: number;
 }
 
@@ -42,7 +42,10 @@ export interface PruneInput {
   readonly limits: Limits;
   /** The caller asked for this text to be cut and set the limits, so that its origin is no reason to cut less. */
   readonly asked?: boolean;
-  /** Steps by which it is cut more boldly (above 0) or more mildly (below 0) than configured; -2 to 2. Default: 0. */
+  /**
+   * Number of steps by which the text is cut more boldly (above 0) or more mildly (below 0) than configured; -2 to 2.
+   * Default: 0.
+   */
   readonly boldness?: number;
   /** The text is short: only repetitive kinds are cut, and a smaller saving is enough. */
   readonly small?: boolean;

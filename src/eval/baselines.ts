@@ -15,7 +15,7 @@ export interface BaselineInput extends Pick<EvalCase, 'id' | 'goal' | 'sourceTyp
 /** A simple way to rank lines. */
 export interface Baseline {
   readonly name: string;
-  /** Short holes, which a marker would not pay for, are closed. */
+  /** Keeps the lines in short gaps, where a cut would save less than its marker costs. */
   readonly gaps: boolean;
   /** Structural lines are kept first, within the budget. */
   readonly protect: boolean;
@@ -178,7 +178,7 @@ function reference(input: BaselineInput): Float64Array {
   return Float64Array.from(lines, (_, i) => (near[i] ?? 0) + (ofBlock.get(blocks[i] ?? 0) ?? 0) / top);
 }
 
-/** Knows the needed lines; then the lines nearest to one. */
+/** Ranks the needed lines first, then the other lines by their distance to the nearest needed line. */
 function oracle({ needed, lines }: BaselineInput): Float64Array {
   let k = 0;
   return Float64Array.from(lines, (_, i) => {

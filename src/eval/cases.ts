@@ -45,14 +45,14 @@ export const MIN_CHARS = 4000;
 const MIN_LINES = 60;
 export const MAX_BYTES = 1_000_000;
 const MAX_LINES = 20_000;
-/** Most commits of the history that are read. */
+/** Maximum number of commits of the history that are read. */
 const MAX_COMMITS = 200_000;
 const BATCH = 48;
 
 /** The population of a sample, and what was left out. */
 export class SampleReport {
   readonly skipped = new Map<SkipReason, number>();
-  /** Commits without merges in the history that was looked at. */
+  /** Commits without merges in the examined history. */
   commits = 0;
   commitsSeen = 0;
   commitsUsed = 0;
@@ -62,7 +62,7 @@ export class SampleReport {
   }
 }
 
-/** Lines that a set of old-side ranges needs; an insertion needs its neighbours. */
+/** The lines that ranges on the old side of a diff cover. An insertion counts as the two lines around it. */
 export function neededLines(ranges: readonly OldRange[], lineCount: number): number[] {
   const out = new Set<number>();
   for (const { start, count } of ranges) {

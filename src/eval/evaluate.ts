@@ -17,7 +17,9 @@ export interface EvaluateOptions {
   readonly minKeepLines: number;
   readonly origin: Origin;
   readonly plan: (input: PruneInput) => Plan;
-  /** Markers are short, of the baselines too. Default: full, as `prune_text` writes them. */
+  /**
+   * All markers but the first are short, for the baselines as well. Default: full markers, as `prune_text` writes them.
+   */
   readonly shortMarkers?: boolean;
   /** Leaves out the baselines between `random` and `oracle`. */
   readonly quick?: boolean;
@@ -68,10 +70,10 @@ export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: E
       sourceType: item.sourceType,
       hints: item.path === '' ? { origin: options.origin } : { origin: options.origin, path: item.path },
       limits: { maxPruneRatio: ratio, minKeepLines },
-      // of no origin: as `prune_text` would cut it
+      // texts of unknown origin are cut as `prune_text` would cut them
       asked: options.origin === 'unknown',
     };
-    const began = process.cpuUsage(); // not the clock's time: others may be busy on the machine
+    const began = process.cpuUsage(); // CPU time, not wall-clock time, because other processes may use the machine
     const plan = options.plan(input);
     const { user, system } = process.cpuUsage(began);
     totals.planMs += (user + system) / 1000;

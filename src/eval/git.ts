@@ -73,7 +73,7 @@ async function* gitLines(path: string, args: readonly string[], input = '', sepa
     child.once('error', resolve);
     child.once('close', (code) => resolve(code ?? 1));
   });
-  child.stdin.on('error', () => {}); // git may leave without reading all; its exit code decides
+  child.stdin.on('error', () => {}); // git may exit before it has read everything; its exit code decides
   child.stdin.end(input);
   let silent = false;
   const giveUp = (): void => {
@@ -178,8 +178,8 @@ function parseHunk(line: string): OldRange | null {
 }
 
 /**
- * The changed ranges of one commit, by old blob id (paths may be quoted, ids never are). Files that git considers
- * binary have no entry.
+ * The changed ranges of files, by `<commit> <old blob id>` (paths may be quoted, ids never are). Files that git
+ * considers binary have no entry.
  */
 export async function listHunks(repo: Repository, commits: readonly string[]): Promise<Map<string, OldRange[]>> {
   const out = new Map<string, OldRange[]>();

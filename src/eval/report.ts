@@ -33,7 +33,7 @@ export interface EvaluationReport {
 
 /** A file type with fewer cases than this is reported under `other`. */
 const MIN_GROUP = 5;
-/** Least number of cases for a skill. Chosen: over twenty cases its 95 % interval is about .2 wide. */
+/** Minimum number of cases for a skill. Chosen: over twenty cases its 95 % interval is about .2 wide. */
 const MIN_SKILL_CASES = 20;
 
 const RIVALS = ['head+tail', 'grep', 'bm25', 'reference', 'reference+structure'] as const;
@@ -146,7 +146,7 @@ function sameBudgetTable(report: EvaluationReport, width: number | undefined): s
 }
 
 function skillLine(report: EvaluationReport): string {
-  if (report.cases < MIN_SKILL_CASES) return `too few cases to tell a skill: ${MIN_SKILL_CASES} are needed at least`;
+  if (report.cases < MIN_SKILL_CASES) return `too few cases to measure skill: at least ${MIN_SKILL_CASES} are needed`;
   const { skill, leads } = report;
   return (
     `skill of ${PRUNER} ${interval(skill)} (95 %); ahead of bm25 by ${interval(leads.bm25 ?? skill)}, ` +
@@ -166,7 +166,7 @@ export function renderReport(report: EvaluationReport, width?: number): string {
   return `${[
     prose(
       `${report.cases} cases from ${commits.used} commits of ${report.repository} (${report.head.slice(0, 12)}, ` +
-        `${commits.inHistory} commits without merges, ${commits.seen} looked at, seed ${report.seed})`,
+        `${commits.inHistory} commits without merges, ${commits.seen} examined, seed ${report.seed})`,
     ),
     prose(`skipped: ${skipped.join(', ') || 'nothing'}`),
     '',

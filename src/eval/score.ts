@@ -17,7 +17,7 @@ export interface Outcome {
 /** An id as long as the real ones, so that every system pays the same for a marker. */
 export const SAMPLE_ID = 'prn_000000000000';
 
-/** Fewest lines a result may keep under the bounds. */
+/** Minimum number of lines a result may keep under the bounds. */
 export function budgetFor(lineCount: number, ratio: number, minKeep: number): number {
   return Math.max(Math.min(lineCount, minKeep), lineCount - Math.floor(ratio * lineCount + 1e-9));
 }
@@ -92,8 +92,8 @@ export function outcomeOf(
 export type Point = readonly [saved: number, recall: number];
 
 /**
- * The recall-versus-saving curve through a group's means: `(1, 0)` (drop everything) is added, at each saving the best
- * recall reached at that saving or above counts, and `(0, 1)` (keep everything) opens it.
+ * The recall-versus-saving curve through a group's means. It begins at `(0, 1)` (everything kept) and ends at `(1, 0)`
+ * (everything cut). Recall at a saving is the best recall at that saving or a higher one.
  */
 function curveOf(points: readonly Point[]): Point[] {
   const clamped = points.map(([saved, recall]): Point => [Math.max(0, Math.min(1, saved)), recall]);
@@ -116,7 +116,7 @@ export function areaOf(points: readonly Point[]): number {
   return area;
 }
 
-/** Recall of the curve at a saving, on straight lines between its points. */
+/** Recall of the curve at a saving, interpolated linearly between its points. */
 export function recallAt(points: readonly Point[], saved: number): number {
   const curve = curveOf(points);
   for (let i = 0; i + 1 < curve.length; i++) {

@@ -1,6 +1,6 @@
 import type { SourceType } from '../engine/types.ts';
 
-/** Lines are judged by their beginning; it bounds the patterns below. */
+/** Only this many characters of a line are read, which bounds the cost of the patterns below. */
 const HEAD = 400;
 
 const MODIFIERS = new Set(
@@ -34,7 +34,7 @@ function isImport(line: string): boolean {
   return /^(?:const|let|var)\s/.test(line) && line.includes('require(');
 }
 
-/** `int main(int argc, …`: at column 0, a word before the name, no semicolon behind the bracket. */
+/** `int main(int argc, …`: at column 0, with a word before the name and no semicolon in the line. */
 function isCHead(line: string): boolean {
   const open = line.indexOf('(');
   if (open < 3 || !/^[A-Za-z_]/.test(line) || line.includes(';')) return false;
@@ -71,8 +71,8 @@ export function isHeading(raw: string): boolean {
 }
 
 /**
- * The lines that hold a text's structure (declarations; failures; headings), as the ruler sees them. Which of them the
- * engine protects is its own affair; this only measures.
+ * The structural lines of a text: declarations in code, failures in logs, headings in documents. Only the measurement
+ * uses them; the engine has its own rules.
  *
  * @returns one flag a line, index 0 is line 1
  */

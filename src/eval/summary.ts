@@ -91,7 +91,7 @@ export function recallAtSavingsOf(summary: GroupSummary, system: string, other: 
   return asked.map((p) => recallAt(curve, p.savedChars));
 }
 
-/** xorshift32: chance for the bootstrap that a seed alone decides. */
+/** xorshift32: a reproducible random generator for the bootstrap, determined by its seed. */
 function chance(seed: number): (below: number) => number {
   let state = seed | 1;
   return (below) => {

@@ -1,7 +1,10 @@
 export interface TableOptions {
-  /** First columns, which are words: they stand to the left, and again in each part of a table that is divided. */
+  /**
+   * Number of first columns that contain words. They are aligned to the left and repeated in each part of a divided
+   * table.
+   */
   readonly words?: number;
-  /** Most characters of a line; without it a table is as wide as it is. */
+  /** Maximum number of characters in a line; if it is absent, the table is not divided. */
   readonly width?: number | undefined;
 }
 

@@ -6,9 +6,9 @@ import { SharedLog } from './shared-log.ts';
 const MAX_GOAL_CHARS = 3_000;
 const MAX_SAID_CHARS = 1_000;
 const MAX_CALLS = 5_000;
-/** Most results of the same call that are remembered. */
+/** Maximum number of results of one call that are remembered. */
 const MAX_REPEATS = 50;
-/** Words of the user shorter than this ("go on", "yes") need the ones before them. */
+/** User messages shorter than this, in characters ("go on", "yes"), are kept together with the ones before them. */
 const SHORT_WORDS = 40;
 
 /** A call together with what the assistant said when it made it. */
@@ -18,30 +18,38 @@ export interface CallInContext extends ToolCall {
   readonly asked: string;
 }
 
-/** The part of a conversation that is stored with a model's answer; newer calls first. */
+/** The part of a conversation that is stored with a model's answer. Calls are in order, the oldest first. */
 interface Kept {
   readonly id: string;
   readonly asked: string;
   /** Absent if an older version stored it. */
   readonly recovers?: boolean;
   readonly calls: readonly (readonly [id: string, call: CallInContext])[];
-  /** Absent where the answer called a tool natively. */
+  /** The model's text; absent if the answer called a tool natively. */
   readonly spoken?: string;
-  /** Files that were shown; absent where there were none. */
+  /** Files that were shown; absent if there were none. */
   readonly shown?: readonly string[];
-  /** The user's words and the plan, where files may be named; absent where they are no longer than `asked`. */
+  /**
+   * The user's words and the model's plan, both of which may name files; absent if there is no plan and the words are
+   * the same as `asked`.
+   */
   readonly naming?: readonly [words: string, plan: string];
 }
 
-/** Most calls that later results may still answer, and how much of their context is stored. */
+/**
+ * Maximum number of calls that are stored because later results may answer them, and maximum length of stored
+ * arguments.
+ */
 const MAX_KEPT_CALLS = 64;
 const MAX_KEPT_ARGS = 16_000;
-/** Most shown files that are stored. */
+/** Maximum number of shown files that are stored. */
 const MAX_KEPT_SHOWN = 200;
-/** Most stored characters of an answer without native calls, whose end contains the action. */
+/**
+ * Maximum number of stored characters of an answer without native calls. Its end is kept, which contains the action.
+ */
 const MAX_SPOKEN_CHARS = 64 * 1024;
 
-/** Bytes of the body, which every later body of the conversation begins with. */
+/** The place of a text in the body. It is the same in every later body of the conversation. */
 export interface Place {
   readonly start: number;
   readonly end: number;
@@ -59,7 +67,10 @@ interface Result {
  */
 export class Conversation {
   #asked = '';
-  /** The user's newest words, more of them than `#asked`, and the newest plan: files that they name are wanted. */
+  /**
+   * The user's newest words (a longer part than `#asked`) and the model's newest plan. Files that these name are
+   * wanted.
+   */
   #words = '';
   #plan = '';
   #id = '';
@@ -95,7 +106,10 @@ export class Conversation {
     return fork;
   }
 
-  /** Number of recorded calls and results. */
+  /**
+   * The approximate size of the state: the number of recorded calls, results and shown files, plus one for every 32
+   * characters of texts.
+   */
   get notes(): number {
     const chars = this.#spoken.length + this.#words.length + this.#plan.length;
     return this.#calls.size + this.#results.size + this.#shown.size + (chars >> 5);
@@ -145,7 +159,7 @@ export class Conversation {
       conversation.#recovers = recovers;
       conversation.#spoken = spoken;
     } catch {
-      // stored by another version: unknown fields are ignored
+      // written by another version, or not by `toText`: what was read before the error is kept
     }
     return conversation;
   }
@@ -205,7 +219,10 @@ export class Conversation {
     this.#answerWords = '';
   }
 
-  /** Adds a message of the model, or one item of its answer. Calls belong to the words of that answer before them. */
+  /**
+   * Adds a message of the model, or one item of its answer. Each call is stored with the words that precede it in the
+   * answer.
+   */
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
     this.#spoken = calls.length === 0 ? text.slice(-MAX_SPOKEN_CHARS) : '';
     const said = text.trim().slice(-MAX_SAID_CHARS) || this.#answerWords;
@@ -238,7 +255,7 @@ export class Conversation {
    *
    * @param callKey - hash of the call's name and arguments
    * @param at - place of the text in the body
-   * @param fingerprintAt - reads a fingerprint; asked only once a call repeats
+   * @param fingerprintAt - reads a fingerprint; called only if a call repeats
    */
   isReread(callKey: string, at: Place, fingerprintAt: (at: Place) => string): boolean {
     const earlier = this.#results.newestOf(callKey, MAX_REPEATS);

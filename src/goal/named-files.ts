@@ -1,4 +1,4 @@
-/** Most characters searched for names of files. */
+/** Maximum number of characters that are searched for file names. */
 export const MAX_NAMING_CHARS = 16_000;
 /** Shortest phrase, made of the words of a path, that counts as its name, in characters. */
 const LEAST_PHRASE_CHARS = 8;
@@ -35,7 +35,10 @@ function endsWithFolder(text: string, folder: string): boolean {
   return text.endsWith(folder) ? !isPartOfName(text[text.length - folder.length - 1] ?? ' ') : text.endsWith('.');
 }
 
-/** Whether the words of a name occur in a text one after the other; without the extension, at least two. */
+/**
+ * Whether a text contains the words of a name, without its extension, one after the other. A name of one word does not
+ * count.
+ */
 function hasPhrase(text: string, name: string): boolean {
   const dot = name.lastIndexOf('.');
   const words = wordsOf((dot > 0 ? name.slice(0, dot) : name).replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase());

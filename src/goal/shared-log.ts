@@ -63,7 +63,10 @@ export class SharedLog<T> {
     return this.newestOf(key, Number.POSITIVE_INFINITY);
   }
 
-  /** The newest values under a key, the oldest of them first. Their number alone decides what this costs. */
+  /**
+   * The newest values under a key, the oldest of them first. The cost depends on their number, not on the size of the
+   * log.
+   */
   newestOf(key: string, most: number): T[] {
     const places = this.#room.places.get(key) ?? [];
     const end = rankOf(places, this.#to);

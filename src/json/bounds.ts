@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** The structure that a JSON text may have. */
 export interface JsonBounds {
-  /** Most values and keys in all. */
+  /** Maximum number of values and keys in total. */
   readonly values: number;
-  /** Most lists and objects inside one another. */
+  /** Maximum depth of nested lists and objects. */
   readonly levels: number;
-  /** Most members of the list that is the whole text. */
+  /** Maximum number of members if the whole text is a list. */
   readonly items?: number;
 }
 
@@ -23,8 +23,9 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Counts the structure of a JSON text before it is parsed: `[{},{},…` of 60 MB parses into gigabytes. Allocates nothing,
- * gives the event loop turns, and stops at the first bound that is exceeded. Whether the text is JSON is not checked.
+ * Counts the structure of a JSON text before it is parsed: `[{},{},…` of 60 MB parses into gigabytes. Allocates
+ * nothing, gives the event loop turns, and stops at the first bound that is exceeded. Whether the text is JSON is not
+ * checked.
  *
  * @returns the bound that the text exceeds, or `null`
  */

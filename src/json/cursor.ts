@@ -9,10 +9,10 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Most levels of nested lists and objects. Chosen: far beyond any request, and 8 MB of memory. */
+/** Maximum nesting of lists and objects. Chosen: far beyond any request, and 8 MB of memory. */
 const MAX_LEVELS = 1_000_000;
 
-/** Most values that are skipped in one text. Chosen: far beyond any request, and half a second. */
+/** Maximum number of values that are skipped in one text. Chosen: far beyond any request, and half a second of work. */
 const MAX_SKIPPED = 1_000_000;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -111,7 +111,7 @@ export class JsonCursor {
   /**
    * Skips any value and returns its range.
    *
-   * @throws JsonShapeError `too_many_messages` beyond a million values in all that were skipped
+   * @throws JsonShapeError `too_many_messages` if this cursor skips more than a million values in total
    */
   value(): Span {
     this.peek();
@@ -175,8 +175,8 @@ export class JsonCursor {
   }
 
   /**
-   * Walks an object and hands each key to `visit`, which may consume the value; what it leaves is skipped.
-   * Returns the object's range.
+   * Walks an object and calls `visit` with each key. `visit` may consume the value; otherwise it is skipped. Returns
+   * the object's range.
    */
   object(visit: (key: string) => void): Span {
     this.peek();
@@ -219,7 +219,7 @@ export class JsonCursor {
     return { start, end: this.at };
   }
 
-  /** A key's text; a key too long to be one of ours comes as the empty string. */
+  /** The text of a key, or `''` if the key is too long to be a relevant one. */
   keyText({ start, end }: Span): string {
     if (end - start > 258) return '';
     const text = this.bytes.toString('latin1', start + 1, end - 1);
@@ -235,7 +235,7 @@ export class JsonCursor {
 /** Decodes the JSON string at `[start, end)`, quotes included; `null` when it is not valid. */
 export function decodeString(bytes: Buffer, start: number, end: number): string | null {
   const raw = bytes.toString('utf8', start, end);
-  // The decoder puts U+FFFD for bytes that are no UTF-8; such a string could not be given back as it was.
+  // The decoder replaces invalid UTF-8 by U+FFFD; such a string could not be restored byte for byte.
   if (raw.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) return null;
   try {
     const value: unknown = JSON.parse(raw);

@@ -1,6 +1,6 @@
 import type { Edit } from '../engine/text/render.ts';
 
-/** The value of a JSON text, or `undefined` where it is none. */
+/** The value of a JSON text, or `undefined` if the text is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -14,7 +14,7 @@ export function field(value: unknown, name: string): unknown {
   return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }
 
-/** A count of tokens, or `null` if the value is none. */
+/** The value if it is a finite number, such as a count of tokens; otherwise `null`. */
 export function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
@@ -76,7 +76,8 @@ interface JsonField {
 
 /**
  * Finds the long string values of a text that is JSON as a whole (a tool result wrapped by its client). Keys and
- * strings of one line are left out: there is nothing to cut in them, unless they are JSON again.
+ * one-line strings are left out, because there is nothing to cut in them; a one-line string that is itself JSON may
+ * contain lines and is included.
  *
  * @param minChars - shortest value, in UTF-16 units
  * @returns `null` when the text is not JSON or holds no such value
@@ -103,7 +104,7 @@ export function longJsonFields(text: string, minChars: number): JsonField[] | nu
   return fields.length > 0 ? fields : null;
 }
 
-/** Several lines, or JSON on one line in whose strings there are several. */
+/** Whether a value has several lines, or is JSON on one line with strings of several lines. */
 function mayHoldLines(value: string): boolean {
   if (value.includes('\n')) return true;
   const first = firstSolid(value);
@@ -122,7 +123,7 @@ export function endOfString(text: string, start: number): number {
     if (quote < 0) return text.length;
     let slash = quote - 1;
     while (slash >= i && text.charCodeAt(slash) === 92) slash--;
-    // `i` is always the start of a unit, so the run of backslashes before the quote lies behind it.
+    // `i` is never in the middle of an escape, so the run of backslashes before the quote begins at or after it.
     if ((quote - slash) % 2 === 1) return quote + 1;
     i = quote + 1;
   }

@@ -39,7 +39,10 @@ const google: Provider = {
   },
 };
 
-/** Anthropic, known by the path of its messages or by the field that its clients send with everything else. */
+/**
+ * Anthropic, recognised by the path of the messages wire, or by the header `anthropic-version`, which its clients send
+ * with all other requests.
+ */
 const anthropic: Provider = {
   ...facts.anthropic,
   dialects: [anthropicMessages],
@@ -57,7 +60,9 @@ const anthropic: Provider = {
 
 const OPENAI = [openaiChat, openaiResponses];
 
-/** All providers, the most general first: if several take a request, the last one of them gets it. */
+/**
+ * All providers, the most general first. If several of them take a request, the last one that is configured gets it.
+ */
 export const providers: readonly [Provider, ...Provider[]] = [openai, anthropic, google, vertex, azure, bedrock];
 
 /** Where a request goes. */
@@ -99,7 +104,10 @@ const OWN = /^\/(?:rpc|mcp|prune|page|health|metrics)\//;
 /** Further paths that clients request from a gateway. */
 const KNOWN = /^\/v1\/(?:models(?:\/[^/]+)?|embeddings|completions)$/;
 
-/** A gateway's path, such as `/api/v1/chat/completions`: its last version begins the path of the provider. */
+/**
+ * The route of a gateway's path, such as `/api/v1/chat/completions`: the provider's own path begins at the last
+ * version.
+ */
 function longerRoute(line: RequestLine, settings: CloudSettings): Route | null {
   const path = withoutQuery(line.url);
   const version = Math.max(path.lastIndexOf('/v1/'), path.lastIndexOf('/v1beta/'));

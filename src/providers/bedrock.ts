@@ -10,7 +10,7 @@ const MODEL = /^\/model\/([^/]+)\/([a-z-]+)$/;
 const REGION = /^(?!cn-)[a-z]{2,3}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
 /** Service of AWS that offers models in the formats of their makers. */
 const MANTLE = 'bedrock-mantle';
-/** Claude Code asks its base URL for these as well; they have a host of their own. */
+/** The path of Bedrock's control API, which has its own host. Claude Code sends such requests to the same base URL. */
 const CONTROL = '/inference-profiles';
 const ROOTS = ['/model', '/guardrail', CONTROL];
 /** How API keys of Bedrock begin. */
@@ -19,9 +19,9 @@ const RUNTIME_HOST = /^https:\/\/bedrock-runtime\b/;
 const AZURE_HOST = /^https:\/\/[\w.-]+\.azure\.(?:com|us|cn)(?=[:/]|$)/;
 
 /**
- * Amazon Bedrock: `InvokeModel` with Claude, and `Converse`. Other models and operations are forwarded unread. Requests to the paths of
- * Mantle are its own where they carry credentials of AWS.
- * Sources: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html,
+ * Amazon Bedrock: `InvokeModel` with Claude, and `Converse`. Other models and operations are forwarded unread. Requests
+ * to the paths of Mantle belong to Bedrock if they carry AWS credentials. Sources:
+ * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html,
  * https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html
  */
 export const bedrock: Provider = {
@@ -36,7 +36,7 @@ export const bedrock: Provider = {
   },
   baseUrl(path, { headers }, { bedrockUrl, azureUrl, awsRegion }) {
     const isMantle = isMantlePath(path);
-    // the hosts of the vendors themselves serve one of the APIs each; a gateway may serve both
+    // each of the vendors' own hosts serves only one API; a gateway may serve several
     const isControl = isBelow(path, CONTROL);
     if (bedrockUrl !== null && !((isMantle || isControl) && RUNTIME_HOST.test(bedrockUrl))) return bedrockUrl;
     if (isMantle && azureUrl !== null && !AZURE_HOST.test(azureUrl)) return azureUrl;
@@ -56,7 +56,7 @@ function modelOperation(path: string): Operation | null {
   }
   if (verb === 'count-tokens') return { dialect: bedrockConverse, purpose: 'count', model, open: openCount };
   const isInvoke = verb === 'invoke' || verb === 'invoke-with-response-stream';
-  // the ARN of an inference profile does not name the model: bodies of other models hold nothing that is read
+  // the ARN of an inference profile does not name the model; if it is another model, nothing in the body is recognised
   if (!isInvoke || !/anthropic|^arn:/.test(model)) return null;
   const answer = (): AnswerReader => chunksOf(anthropicMessages.answer());
   return { dialect: anthropicMessages, purpose: 'generate', model, stream, answer };
@@ -78,7 +78,7 @@ export interface CredentialScope {
   readonly day: string;
   readonly region: string;
   readonly service: string;
-  /** Names of the fields that it covers, lower case. */
+  /** Names of the headers that the signature covers, in lower case. */
   readonly signedHeaders: readonly string[];
   /** In hexadecimal digits. */
   readonly signature: string;

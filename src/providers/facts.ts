@@ -25,7 +25,9 @@ export interface ProviderFacts {
   readonly path: '/v1' | '/v1beta' | '';
   /** The formats of its requests. */
   readonly wires: readonly Dialect['name'][];
-  /** The proxy's own key here, for requests that bring none: its setting and the field that carries it. */
+  /**
+   * The proxy's own key for this provider, used for requests without a key: its setting and the header that carries it.
+   */
   readonly ownKey?: {
     readonly key: 'upstreamApiKey' | 'anthropicApiKey';
     readonly field: (key: string) => readonly [name: string, value: string];
@@ -91,7 +93,7 @@ export const facts = {
   },
 } as const satisfies { readonly [Name in ProviderName]: ProviderFacts & { readonly name: Name } };
 
-/** The base URLs of all providers; `null` where a cloud's is not set. */
+/** The base URLs of all providers; `null` for a cloud whose URL is not set. */
 export type BaseUrls = Readonly<Record<'upstreamUrl' | 'anthropicUrl' | 'geminiUrl', string>> &
   Readonly<Record<'vertexUrl' | 'bedrockUrl' | 'azureUrl', string | null>>;
 

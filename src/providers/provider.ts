@@ -14,12 +14,15 @@ export interface RequestLine {
 export interface Operation {
   readonly dialect: Dialect;
   readonly purpose: Purpose;
-  /** Model and streaming as the path states them; absent where the body does. */
+  /** Model and streaming, if the path states them; absent if the body does. */
   readonly model?: string;
   readonly stream?: boolean;
   /** Reads an answer that has another shape than the dialect's own. */
   readonly answer?: () => AnswerReader;
-  /** Opens a body that encloses the request; `null` for one that is not understood. @throws JsonShapeError likewise */
+  /**
+   * Extracts the request from a body that encloses it; `null` if the body is not understood. @throws JsonShapeError if
+   * the body is not a JSON object
+   */
   readonly open?: (body: Buffer) => Enclosed | null;
 }
 
@@ -37,13 +40,15 @@ export interface Taken {
   readonly operation: Operation | null;
   /** Path and query to append to the base URL. */
   readonly rest: string;
-  /** `true`: appended to the origin of the base URL, whose own path belongs to another API. */
+  /**
+   * `true`: `rest` is appended to the origin of the base URL, because the path of the base URL belongs to another API.
+   */
   readonly toOrigin?: boolean;
 }
 
 /** The settings that decide where requests of a cloud go. */
 export interface CloudSettings extends BaseUrls {
-  /** Region of Bedrock where the request names none; `null` where it is not set. */
+  /** The Bedrock region for requests that name none; `null` if it is not set. */
   readonly awsRegion: string | null;
 }
 
@@ -57,18 +62,18 @@ export interface Provider extends ProviderFacts {
   /** @param path - of the request, without its query. @returns `null` for a request that is not this provider's */
   takes(path: string, line: RequestLine, settings: CloudSettings): Taken | null;
   /**
-   * The base URL of a request, where that is more than the setting; `null` where the setting is not set and the request
-   * does not name a region.
+   * The base URL of a request, if it depends on more than the setting; `null` if the setting is not set and no region
+   * or location is known.
    */
   baseUrl?(path: string, line: RequestLine, settings: CloudSettings): string | null;
 }
 
-/** A request for the base URL that has a version of its own, as `https://api.openai.com/v1` has. */
+/** A request whose version is dropped because the base URL contains it, as `https://api.openai.com/v1` does. */
 export function belowVersion(operation: Operation | null, { url }: RequestLine): Taken {
   return { operation, rest: url.replace(/^\/v1(?:beta)?(?=\/|\?|$)/, '') };
 }
 
-/** The operation of a dialect at its own path, `null` where the path is none of its. */
+/** The operation of a dialect at its own path, or `null` if the dialect does not claim the path. */
 export function operationOf(dialect: Dialect, method: string, path: string): Operation | null {
   const purpose = dialect.claims(method, path);
   return purpose === null ? null : { dialect, purpose, ...dialect.namedIn?.(path) };

@@ -5,7 +5,7 @@ import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { facts } from './facts.ts';
 import type { Operation, Provider } from './provider.ts';
 
-/** Everything of a project, and of a publisher for clients with an API key of Vertex AI. */
+/** All paths of a project, and of a publisher (used by clients with a Vertex AI API key). */
 const VERTEX = /^\/v1(?:beta1)?\/(?:projects|publishers)(?:\/|$)/;
 const MODEL = /\/publishers\/(anthropic|google)\/models\/([^/:]+):([a-zA-Z]+)$/;
 const CHAT = /\/endpoints\/[^/]+\/chat\/completions$/;
@@ -43,7 +43,7 @@ function hostOf(location: string | undefined): string | null {
 }
 
 function operationAt(path: string): Operation | null {
-  // both characters may stand in a path as they are, and some clients escape them
+  // `:` and `@` are allowed in a path, but some clients escape them
   const plain = path.replace(/%3a/gi, ':').replace(/%40/gi, '@');
   if (CHAT.test(plain)) return { dialect: openaiChat, purpose: 'generate' };
   const [, publisher, model = '', verb = ''] = MODEL.exec(plain) ?? [];
@@ -56,7 +56,7 @@ function operationAt(path: string): Operation | null {
 
 function claudeOperation(model: string, verb: string): Operation | null {
   if (verb !== 'rawPredict' && verb !== 'streamRawPredict') return null;
-  // counting has a model's place in the path and names the model in the body
+  // in a count request, `count-tokens` takes the model's place in the path, and the body names the model
   if (model === 'count-tokens') return { dialect: anthropicMessages, purpose: 'count' };
   return { dialect: anthropicMessages, purpose: 'generate', model, stream: verb === 'streamRawPredict' };
 }

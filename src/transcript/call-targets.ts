@@ -1,6 +1,6 @@
 import { callFacts, filesOfCommand, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
-/** Lines of a file, 1-based and inclusive; 0 where a call does not say. */
+/** A line range of a file, 1-based and inclusive; 0 for an end that the call does not state. */
 export interface FileLines {
   readonly startLine: number;
   readonly endLine: number;
@@ -28,7 +28,7 @@ export function editedFiles(call: ToolCall | undefined): string[] {
   const verb = fileVerb(args);
   if (verb === 'look') return [];
   const path = verb === 'change' ? stringOf(args, PATH_KEYS) : '';
-  // one word next to a path names what the tool is to do, no program of a shell
+  // a single word together with a path names the tool's operation, not a shell program
   const isWord = /^\w+$/.test(command) && stringOf(args, PATH_KEYS) !== '';
   const files = path !== '' ? [path] : command === '' || isWord ? editedByTool(call, args) : editedByCommand(command);
   return [...new Set(files)].slice(0, MAX_FILES);
@@ -118,7 +118,9 @@ function lineOf(value: unknown): number {
   return typeof line === 'number' && Number.isSafeInteger(line) && line > 0 ? line : 0;
 }
 
-/** A command of a shell as its parts (`;`, `&&`, `||`, line ends) and the stages of each (`|`). Read as text, never run. */
+/**
+ * A command of a shell as its parts (`;`, `&&`, `||`, line ends) and the stages of each (`|`). Read as text, never run.
+ */
 type ShellParts = readonly (readonly string[])[];
 
 const MAX_COMMAND_CHARS = 2_000;
@@ -171,7 +173,8 @@ const LOOP_BODY = /^\s*do(?:\s+|$)/;
 const LOOP_END = /^\s*done\b/;
 
 /**
- * The same parts with each `for x in a b; do cat "$x"; done` as the commands that it runs: `cat "a b"` in the place of the loop.
+ * Replaces each loop by the commands in its body, with all values in the place of the variable: `for x in a b; do cat
+ * "$x"; done` becomes `cat "a b"`.
  */
 export function withoutLoops(parts: ShellParts): ShellParts {
   let name = '';

@@ -64,7 +64,7 @@ const TAG = /^<([A-Za-z][\w-]{0,40})((?:\s[^<>\n]{0,800})?)>/;
 const FENCE = /^ {0,3}(`{3,12}|~{3,12})([^\n`]{0,500})/;
 const PATH_LIKE = /^[\w@~.()[\]+-]*(?:[/\\][\w@~.()[\]+ -]+)*\.[A-Za-z0-9]{1,10}$/;
 
-/** A substring of every possible frame, for a quick negative check. */
+/** Every frame contains one of these; a text without any of them is rejected quickly. */
 const MAY_OPEN = ['<', '`', '~', '[file content begin]', 'Content from ', 'Content of '];
 
 /**
@@ -74,7 +74,7 @@ const MAY_OPEN = ['<', '`', '~', '[file content begin]', 'Content from ', 'Conte
 export function findFileBlocks(text: string): FileBlock[] {
   const blocks: FileBlock[] = [];
   if (!MAY_OPEN.some((part) => text.includes(part))) return blocks;
-  // Frames that nothing closes any more: looked for once, not again at every opening.
+  // Closing tags and fences that do not occur any more. Each is searched for only once, not again at every opening.
   const unclosed = new Set<string>();
   let header = NO_HEADER;
   for (let at = 0; at < text.length && blocks.length < MAX_BLOCKS; ) {
@@ -258,7 +258,7 @@ function withoutInjected(text: string): string {
     const [opening, tag] = TAG.exec(text.slice(open, open + 900)) ?? [];
     if (!opening || !tag || !INJECTED_TAGS.has(tag.toLowerCase())) continue;
     const close = find(text, `</${tag}>`, open + opening.length, unclosed);
-    // Somebody who asks about `<Context>` says so within a line.
+    // an unclosed tag in the middle of a line is part of the user's words (a question about `<Context>`)
     if (close < 0 && open > 0 && text.charAt(open - 1) !== '\n') continue;
     out += text.slice(at, open);
     at = close < 0 ? text.length : close + tag.length + 3;

@@ -1,7 +1,7 @@
 /** Keys of a call's arguments that `tools.ts` reads. */
 const KEY = /\b(?:cmd|command|script|path|file_path|filename|pattern|query|regex|glob)\b/g;
 const QUOTES = '"\'`';
-/** Most characters of a script, and most values in it, that are read. */
+/** Maximum number of characters of a script, and of values in it, that are read. */
 const MAX_SCRIPT_CHARS = 20_000;
 const MAX_VALUES = 20;
 const MAX_GAP = 20;
@@ -28,7 +28,7 @@ export function scriptArgs(text: string): Readonly<Record<string, unknown>> | nu
     if (++values === MAX_VALUES) break;
   }
   if (found.size === 0) return null;
-  // several commands are one script: what the last of them prints decides
+  // several commands are joined to one script: the last one decides about the output
   return Object.fromEntries([...found].map(([key, texts]) => [key, texts.join('\n')]));
 }
 

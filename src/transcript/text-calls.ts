@@ -8,8 +8,8 @@ const WINDOW_VERBS = new Set(['open', 'goto', 'scroll_up', 'scroll_down', 'edit'
 const SEARCH_VERBS = new Set(['search_file', 'search_dir', 'find_file']);
 
 /**
- * The action that a model wrote as text, where its agent has no native calls: the last fenced block of what it said
- * (mini-swe-agent, SWE-agent), or a `<command>` or `<mswea_bash_command>` element. `null` when there is none.
+ * The action that a model wrote as text because its agent has no native calls: a `<mswea_bash_command>` element, else
+ * the last fenced block (mini-swe-agent, SWE-agent), else a `<command>` element. `null` if there is none.
  */
 export function textAction(said: string): ToolCall | null {
   const text = said.slice(-MAX_SAID_CHARS);
@@ -39,7 +39,7 @@ export function functionCall(said: string, name: string): ToolCall {
  * Cline's and Roo's `<read_file><path>a</path></read_file>`: the newest call of that name, or the facts in the frame of
  * its result.
  *
- * @param shown - what the frame names: a path, a command, a pattern
+ * @param shown - the path, command or pattern in the frame
  */
 export function elementCall(said: string, name: string, shown: string): ToolCall {
   const inside = lastElement(said.slice(-MAX_SAID_CHARS), name);

@@ -23,7 +23,7 @@ export interface TextResult {
 
 /** Longest beginning of a frame, in characters. */
 const MAX_HEADER_CHARS = 8_000;
-/** Elements that Cline and Roo append to a result in the same text: the user's words, or the state of the editor. */
+/** Elements with the user's words that Cline and Roo append to a result in the same text. */
 const VOICES = ['feedback', 'user_message', 'answer', 'task'];
 /** Tools of Cline and Roo with output; the answers of other tools are the user's own words. */
 const PRINTING = new Set([
@@ -58,12 +58,12 @@ const PRINTED = '\n\nAnd got this output:\n\n';
 const MAY_BEGIN = ['<', '[', 'EXECUTION', 'OBSERVATION', 'Observation', 'The observation', RAN];
 
 /**
- * Recognises what agents without native calls send as a user's message: exactly the frames of mini-swe-agent and
- * SWE-agent, OpenHands without function calling, Cline and Roo in XML mode, and aider. The sources are their templates of
- * observations; what merely looks alike (`Observation: it is slow`) is the user's own word.
+ * Recognises tool results that agents without native calls send as a user's message. The frames of mini-swe-agent and
+ * SWE-agent, of OpenHands without function calling, of Cline and Roo in XML mode, and of aider are matched exactly, as
+ * in their templates. Text that merely looks similar (`Observation: it is slow`) counts as the user's own words.
  *
- * @param said - what the model said right before, where it called no tool natively; otherwise `''`
- * @param header - the text before in the same message, in which Cline announces this one; otherwise `''`
+ * @param said - the model's text directly before, if the model called no tool natively; otherwise `''`
+ * @param header - the previous text of the same message, in which Cline announces this one; otherwise `''`
  * @returns `null` for everything else
  */
 export function textResult(text: string, said: string, header = ''): TextResult | null {
@@ -101,7 +101,7 @@ function executed(text: string, said: string): TextResult | null {
   return { ranges: [{ start: header.length, end: text.length }], call: functionCall(said, name), words: '' };
 }
 
-/** Cline and Roo, where frame and result are one text. */
+/** Cline and Roo, if the frame and the result are in one text. */
 function bracketed(text: string, said: string): TextResult | null {
   const header = bracketedHeader(text);
   if (!header || text.charAt(header.end) !== '\n') return null;
@@ -153,7 +153,7 @@ function ran(text: string): TextResult | null {
   return { ranges: [{ start: at + PRINTED.length, end: text.length }], call: callOf('run', { command }), words: '' };
 }
 
-/** SWE-agent: a result only where the model had written an action. */
+/** SWE-agent: a result only if the model wrote an action before it. */
 function observed(text: string, said: string, promptChars: number): TextResult | null {
   const call = textAction(said);
   if (call === null) return null;
@@ -166,8 +166,8 @@ function observed(text: string, said: string, promptChars: number): TextResult |
 }
 
 /**
- * The inside of `<tag>…</tag>` at a place, or behind a `<warning>` there the insides of `<tag_head>` and `<tag_tail>`;
- * `null` where that is not all of the text.
+ * The content of `<tag>…</tag>` at an offset, or, if a `<warning>` begins there, the contents of `<tag_head>` and
+ * `<tag_tail>`; `null` if this is not the whole rest of the text.
  */
 function framed(text: string, from: number, tag: string): Range[] | null {
   if (!text.startsWith('<warning>', from)) {
@@ -180,7 +180,8 @@ function framed(text: string, from: number, tag: string): Range[] | null {
 }
 
 /**
- * The contents of an element that begins a line; the last closing tag counts, because a result may contain one itself.
+ * The content of an element at the start of a line or after another tag. The last closing tag counts, because a result
+ * may contain such a tag itself.
  */
 function element(text: string, tag: string, from: number): Range | null {
   const opening = `<${tag}>`;
@@ -201,7 +202,7 @@ interface Frame {
   readonly tail: number;
 }
 
-/** Most lines of a header or a footer. */
+/** Maximum number of lines in a header and in a footer. */
 const HEAD_LINES = 14;
 const TAIL_LINES = 24;
 
@@ -237,7 +238,7 @@ export function frameOf(text: string): Frame {
   let end = 0;
   for (let line = 0; line < HEAD_LINES && end < text.length; line++) end = text.indexOf('\n', end) + 1 || text.length;
   let start = text.length;
-  // one line more: whether the text's first line is among the last ones makes a difference
+  // more lines than `tailOf` examines, so that it finds the same footer as in the whole text
   for (let line = 0; line <= TAIL_LINES + 1 && start > 0; line++)
     start = start < 2 ? 0 : text.lastIndexOf('\n', start - 2) + 1;
   return { head: headOf(splitLines(text.slice(0, end))), tail: tailOf(splitLines(text.slice(start))) };
@@ -258,7 +259,7 @@ function tailOf(lines: Lines): number {
   let first = lines.count + 1;
   for (let line = lines.count; line > Math.max(0, lines.count - TAIL_LINES); line--) {
     const text = shortLine(lines, line);
-    // A reminder is appended as a block: all from its opening tag on is frame.
+    // A reminder is appended as a block: everything from its opening tag on belongs to the frame.
     if (text.startsWith('<system-reminder>')) first = line;
     else if (text !== '' && first === line + 1 && FOOTER.some((pattern) => pattern.test(text))) first = line;
     else if (text === '' && first === line + 1 && line < lines.count) first = line;

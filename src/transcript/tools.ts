@@ -52,7 +52,7 @@ const READ_NAME = /(?:^|[^a-z])(?:read|view|open|cat|get_file|file_read|load)(?:
 const SEARCH_NAME = /(?:^|[^a-z])(?:grep|search|rg|ripgrep|find_in|codebase|lookup)(?:$|[^a-z])/i;
 const LIST_NAME = /(?:^|[^a-z])(?:ls|list|glob|tree|dir|directory)(?:$|[^a-z])/i;
 
-/** Reads a tool call: where its result comes from and what the model wanted with it. */
+/** Reads a tool call: the origin of its result, and the patterns, paths and questions in its arguments. */
 export function callFacts(call: ToolCall | undefined): CallFacts {
   // a result without a known call may be a file that is about to be edited
   if (!call) return { hints: { origin: 'read' }, question: '', said: '' };
@@ -90,8 +90,8 @@ const CHANGING = new Set([
 ]);
 
 /**
- * The verb of an editor's tool: a `command` together with a path (`{"command":"view","path":…}`) is not a shell
- * command. `null` for every other call.
+ * The verb of an editing tool. A known verb as `command` together with a path (`{"command":"view","path":…}`) is not a
+ * shell command. `null` for every other call.
  */
 export function fileVerb(args: Readonly<Record<string, unknown>> | null): 'look' | 'change' | null {
   const command = args?.command;
@@ -100,7 +100,7 @@ export function fileVerb(args: Readonly<Record<string, unknown>> | null): 'look'
   return CHANGING.has(command) ? 'change' : null;
 }
 
-/** A call’s arguments as an object, one level deep, or those in a script of calls; `null` when they are none. */
+/** A call's arguments as a flat object, or those in a script of calls; `null` if the text is neither. */
 export function parseArgs(text: string): Readonly<Record<string, unknown>> | null {
   if (text.length > MAX_ARGS_CHARS) return null;
   const value = parsed(text);
@@ -108,7 +108,10 @@ export function parseArgs(text: string): Readonly<Record<string, unknown>> | nul
   return value !== null && typeof value === 'object' ? flatten(value) : null;
 }
 
-/** Arguments one level deep, so that `{"files":[{"path":…}]}` and `{"arguments":{"path":…}}` are read too. */
+/**
+ * Flattens arguments of up to two nested levels, so that `{"files":[{"path":…}]}` and `{"arguments":{"path":…}}` are
+ * read too.
+ */
 function flatten(value: object): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   const add = (object: object, depth: number): void => {
@@ -184,7 +187,7 @@ function originOfCommand(command: string): Origin {
 
 const SAYS_LITTLE = /^\s*(?:cd|export|set|source|echo|printf|true)\b/;
 
-/** The pipeline of the last part of a command that prints more than a heading. */
+/** The stages of the last part of a command that does more than print a heading or set up the shell. */
 function decidingStages(command: string): readonly string[] {
   return withoutLoops(shellParts(command)).findLast(([first = '']) => !SAYS_LITTLE.test(first)) ?? [];
 }
@@ -222,7 +225,10 @@ function programOf(stage: string): string {
   return program === 'git' ? `git ${tokens[i + 1] ?? ''}` : program;
 }
 
-/** The file that a command prints: what a script or `git show` names, else the last word of the stage that looks like a path. */
+/**
+ * The file that a command prints: the one that a script or `git show` names, else the last word of the stage that looks
+ * like a path.
+ */
 function fileOfCommand(command: string): string {
   const [stage = ''] = decidingStages(command);
   return shownByScript(stage) || shownByGit(stage) || (wordsOf(stage).findLast(isFile) ?? '');
@@ -235,7 +241,10 @@ function wordsOf(stage: string): string[] {
     .filter((word) => !/[<>]/.test(word));
 }
 
-/** The files that the parts of a command print (`cat a b && sed -n 1,9p c`), in order; from where `cd` went. */
+/**
+ * The files that the parts of a command print (`cat a b && sed -n 1,9p c`), in order, with the folder that `cd` changed
+ * to.
+ */
 export function filesOfCommand(command: string): string[] {
   let folder = '';
   const files: string[] = [];
@@ -258,7 +267,10 @@ export function filesOfCommand(command: string): string[] {
   return files;
 }
 
-/** Whether a stage reads its input from elsewhere or writes its output to a file; errors that go elsewhere are none of that. */
+/**
+ * Whether a stage redirects its input or output. Redirections to `/dev/null` or to another stream (`2>&1`) do not
+ * count.
+ */
 function writes(stage: string): boolean {
   return /[<>]/.test(stage.replaceAll(/\d?>{1,2}\s?(?:\/dev\/null|&\d)/g, ''));
 }

@@ -1,13 +1,16 @@
 import { innerCommand, shellParts, withoutLoops } from './call-targets.ts';
 import { callFacts, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
-/** Outcome of a test run: `red` where a test failed, `green` where all passed. */
+/** Outcome of a test run: `red` if a test failed, `green` if all passed. */
 export type TestOutcome = 'red' | 'green';
 
 const EDIT_NAME = /(?:^|[^a-z])(?:multi)?(?:edit|replace|patch|diff)(?:$|[^a-z])/i;
 const PATCH = '*** Begin Patch';
 
-/** Whether a call replaces parts of a file. Whole files that are written cannot miss their place and do not count. */
+/**
+ * Whether a call replaces parts of a file. Writing whole files does not count, because it cannot fail to find the text
+ * to replace.
+ */
 export function isEdit(call: ToolCall): boolean {
   if (call.args.includes(PATCH)) return true;
   const name = call.name.replaceAll(/([a-z])([A-Z])/g, '$1_$2');
@@ -85,7 +88,10 @@ export function testOutcome(output: string): TestOutcome | null {
 
 /** Longest message that can be a correction; a longer one is a new task. */
 const CORRECTION_CHARS = 2_000;
-/** Short and English only: what it misses, it misses for pruned and unpruned conversations alike. */
+/**
+ * Short and in English only. It misses corrections in pruned and unpruned conversations equally, so comparisons stay
+ * fair.
+ */
 const CORRECTION =
   /^\W*(?:no|nope|wrong|stop|undo|revert)\b(?! (?:problem|worries|need|rush)\b)|\b(?:that|this|it)(?:'s| is|’s) (?:still )?(?:wrong|incorrect|broken|not (?:right|correct|working|what))|\bnot what i (?:asked|meant|want)|\b(?:still|does(?: not|n't|n’t)|did(?: not|n't|n’t)) (?:work|fail|broken|compile|build|pass)|\byou (?:forgot|missed|broke|ignored|misunderstood)|\bi (?:already )?(?:said|told you|meant)\b|\b(?:undo|revert) (?:that|this|it|your|the)\b/i;
 

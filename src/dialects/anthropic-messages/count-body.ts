@@ -7,7 +7,7 @@ import { JsonCursor } from '../../json/cursor.ts';
 const COUNTED = new Set(['messages', 'model', 'output_config', 'system', 'thinking', 'tool_choice', 'tools']);
 
 /**
- * The body of a `count_tokens` request for a request, made of the same bytes.
+ * Builds the body of a `count_tokens` request from the bytes of a request.
  *
  * @throws JsonShapeError when the body is no JSON object
  */

@@ -5,7 +5,8 @@ import { scanMessagesBody } from './scan.ts';
 
 /**
  * `POST …/v1/messages` as Anthropic defined it, spoken by Claude Code and offered by gateways and other providers.
- * Current models bind their reasoning to the exact messages before it: a later change of one is refused.
+ * Current models bind their reasoning to the exact messages before it; if one of these is changed later, the request is
+ * refused.
  */
 export const anthropicMessages: Dialect = {
   name: 'messages',
@@ -21,7 +22,7 @@ export const anthropicMessages: Dialect = {
   answer: () => new MessagesAnswer(),
   refusesHistory(status, answer) {
     if (status !== 400) return false;
-    // `invalid_request_error` and `INVALID_ARGUMENT` are types that every error of a request has
+    // ignore the error types `invalid_request_error` and `INVALID_ARGUMENT`, which every request error has
     const words = answer
       .toString('utf8', 0, REFUSAL_BYTES)
       .replace(/invalid_[a-z_]{1,40}/gi, '')

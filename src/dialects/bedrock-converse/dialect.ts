@@ -40,7 +40,7 @@ function converseAnswer(): AnswerReader {
   return { data: (chunk) => reader.data(chunk), usage: () => metadata ?? plain.usage(), turn: () => null };
 }
 
-/** `inputTokens` are fresh ones: tokens read from a cache or written to one are counted separately. */
+/** `inputTokens` excludes tokens that were read from or written to a cache. */
 function usageOf(usage: unknown): ProviderUsage | null {
   if (usage === null || typeof usage !== 'object') return null;
   const fresh = count(field(usage, 'inputTokens'));

@@ -29,7 +29,7 @@ export const googleGemini: Dialect = {
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
 };
 
-/** Most characters of a model's name that are reported. */
+/** Maximum number of characters of a model's name that are reported. */
 const MAX_MODEL_CHARS = 200;
 const USAGE = Buffer.from('"usageMetadata"');
 const BASE = /^\/v1(?:beta|alpha)?\//;

@@ -4,7 +4,7 @@ import { meaningOf } from '../scan-body.ts';
 import { TailUsage } from '../tail-usage.ts';
 import { scanChatBody } from './scan.ts';
 
-/** `POST …/chat/completions` as OpenAI defined it and most providers offer it. Nobody checks what was sent before. */
+/** `POST …/chat/completions` as OpenAI defined it and most providers offer it. Providers do not verify the history. */
 export const openaiChat: Dialect = {
   name: 'chat',
   verifiesHistory: false,

@@ -47,7 +47,7 @@ const ROLES = new Map<string, Speaker>([
   ['user', { who: 'user', use: 'words' }],
   ['assistant', { who: 'assistant', use: 'said' }],
   ['tool', { who: 'tool', use: 'result' }],
-  // results as they were before there were ids: they name their function
+  // legacy results: they name their function instead of an id
   ['function', { who: 'tool', use: 'result' }],
 ]);
 

@@ -4,7 +4,7 @@ import { EventData } from '../sse.ts';
 
 /** The first bytes of an event, which name its type. */
 const TYPE_BYTES = 80;
-/** Most items and characters of one answer that are remembered: enough to recognise the results of its calls. */
+/** Maximum number of items and characters of one answer that are kept: enough to recognise the results of its calls. */
 const MAX_ITEMS = 256;
 const MAX_ARGS_CHARS = 64 * 1024;
 const MAX_SAID_CHARS = 4_000;
@@ -12,7 +12,10 @@ const MAX_SAID_CHARS = 4_000;
 const LAST_EVENTS = ['response.completed', 'response.incomplete', 'response.failed'];
 const ITEM_EVENT = 'response.output_item.done';
 
-/** Reads the usage of an answer of the responses wire, and what later requests may answer without repeating it. */
+/**
+ * Reads the usage of an answer of the responses wire, and the items that later requests may refer to without repeating
+ * them.
+ */
 export class ResponsesAnswer implements AnswerReader {
   readonly #events = new EventData(
     isWanted,

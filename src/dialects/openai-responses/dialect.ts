@@ -4,7 +4,10 @@ import { meaningOf } from '../scan-body.ts';
 import { ResponsesAnswer } from './answer.ts';
 import { scanResponsesBody } from './scan.ts';
 
-/** `POST …/v1/responses` as OpenAI defined it, spoken by Codex and the newer SDKs. Nobody checks what was sent before. */
+/**
+ * `POST …/v1/responses` as OpenAI defined it, spoken by Codex and the newer SDKs. The provider does not verify the
+ * history.
+ */
 export const openaiResponses: Dialect = {
   name: 'responses',
   verifiesHistory: false,

@@ -4,8 +4,8 @@ import type { ScanBudget } from '../scan-body.ts';
 import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
 
 /**
- * Walks a body of the responses wire and finds its items without decoding their texts. An item is reported as a
- * message; an `input` that is one string is the only message, a user's.
+ * Walks a body of the responses wire and finds its items without decoding their texts. Each item is reported as a
+ * message. If `input` is a string, it is the only message, written by the user.
  *
  * @throws JsonShapeError when the bytes are not one JSON object with at most one `input`
  */
@@ -18,11 +18,11 @@ function readOnly(cursor: JsonCursor): ScannedMessage | null {
   if (!cursor.atString()) return null;
   const span = cursor.string();
   const text: ScannedText = { literal: span, use: 'words', callId: '', name: '' };
-  // the range of a message lies around its texts: nothing is ever put behind this one
+  // the message and its text have the same range, which is safe because nothing is ever inserted after this message
   return { span, role: 'user', texts: [text], calls: [], opaque: false };
 }
 
-/** The types of items that are read. Items of other types are never changed. */
+/** How the items of one type are read. Items of types without a row in `KINDS` are never changed. */
 interface ItemKind {
   readonly role: Role;
   /** The key of a call's arguments. */
@@ -132,7 +132,7 @@ function messageOf(cursor: JsonCursor, span: Span, item: Item, budget: ScanBudge
   return { span, role: kind.role, texts, calls: callsOf(kind, item, budget), opaque };
 }
 
-/** A call is answered by its call id, and that of the local shell by the item's id. */
+/** Results refer to a call by its call id; those of the local shell may use the item's id instead. */
 function callsOf({ args }: ItemKind, item: Item, budget: ScanBudget): ScannedCall[] {
   if (args === undefined) return [];
   const name = item.namespace === '' ? item.name || item.type : `${item.namespace}__${item.name}`;
@@ -144,7 +144,7 @@ function callsOf({ args }: ItemKind, item: Item, budget: ScanBudget): ScannedCal
 }
 
 /**
- * Collects the texts that begin at a byte: one string, parts of one type, or what a shell wrote to its two outputs.
+ * Collects the texts of the value at byte `at`: one string, parts of one type, or a shell's `stdout` and `stderr`.
  * Returns whether a part is ambiguous.
  */
 function readTexts(

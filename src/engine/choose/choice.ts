@@ -19,9 +19,9 @@ const SURE_WORTH = 2;
 const NO_OPINION = 0.5;
 
 /**
- * Lets another backend's opinion of lines take part in a choice: 1 says that a line must stay, 0 that it is noise, 0.5
- * and `NaN` say nothing, and in between the line's own value fades towards the one or the other. Lines without an
- * opinion keep their value, whatever was said of others; what is protected or glued stays so.
+ * Applies another backend's scores to a choice. 1 means that a line must stay, 0 that it is noise; 0.5 and `NaN` are no
+ * opinion. Scores in between move the line's own value towards one end or the other. Lines without an opinion keep
+ * their value. Protected and glued lines stay so.
  *
  * @param opinions - by line index, or `undefined` for a choice that stays as it is
  */
@@ -32,7 +32,7 @@ export function withOpinions(opinions: Float64Array | undefined, choice: Choice)
     const opinion = Math.min(1, Math.max(0, opinions[i] ?? Number.NaN));
     if (Number.isNaN(opinion)) return own;
     if (opinion < NO_OPINION) return (opinion / NO_OPINION) * own;
-    // a line that stays alone in the middle of a cut costs its own size and a second marker
+    // keeping a single line in the middle of a cut costs its size and a second marker
     const worth = Math.max(own, SURE_WORTH * price * ((size[i] ?? 0) + markerSize));
     return own + (opinion / NO_OPINION - 1) * (worth - own);
   });
@@ -59,9 +59,8 @@ const MILD = 0.75;
 const ROUNDING = 1e-9;
 
 /**
- * The largest number of lines that may be cut, whichever they are; below 0 where the limits cannot be met. If the
- * caller set the limits, lines count as they are. Otherwise a long line counts as the number of lines that a person
- * would see.
+ * The maximum number of lines that may be cut, whichever they are; negative if the limits cannot be met. If the caller
+ * set the limits, each line counts once. Otherwise a long line counts as the number of screen lines that it fills.
  */
 export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits' | 'asked'>): number {
   const { maxPruneRatio, minKeepLines } = limits;
@@ -72,10 +71,7 @@ export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits
 /** Characters that a person sees as one line. Chosen: the width of a wide terminal. */
 const SEEN_LINE_CHARS = 200;
 
-/**
- * The number of lines that make at least `wanted` lines as a person sees them, whichever lines are taken (counted on
- * the shortest).
- */
+/** The number of lines that always fill at least `asked` screen lines: the shortest lines of the text are counted. */
 function linesThatMake({ n, lines: { starts } }: View, asked: number): number {
   if (n * SEEN_LINE_CHARS >= (starts[n] ?? 0) && n >= asked) return asked;
   const seen = Uint32Array.from({ length: n }, (_, i) =>
@@ -90,17 +86,17 @@ function linesThatMake({ n, lines: { starts } }: View, asked: number): number {
 }
 
 /**
- * What one step of boldness does to the price of a line. Measured by `bench -- learning` on 219 recorded conversations: as
- * configured 13.3 % of the bill is saved and 15.7 % of the lines that are needed later were cut; a step milder everywhere
- * 6.5 and 6.9 %, two steps 1.8 and 1.4 %, a step bolder 18.0 and 23.0 %.
+ * The factor of one boldness step. Measured by `bench -- learning` on 219 recorded conversations: as configured, 13.3 %
+ * of the bill is saved, and 15.7 % of the lines that are needed later are cut. One step milder it is 6.5 and 6.9 %, two
+ * steps milder 1.8 and 1.4 %, one step bolder 18.0 and 23.0 %.
  */
 const STEP = 2;
 
 /**
- * What a share of the size is worth against the same share of what the goal needs. At 1 a line goes when it is thought
- * to hold less of what is needed than its share of the size. The ratio says how bold the caller is, up to the ceiling; how
- * the text came, and how large a file is that was read, say how bold one may be, whatever the ratio, unless the caller
- * asked for this very text to be cut. So a larger ratio never saves less.
+ * The exchange rate between a share of the size and a share of what the goal needs. At 1, a line is cut if its share of
+ * what is needed is estimated to be smaller than its share of the size. The rate grows with the ratio. Unless the
+ * caller asked for this text to be cut, the origin of the text and the size of a file that was read limit it. A larger
+ * ratio therefore never saves less.
  */
 function boldness(limits: Limits, own: Boldness, caution: Caution, size: number): number {
   const { atCeiling, large, mild, deep, readSize = size } = own;
@@ -135,8 +131,8 @@ function sizeOf(tokens: number, chars: number): number {
 type ChoiceInput = Pick<PruneInput, 'limits' | 'hints' | 'asked' | 'boldness' | 'externalScores'>;
 
 /**
- * Prepares the choice of lines. Lines that carry a document's structure are cut only at the ceiling, together with the
- * blocks that they open and close, and only if that saves more.
+ * Prepares the choice of lines. Lines that carry a document's structure may be cut only at the ceiling ratio, together
+ * with the blocks that they open and close, and not if keeping them saves more.
  */
 export function choiceFor(analysis: Analysis, input: ChoiceInput): Choice {
   const structure = analysis.kind.keepStructure?.(analysis);
@@ -211,8 +207,8 @@ function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uin
 }
 
 /**
- * The reason of a smaller cut does not name the goal, because the words would cost more than they help. In tokens.
- * Chosen.
+ * In cuts of fewer tokens than this, the reason does not name the goal, because the words would cost more than they
+ * help. Chosen.
  */
 const NAMED_TOKENS = 400;
 

@@ -15,7 +15,7 @@ export interface Choice {
   readonly markerSize: number;
   /** Value of one saved unit of `size`, in units of `value`. */
   readonly price: number;
-  /** Most lines that may be cut. */
+  /** Maximum number of lines that may be cut. */
   readonly budget: number;
 }
 
@@ -32,20 +32,20 @@ export interface Run {
 const ROUNDS = 20;
 /** Charges that differ by less count as equal. Chosen, as the next. */
 const NEGLIGIBLE = 1e-9;
-/** Least saving of a run that fills up the budget, in markers. */
+/** Minimum saving of a run that is added to fill up the budget, as a multiple of the marker's size. */
 const LEAST_MARKERS = 1.5;
 
 /**
- * Chooses the runs to cut: most tokens saved for the least value lost, after the cost of markers and within the budget.
- * Dynamic programming over two states finds the best of all divisions of the lines.
+ * Chooses the runs to cut: those that save the most for the least loss of value, after the cost of markers and within
+ * the budget. Dynamic programming over two states (kept, cut) finds the optimum.
  */
 export function chooseRuns(choice: Choice): Run[] {
   if (choice.n === 0 || choice.budget <= 0) return [];
   const cut = new Uint8Array(choice.n);
   const free = partition(choice, 0, cut);
   if (free <= choice.budget) return runsOf(cut);
-  // a charge on every line that goes shrinks the choice; the choices are nested, so what lies between the smallest too
-  // large one and the largest that fits is filled up run by run
+  // an extra charge per cut line makes the choice smaller. The choices are nested, so the largest one that fits is
+  // filled up, run by run, from the smallest one that is too large
   let low = 0;
   let high = 0;
   for (let i = 0; i < choice.n; i++) high = Math.max(high, choice.price * (choice.size[i] ?? 0));
@@ -105,8 +105,8 @@ function partition(choice: Choice, charge: number, cut: Uint8Array): number {
 }
 
 /**
- * Adds to `within` runs that only `over` cuts, the least value per token first, or parts of them that still fit the
- * budget.
+ * Adds runs to `within` that only `over` cuts, those with the lowest value per unit of size first. A run that exceeds
+ * the budget is added in part.
  */
 function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
   let left = choice.budget;

@@ -10,8 +10,8 @@ import type { Vocabulary } from './vocabulary.ts';
 const K1 = 1.2;
 const B = 0.4;
 /**
- * Longest line, in words, for the normalisation by length: matches in an endless line would otherwise have no weight.
- * Chosen.
+ * For the normalisation by length, a line has at most this many words: matches in a very long line would otherwise have
+ * no weight. Chosen.
  */
 const MOST_WORDS = 60;
 
@@ -63,15 +63,16 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
 }
 
 /**
- * Slots of a table that rejects most words with other beginnings than the goal's. Chosen: twenty times the most terms.
+ * Size of a table that rejects most words that begin differently from the goal's words. Chosen: about twenty times the
+ * maximum number of terms.
  */
 const STARTS = 4096;
-/** Least number of first letters that related words share, and least share of the longer word. Chosen. */
+/** Minimum number of first letters that related words share, and least share of the longer word. Chosen. */
 const STEM_CHARS = 4;
 const STEM_SHARE = 0.6;
 /** Weight of a related word, relative to the word itself. Chosen. */
 const KINSHIP = 0.4;
-/** A prime near the size of `STARTS`, so that keys are spread over the table. */
+/** A prime, so that keys are spread evenly over the table. */
 const SPREAD = 8191;
 
 /** The first letters of a word as one number, case aside. */
@@ -81,7 +82,7 @@ function startKey(codes: Uint16Array, start: number): number {
   return key;
 }
 
-/** The same of a word by itself. */
+/** The same for a word that is a string. */
 function startKeyOf(word: string): number {
   let key = 0;
   for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, SPREAD) + (word.charCodeAt(i) | LOWER_CASE);
@@ -117,7 +118,7 @@ export interface GoalMatch {
 /**
  * Finds the goal's words in a text and scores each line by them.
  *
- * @param bind - whether the parts of a compound of the goal count only where the text has all of it
+ * @param bind - whether words that the goal has only in compounds count only on lines with one of these compounds
  */
 export function matchGoal(view: View, words: Vocabulary, terms: readonly GoalTerm[], bind: boolean): GoalMatch {
   const weight = weighWords(view, words, terms);
@@ -150,7 +151,7 @@ function hitsOf(
   return hits;
 }
 
-/** BM25 of each line alone, by words of these weights; each of some weight is among `hits`. */
+/** The BM25 score of each line, with these weights. `hits` must contain every word with a weight other than 0. */
 export function scoreLines(
   view: View,
   words: Vocabulary,
@@ -210,8 +211,8 @@ interface BoundWord {
 }
 
 /**
- * For words that the goal has only as parts of compounds, by word id: the lines that contain one of those compounds. If
- * the text contains none of the compounds, the words count like any others.
+ * For words that occur in the goal only as parts of compounds, by word id: the lines that contain one of those
+ * compounds. Words whose compounds do not occur in the text count like any others.
  */
 function bindWords(
   words: Vocabulary,

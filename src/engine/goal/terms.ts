@@ -3,9 +3,9 @@ import { scanWords, wordHash } from './words.ts';
 
 /** A name made of words joined by hyphens or dots: a package, a module, an option, a version. */
 const COMPOUND = /[A-Za-z0-9_]{1,60}(?:[-.][A-Za-z0-9_]{1,60}){1,8}/g;
-/** `e.g.`, `i.e.` are none. */
+/** Excludes `e.g.` and `i.e.`. */
 const HAS_WORD = /[A-Za-z]{3}|\d/;
-/** Most compounds of a goal. Further ones no longer distinguish lines. Chosen. */
+/** Maximum number of compounds of a goal. Further ones no longer distinguish lines. Chosen. */
 const MOST_COMPOUNDS = 40;
 
 /** A compound of a goal, `[start, end)` in it. */
@@ -44,19 +44,19 @@ export interface GoalTerm {
 }
 
 /**
- * Longest part of a goal that is read, in characters, and most terms. Further words no longer distinguish lines.
+ * Maximum number of characters of a goal that are read, and of terms. Further words no longer distinguish lines.
  * Chosen.
  */
 const MAX_GOAL_CHARS = 6000;
 const MAX_TERMS = 200;
-/** Most words that are considered; the heaviest of them become terms. Chosen. */
+/** Maximum number of words that are considered; the heaviest of them become terms. Chosen. */
 const MAX_FOUND = 4 * MAX_TERMS;
 
 /** Weights of quoted or called names, of words spelled like identifiers, and of the goal's first line. Chosen. */
 const QUOTED = 2.2;
 const SPELLED = 2;
 const IN_TITLE = 2;
-/** Most occurrences of a word that add to its weight. Chosen. */
+/** Maximum number of occurrences of a word that add to its weight. Chosen. */
 const MOST_COUNTED = 3;
 
 const STOP_WORDS = `a an any and are as at be been but by can cannot could did do does doing done for from get got had has
@@ -127,7 +127,7 @@ function newTerm(hash: number, word: string): Found {
   return { hash, word, weight: 0, whole: false, literal: false, compounds: [], isPart: true, count: 0, emphasis: 0 };
 }
 
-/** The code of `a`. Letters from here on are lower case, accented ones included. */
+/** The code of `a`. All letters from here on count as lower case, accented capitals included. */
 const SMALL_A = 97;
 
 /** How a word of the goal is spelled. Identifiers, quoted words and paths are meant literally. */

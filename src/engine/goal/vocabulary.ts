@@ -41,7 +41,7 @@ export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabula
   return { ids, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
 }
 
-/** A larger list (1.1 MB) is not kept for the next text, in words. Chosen. */
+/** Maximum size of a list that is kept for the next text, in words (1.1 MB). Chosen. */
 const FEW_WORDS = 1 << 16;
 
 /** A list that is reused for the next text, because it is the largest allocation of reading one. */
@@ -90,7 +90,8 @@ function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: In
   }
 }
 
-// past this many tries a slot is shared: crafted hashes may blur a score, never make the scan quadratic; chosen
+// after this many tries a slot is shared: crafted hashes may make a score inexact, but cannot make the scan quadratic.
+// Chosen
 const MAX_PROBES = 24;
 /** Initial room for words; a power of two. A table grows once half of its slots are used. */
 const FEW_IDS = 512;

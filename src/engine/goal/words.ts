@@ -48,7 +48,7 @@ export class WordList {
   end: Uint32Array;
   /** Number of words before it, unwanted ones included. */
   ordinal: Uint32Array;
-  /** Whether it is a part of the last word before it that is not a part itself. */
+  /** 1 for a part of an identifier: of the last word before it that has 0. */
   part: Uint8Array;
   size = 0;
   /** Number of words so far, wanted or not. */
@@ -104,7 +104,7 @@ function beginning(first: number, second: number): number {
   return ((first & LETTER) << LETTER_BITS) | (second & LETTER);
 }
 
-/** Makes wanted all words that equal one of these or begin like one. */
+/** Marks as wanted all words that begin with the same two characters as one of these. */
 export function wantedLike(words: Iterable<string>): Wanted {
   const wanted = new Uint8Array(BEGINNINGS);
   for (const word of words) wanted[beginning(word.charCodeAt(0), word.charCodeAt(1))] = 1;
@@ -137,7 +137,7 @@ export function listWords(codes: Uint16Array, start: number, end: number, list: 
       seen |= 1 << kind;
       previous = kind;
       at++;
-      // most of a word is of one class, in which nothing begins
+      // most characters of a word are of the same class, within which no part begins
       if (kind !== UPPER) while (at < end && CLASSES[codes[at] ?? 0] === kind) at++;
       if (at === end) break;
       kind = CLASSES[codes[at] ?? 0] ?? NONE;

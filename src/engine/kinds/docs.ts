@@ -28,7 +28,7 @@ export const docs: Kind = {
   ranksByAllWords: true,
   rank: (reading) => rankByMeasures(docs.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, DOCS_WEIGHTS),
-  // a document's words are seldom those of the goal: it loses only what is clearly off the subject
+  // documents and goals seldom share words, so only lines that are clearly off the subject are cut
   boldness: {
     atCeiling: { ...always(0.65), command: 1.3, unknown: 1.3 },
     readSize: READ_SIZE,
@@ -47,7 +47,7 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Longest line that is examined as a fence, heading or ruler. Chosen. */
+/** Characters of a line in which a fence, heading or ruler is looked for. Chosen. */
 const READ_CHARS = 200;
 /** After this many lines of a section, each paragraph is a block of its own. Chosen. */
 const LONG_SECTION = 10;

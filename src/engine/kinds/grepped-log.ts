@@ -5,12 +5,15 @@ import { stamps } from './log/formats/stamps.ts';
 import { log } from './log/log.ts';
 import type { Protect } from './protection.ts';
 
-/** Hits of a search in logs. Each is a log line after its place, and is treated like a log line. */
+/**
+ * Hits of a search in logs. Each hit is a log line with its place in front; the part after the place is treated like a
+ * log line.
+ */
 export const greppedLog: Kind = {
   ...log,
   names: { 'grepped-log': '' },
   shapes: [],
-  // distinguished from other hits once a text is known to be hits
+  // recognised only after a text is known to consist of hits
   looksLike: () => 0,
   contentStart: behindPlace,
   protect(text, protect) {
@@ -36,7 +39,7 @@ function behindPlace(text: string, start: number, end: number): number {
 
 /** Number of hits that are examined, and the share of them that must be log lines, the same as for any log. Chosen. */
 const SAMPLE = 60;
-const MOST_STAMPED = 0.6;
+const MIN_STAMPED = 0.6;
 
 /** Whether most hits of a search are lines of a log. */
 export function isGreppedLog({ text, lines: { starts }, to, n }: View): boolean {
@@ -51,7 +54,7 @@ export function isGreppedLog({ text, lines: { starts }, to, n }: View): boolean 
     const at = behindPlace(text, start, end);
     if (isStamped(text.slice(at, Math.min(end, at + READ_CHARS)))) stamped++;
   }
-  return stamped > 0 && stamped >= looked * MOST_STAMPED;
+  return stamped > 0 && stamped >= looked * MIN_STAMPED;
 }
 
 /** Keeps one hit of each log. */
@@ -67,5 +70,5 @@ function protectFirstOfFile({ view, inner }: Protectable, protect: Protect): voi
   }
 }
 
-/** Most files of which a line is kept. Chosen: nobody reads more of them one by one. */
+/** Maximum number of files of which a hit is kept. Chosen: nobody reads more of them one by one. */
 const MOST_FILES = 200;

@@ -12,7 +12,7 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Longest line that is examined as a fence, heading or ruler. Chosen. */
+/** Characters of a line in which a fence, heading or ruler is looked for. Chosen. */
 const READ_CHARS = 120;
 
 /** Shortest line that underlines a heading, as in reStructuredText. */
@@ -31,7 +31,10 @@ export function isTildeUnderline({ codes, firstNonBlank, to }: View, i: number):
   return title > 0 && title <= end - start;
 }
 
-/** Keeps the headings outside fences, underlined ones as well unless the underline is a ruler of a table. */
+/**
+ * Keeps the headings outside fences; with `underlined`, also lines of signs and the titles above them. A table ruler
+ * with blanks does not count.
+ */
 export function protectHeadings({ view, inner }: Protectable, protect: Protect, underlined = false): void {
   let fenced = false;
   for (let i = inner.first; i < inner.end; i++) {

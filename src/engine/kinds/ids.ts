@@ -9,8 +9,8 @@ const MOST_SHARE = 0.1;
 /** Lines with new ids that are kept in any text. */
 const FEW_LINES = 3;
 /**
- * A list of records, one of which the next call will name: at most this many lines, and at least this share of the
- * text. Chosen: about a screen.
+ * A text counts as a list of records, one of which the next call may name, if at most this many lines and at least this
+ * share of its lines contain a new id. Chosen: about a screen.
  */
 const MOST_RECORDS = 60;
 const RECORDS_SHARE = 0.5;

@@ -42,7 +42,7 @@ function divide(view: View): Elements {
       i = last + 1;
       continue;
     }
-    // divided: its own line and its closing one stay, what is between is looked at in turn
+    // the element is divided: its first and last lines stay, and the lines between are divided in turn
     if (lines > 1 || i === 0) {
       frame[i] = 1;
       frame[last] = 1;

@@ -67,26 +67,26 @@ export interface Span {
   readonly to: number;
 }
 
-/** What a cut contained, if more can be said than that it does not concern the goal. */
+/** What a cut contained, if it can be described better than as off the goal. */
 export type CutNature =
   | { readonly is: 'passed-tests' }
   /** Lines of one shape; `like`: words of one of them. */
   | { readonly is: 'repeated'; readonly like: string };
 
 /**
- * What a share of the size is worth against the same share of what the goal needs: at 1 a line goes when it is thought to
- * hold less of what is needed than its share of the size. Chosen; `bench -- ruler` and `bench -- tool-results` show what
- * another value does.
+ * The exchange rate between a share of the size and a share of what the goal needs: at 1, a line is cut if its share of
+ * what is needed is estimated to be smaller than its share of the size. Chosen; `bench -- ruler` and `bench --
+ * tool-results` show the effect of other values.
  */
 export interface Boldness {
-  /** At most, by how the text came, unless the caller asked for this very text to be cut. */
+  /** The maximum by origin, unless the caller asked for this text to be cut. */
   readonly atCeiling: Readonly<Record<Origin, number>>;
   /** Boldness of texts from this size on, whatever their origin: in a long list more entries are alike. */
   readonly large?: { readonly size: number; readonly atCeiling: number };
   /**
-   * Size, in the units of a choice, from which a file that was read is cut with this boldness. In a smaller file a line
-   * is as expensive as in a file of this size, because less is saved and agents return to more of it. Absent: the size
-   * does not matter.
+   * Size, in the units of a choice, from which on a file that was read is cut with this boldness. A smaller file is cut
+   * more mildly: a line costs as much as in a file of this size, because less can be saved and agents return to more of
+   * the file. Absent: the size does not matter.
    */
   readonly readSize?: number;
   /** Boldness per unit of `1 / (1 - ratio)`, for a mild and for a deep cut. */
@@ -122,7 +122,7 @@ export interface Kind {
   contentStart?(text: string, start: number, end: number): number;
   /** Divides a text into the blocks that are cut or kept together. */
   units(view: View): Units;
-  /** Whether `units` names what lines declare. */
+  /** Whether `units` fills in `declared`. */
   readonly declares?: boolean;
   /** Protects the lines that must stay, by the contract and by what the kind itself needs to be understood. */
   protect(text: Protectable, protect: Protect): void;
@@ -134,16 +134,19 @@ export interface Kind {
   protectMatches?(reading: Reading, keep: Uint8Array): void;
   /** The value of each line for the goal, up to a common factor. */
   rank(reading: Reading): Float64Array;
-  /** The measures that the ranking weighs, for explanations; absent where it is not a weighted sum. */
+  /** The measures behind the ranking, for explanations; absent if the ranking is not a weighted sum. */
   measure?(reading: Reading): WeightedMeasures[];
   readonly boldness: Boldness;
   /** Finer names whose short texts are cut as well, because the removed lines resemble those that stay. */
   readonly cutWhenSmall?: readonly string[];
   /** The structure that may be cut only at the ceiling ratio. */
   keepStructure?(analysis: Analysis): Structure;
-  /** Lines that define what the goal names, 1 for each; in a file that is read they are kept before mentions. */
+  /**
+   * Flags of the lines that define what the goal names. In a file that was read, such definitions are preferred to
+   * mentions.
+   */
   definitions?(analysis: Analysis): Uint8Array;
-  /** What a cut contained, if more can be said than that it does not concern the goal. */
+  /** What a cut contained, if it can be described better than as off the goal. */
   natureOf?(reading: Reading, run: Span): CutNature | null;
 }
 

@@ -1,8 +1,8 @@
 import { BAR, BEYOND_ASCII, COMMA, SPACE, TAB } from '../text/chars.ts';
 
-/** Least words of a line of prose; fewer are a name or a field. Chosen, as the next. */
+/** Minimum number of words in a line of prose; fewer are a name or a field. Chosen, as the next. */
 const LEAST_PROSE_WORDS = 5;
-/** Least letters per punctuation sign in prose. */
+/** Minimum number of letters per punctuation sign in prose. */
 const LETTERS_PER_SIGN = 6;
 
 /** Classes of characters for columns and prose. */

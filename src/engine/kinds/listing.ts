@@ -50,8 +50,8 @@ export const listing: Kind = {
 };
 
 /**
- * Keeps the line of a folder that the goal names, or that contains an entry it names: without the folder, an entry has
- * no place.
+ * Keeps the line of a folder if the goal names the folder or one of its entries: without the folder, the place of an
+ * entry is unknown.
  */
 function keepTouchedFolders({ view, match: { raw } }: Reading, keep: Uint8Array): void {
   const best = largestOf(raw);

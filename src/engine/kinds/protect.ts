@@ -59,7 +59,7 @@ const CHANGED_FILE = new LinePattern(
   /^(?:[\w.@]\S*[./]\S*|(?:[MADRCTU]\d{0,3}|\?\?)\s+\S+(?:\s+\S+)?|\s?\S.*\s\|\s+(?:\d+\b.*|Bin\b.*))$/,
 );
 const READ_CHARS = 300;
-/** Most file names that stay. Chosen: about a screen. */
+/** Maximum number of file names that are kept. Chosen: about a screen. */
 const MOST_FILES = 60;
 
 /** Keeps the names of changed files: the next calls go there, and only this summary lists them. */
@@ -75,7 +75,7 @@ function protectChangedFiles(view: View, { first, end }: Inner, command: string,
 
 /** Largest share of lines on which a rare identifier occurs; one line is always allowed. Chosen. */
 const RARE_SHARE = 0.01;
-/** Most lines that stay for their names, or this share of a long text. Chosen. */
+/** Maximum number of lines that are kept for their names, or this share of a long text if that is more. Chosen. */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.02;
 
@@ -102,9 +102,9 @@ export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Arr
   }
 }
 
-/** Least match of a line with the goal, relative to the best match of the text, for which it is kept. Chosen. */
+/** Minimum match with the goal for keeping a line, relative to the best match in the text. Chosen. */
 const STRONG = 0.8;
-/** Most lines that stay for their match. Chosen: an answer is a line or two. */
+/** Maximum number of lines that are kept for their match. Chosen: an answer is a line or two. */
 const MOST_ANSWERS = 3;
 
 /** Keeps the few lines that match the goal best, together with the rest of their hunk or element. */

@@ -65,19 +65,19 @@ function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined
   return others.length === 0 ? name : undefined;
 }
 
-/** Least shares of lines by which a text is recognised without other evidence. Chosen. */
-const MOST_PROSE = 0.3;
-const MOST_CODE = 0.25;
-const MOST_CODE_OF_A_PROGRAM = 0.6;
+/** Minimum shares of lines by which a text is recognised without other evidence. Chosen. */
+const MIN_PROSE = 0.3;
+const MIN_CODE = 0.25;
+const MIN_CODE_OF_A_PROGRAM = 0.6;
 
 function nameByType(seen: Shapes, sourceType: SourceType | undefined, hints: Hints | undefined): string {
   if (sourceType === 'logs') return logName(seen);
   if (sourceType === 'docs') return docsName(seen);
   if (sourceType === 'code') return SOME_LANGUAGE;
   if (isLog(seen)) return logName(seen);
-  if (seen.prose > seen.lines * MOST_PROSE && seen.prose > seen.codeLike) return docsName(seen);
-  if (hints?.origin === 'command' && seen.codeLike < seen.lines * MOST_CODE_OF_A_PROGRAM) return logName(seen);
-  return seen.codeLike > seen.lines * MOST_CODE ? SOME_LANGUAGE : docsName(seen);
+  if (seen.prose > seen.lines * MIN_PROSE && seen.prose > seen.codeLike) return docsName(seen);
+  if (hints?.origin === 'command' && seen.codeLike < seen.lines * MIN_CODE_OF_A_PROGRAM) return logName(seen);
+  return seen.codeLike > seen.lines * MIN_CODE ? SOME_LANGUAGE : docsName(seen);
 }
 
 function docsName(seen: Shapes): string {

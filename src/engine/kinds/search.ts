@@ -30,7 +30,7 @@ export const search: Kind = {
     protectFirstHits(text, protect);
   },
   protectMatches: keepBestMatches,
-  // a search may be after something that the goal does not spell: most of the worth is spread evenly
+  // a search may look for something that the goal does not mention, so most of the value is spread evenly
   rank: (reading) => rankEntries(reading, { evenShare: MOSTLY_EVEN, inTree: false }),
   // every hit may be the one that was looked for
   boldness: { atCeiling: always(0.95), large: { size: 5_000, atCeiling: 2 }, mild: 0.27, deep: 0.27 },

@@ -6,8 +6,8 @@ import type { Shape, Shapes } from './kind.ts';
 import { ColumnCounts } from './line-columns.ts';
 
 /**
- * Most lines of a text that are examined; a third of them are its first ones. Chosen: shares are accurate to a few
- * percent.
+ * Of a longer text, this many to twice as many lines are examined, its first lines without gaps. Chosen: shares are
+ * accurate to a few percent.
  */
 const SAMPLED_LINES = 240;
 /** Characters of a line that are examined. Chosen. */

@@ -11,7 +11,9 @@ interface Span {
   readonly to: number;
 }
 
-/** Most measures that are named for a region, and their least effect. Chosen: enough to see the reason. */
+/**
+ * Maximum number of measures that are named for a region, and their minimum effect. Chosen: enough to show the reason.
+ */
 const STRONGEST = 3;
 const LEAST = 0.05;
 

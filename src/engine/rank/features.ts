@@ -27,7 +27,10 @@ export interface LineMeasures {
   readonly circumstances: Circumstances;
 }
 
-/** A text with more and shorter lines than these is nearly empty. Chosen: far from anything that is written. */
+/**
+ * A text with more lines than `MANY_LINES`, shorter than `SHORT_LINE_CHARS` on average, is nearly empty. Chosen: no
+ * real text is like that.
+ */
 const MANY_LINES = 20_000;
 const SHORT_LINE_CHARS = 10;
 
@@ -42,7 +45,10 @@ function isNearlyEmpty({ n, text }: View): boolean {
  */
 const MANY = { lines: 8, blocks: 8, terms: 5 };
 
-/** Measures features that may separate needed lines of code or prose from others. The names are those of `CODE_WEIGHTS`. */
+/**
+ * Measures properties that may distinguish needed lines of code or prose from others. Their names are the keys of
+ * `CODE_WEIGHTS`.
+ */
 export function measureLines({ view, units, templates, words, terms, match }: Measured): LineMeasures {
   const matches = measureMatches(view, words, match);
   const measures = isNearlyEmpty(view)
@@ -71,7 +77,7 @@ export function measureLines({ view, units, templates, words, terms, match }: Me
 /**
  * Measures the share of the goal that occurs at each line and near it.
  *
- * @returns besides, the most of what the text has of the goal that occurs together at one place, 0..1
+ * @returns the measures; `together` is the largest share of the goal's words that occurs around one line, 0..1
  */
 function measureMatches(
   view: View,
@@ -102,7 +108,10 @@ const REACHES = [3, 10, 40] as const;
 const FARTHEST = 240;
 /** Multiple of the distance beyond which a word (.0025 of it) is ignored. Chosen. */
 const NEGLIGIBLE = 6;
-/** Most words of the goal that are measured, the heaviest first: the others add little and cost as much. Chosen. */
+/**
+ * Maximum number of the goal's words that are measured, the heaviest first: further ones add little and cost as much.
+ * Chosen.
+ */
 const MOST_WORDS = 30;
 const NO_FADE = new Float64Array(0);
 const FADES = REACHES.map((reach) => Float64Array.from({ length: FARTHEST }, (_, d) => Math.exp(-d / reach)));

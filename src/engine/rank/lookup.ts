@@ -76,7 +76,7 @@ export function rankEntries(
   return out;
 }
 
-/** The folders above an entry are as important as the entry: they get nearly its worth. */
+/** Gives the folders above an entry most of the entry's value (`LIFT`), because they show its place. */
 function liftAncestors(view: View, worth: Float64Array): void {
   const below = new Float64Array(MAX_DEPTH);
   let deepest = 0;
@@ -93,7 +93,7 @@ function liftAncestors(view: View, worth: Float64Array): void {
   }
 }
 
-/** Columns before the first letter, digit or quote, box-drawing of a tree included. */
+/** Columns before the first letter, digit, quote, `@` or dot. The box drawing of a tree counts as columns. */
 function depthOf(view: View, i: number): number {
   const from = view.from[i] ?? 0;
   const to = Math.min(view.to[i] ?? 0, from + MAX_DEPTH - 1);

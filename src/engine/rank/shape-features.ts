@@ -83,7 +83,7 @@ function natureOf(view: View, { declared }: Units, i: number): number {
   const declares = declared[i] ?? 0;
   const nature = declares === DECLARED.none ? 0 : declares === DECLARED.import ? IMPORTS : DECLARES;
   const begins = RULES.matches(view, i, READ_CHARS);
-  // a closing sign in a comment is part of it
+  // a line in a comment is not a closer
   return nature | ((begins & IS_COMMENT) === 0 ? begins : begins & ~IS_CLOSER);
 }
 

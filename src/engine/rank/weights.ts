@@ -15,9 +15,10 @@ export interface ProseWeights {
 export type Trust = Readonly<Record<keyof Circumstances | 'always', number>>;
 
 /**
- * Fitted (softmax over the lines of a text, L2) to which lines 9,638 commits changed in files of code and 2,673 in
- * documents, given their messages, in repositories other than those of any measure. Those commits are not at hand any
- * more; `bench -- fit` fits the same model to others and says how both do on cases held out (`docs/quality.md`).
+ * Fitted (softmax over the lines of a text, L2) to predict, from commit messages, the lines that 9,638 commits changed
+ * in code files and 2,673 in documents. None of their repositories is used for measuring quality. Those commits are no
+ * longer available; `bench -- fit` fits the same model to other commits and compares both on held-out cases
+ * (`docs/quality.md`).
  */
 export const CODE_WEIGHTS: ProseWeights = {
   matches: {

@@ -4,12 +4,13 @@ export interface LineRule<Name extends string = string> {
   /** Without the flags `g` and `y`. */
   readonly pattern: RegExp;
   /**
-   * Its beginning is rare and costly to find, so that it is tried separately, only on lines that contain what it needs.
+   * Keeps the pattern out of the merged ones: its beginning is rare and expensive to find, so it is tried separately,
+   * on lines that contain its required words.
    */
   readonly apart?: boolean;
 }
 
-/** Merges patterns with the same name into one per set of flags, except for those with `apart`. */
+/** Merges patterns that have the same name, the same flags and the same `apart`. */
 export function mergeRules<Name extends string>(rules: readonly LineRule<Name>[]): LineRule<Name>[] {
   const merged = new Map<string, { name: Name; flags: string; sources: string[] }>();
   for (const { name, pattern, apart = false } of rules) {

@@ -16,7 +16,8 @@ const SIZE = BEYOND_ASCII + 1;
 export type Node =
   | {
       readonly type: 'set';
-      readonly set: CharSet /** The one character that it is, case aside, or `''`. */;
+      readonly set: CharSet;
+      /** The only character of the set, regardless of case, or `''`. */
       readonly char: string;
     }
   | { readonly type: 'start' }
@@ -52,7 +53,7 @@ const ESCAPED: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', v
 export function parsePattern({ source, ignoreCase }: RegExp): Node {
   const parser = new PatternParser(source, ignoreCase);
   const node = parser.choice();
-  if (!parser.atEnd) throw new SyntaxError(`not understood at ${parser.at}: ${source}`);
+  if (!parser.atEnd) throw new SyntaxError(`unexpected character at ${parser.at}: ${source}`);
   return node;
 }
 
@@ -118,7 +119,7 @@ class PatternParser {
     const around = ['?=', '?!', '?<=', '?<!'].some((kind) => this.#take(kind));
     if (!around) this.#take('?:');
     const inner = this.choice();
-    if (!this.#take(')')) throw new SyntaxError(`a group stays open: ${this.#source}`);
+    if (!this.#take(')')) throw new SyntaxError(`unclosed group: ${this.#source}`);
     return around ? EMPTY : inner;
   }
 
@@ -140,7 +141,7 @@ class PatternParser {
       return String.fromCharCode(code);
     }
     if (/[1-9a-zA-Z]/.test(escaped) && ESCAPED[escaped] === undefined) {
-      throw new SyntaxError(`\\${escaped} is not understood: ${this.#source}`);
+      throw new SyntaxError(`unsupported escape \\${escaped}: ${this.#source}`);
     }
     return ESCAPED[escaped] ?? escaped;
   }

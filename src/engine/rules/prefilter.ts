@@ -5,8 +5,8 @@ import { WordAutomaton } from './word-automaton.ts';
 
 const SIZE = BEYOND_ASCII + 1;
 /**
- * Most characters at one position that get their own state. A beginning ends before a larger set, which would
- * distinguish few lines at the cost of many states. Chosen.
+ * A beginning ends with the first set of more characters than this: further positions would distinguish few lines at
+ * the cost of many states. Chosen.
  */
 const MOST_SPELLED = 16;
 
@@ -76,7 +76,7 @@ export class Prefilter {
   readonly #words: WordAutomaton | null;
   /** Rules without conditions: they are always tried. */
   readonly #always: number;
-  /** Rules that begin somewhere after the indentation, whichever blank ends it. */
+  /** Rules whose pattern begins with indentation. */
   readonly #anyIndented: number;
   /** Rules that are tried if one of their words occurs. */
   readonly #anywhere: number;
@@ -85,7 +85,7 @@ export class Prefilter {
     const needs = patterns.flatMap((pattern, k) => needsOf(pattern).map((need) => ({ ...need, mark: 1 << k })));
     const wordless = needs.filter(({ words }) => words.length === 0);
     const worded = needs.filter(({ words }) => words.length > 0);
-    // words are looked for only where they spare a pattern that may begin anywhere
+    // words are searched only if that saves trying a pattern that may begin anywhere
     const scans = worded.some(({ begins }) => begins === null);
     this.#words = scans
       ? new WordAutomaton(worded.flatMap(({ words, mark }) => words.map((word) => [word, mark])))
@@ -110,7 +110,7 @@ export class Prefilter {
     if (this.#atStart !== null) marks |= this.#atStart.marksAt(codes, start, end);
     if (this.#indented !== null) marks |= this.#indented.marksAt(codes, contentStart, end);
     if (this.#anyIndented !== 0 && (codes[contentStart] ?? 0) >= BEYOND_ASCII) {
-      marks |= this.#anyIndented; // it may be a blank that only patterns know
+      marks |= this.#anyIndented; // the first character may be a non-ASCII blank, which only `\s` matches
     }
     if (this.#words === null) return marks;
     const words = this.#words.scan(codes, start, end);
@@ -152,11 +152,14 @@ interface Need {
   readonly words: readonly string[];
 }
 
-/** First characters of a line that are compared. Chosen, as all below: more exclude hardly any further pattern. */
+/**
+ * Number of characters at the beginning of a line that are compared; more would hardly exclude further patterns.
+ * Chosen, as all below.
+ */
 const MOST_PLACES = 3;
-/** Most spellings of a part of a pattern that are listed. */
+/** Maximum number of spellings that are listed for a part of a pattern. */
 const MOST_SPELLINGS = 24;
-/** Most repetitions that are expanded. */
+/** Maximum number of repetitions that are expanded. */
 const MOST_REPEATS = 8;
 /** Shortest word that is used if the beginning is known; shorter ones occur in too many lines. */
 const LEAST_WORD = 3;
@@ -169,7 +172,7 @@ export function needsOf(pattern: RegExp): Need[] {
     const rest = items.slice(1);
     const indented = isIndentation(rest[0]);
     const places = placesOf(indented ? rest.slice(1) : rest);
-    // where a blank may follow the indentation, nobody knows at which of them the rest begins
+    // if a blank may follow the indentation, the position at which the rest begins is unknown
     const begins = indented && mayBeBlank(places[0]) ? [] : places;
     return { begins, indented, words: words.every((word) => word.length >= LEAST_WORD) ? words : [] };
   });
@@ -204,7 +207,7 @@ function placesOf(items: readonly Node[]): CharSet[] {
   const places: CharSet[] = [];
   for (const [k, item] of items.entries()) {
     if (item.type === 'repeat' && item.least === 0) {
-      // it or what follows it
+      // the optional item or the next one
       const [first] = firstPlaces(item.item).sets;
       const [next] = placesOf(items.slice(k + 1));
       if (first !== undefined && next !== undefined) places.push(unite([first, next]));
@@ -228,7 +231,7 @@ function firstPlaces(node: Node): { readonly sets: CharSet[]; readonly open: boo
   }
   if (node.type === 'repeat' && node.least > 0) return { ...firstPlaces(node.item), open: true };
   if (node.type !== 'choice') return { sets: [], open: true };
-  // as many places as all branches have
+  // only positions that all branches have
   const branches = node.branches.map((branch) => firstPlaces(branch).sets);
   const length = Math.min(...branches.map((sets) => sets.length));
   const sets = Array.from({ length }, (_, k) => unite(branches.map((branch) => branch[k] ?? new Uint8Array())));
@@ -243,7 +246,10 @@ function unite(sets: readonly CharSet[]): CharSet {
   return new Uint8Array(BEYOND_ASCII + 1).map((_, code) => Number(sets.some((set) => set[code] === 1)));
 }
 
-/** Words, one of which every match of a sequence contains: those of the part whose shortest word is longest. */
+/**
+ * Words of which every match of a sequence contains at least one. They come from the part of the sequence whose
+ * shortest word is the longest.
+ */
 function bestWords(items: readonly Node[]): string[] {
   let best: string[] = [];
   const offer = (words: readonly string[]): void => {

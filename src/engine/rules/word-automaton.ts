@@ -56,8 +56,8 @@ export class WordAutomaton {
 }
 
 /**
- * Completes the transitions for letters with which no word of a state continues, by state times `width` and column, and
- * copies the marks in `found` to longer words.
+ * Completes the transitions of every state for all characters; the index is the state times `width` plus the column.
+ * Adds to `found` the marks of shorter words that end in the same state.
  */
 function complete(rows: readonly ReadonlyMap<number, number>[], found: number[], width: number): Uint16Array {
   if (rows.length * width > 65_535) throw new RangeError('too many words for one automaton');

@@ -3,8 +3,8 @@ const MAX_PATTERN = 500;
 const MAX_ALTERNATIVES = 32;
 
 /**
- * Reads a pattern that names match exactly, by their end, or as a glob: `*` within a folder, `**` across folders, `?`, and
- * `{a,b}`. A glob may match from any folder on.
+ * Compiles a pattern. A name matches if it ends with the pattern, or as a glob: `*` within a folder, `**` across
+ * folders, `?`, and `{a,b}`. A glob may begin to match at any folder of the name.
  *
  * Matching takes time in proportion to pattern times name, whatever the two are.
  */
@@ -31,7 +31,8 @@ function alternatives(pattern: string): string[] {
 }
 
 /**
- * What a token matches: `ANY` characters, characters within a `FOLDER`, whole `FOLDERS` with their slashes, or nothing.
+ * Tokens: `ANY` matches any characters, `IN_FOLDER` any characters except slashes, `FOLDERS` whole folder names with
+ * their slashes. Each of them also matches nothing.
  */
 const ANY = '\0';
 const IN_FOLDER = '\x01';
@@ -41,7 +42,9 @@ function tokensOf(pattern: string): string {
   return pattern.replaceAll('**/', FOLDERS).replaceAll('**', ANY).replaceAll('*', IN_FOLDER);
 }
 
-/** Tracks, token by token, which beginnings of the name the pattern matches so far. */
+/**
+ * Whether the tokens match the whole name. Tracks, token by token, the prefixes of the name that are matched so far.
+ */
 function fits(tokens: string, name: string): boolean {
   let reach = new Uint8Array(name.length + 1);
   reach[0] = 1;

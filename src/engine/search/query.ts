@@ -1,9 +1,9 @@
 import { eachTerm, isJoined } from './terms.ts';
 
-/** Most terms of a query; further ones are ignored. */
+/** Maximum number of terms of a query; further ones are ignored. */
 const MOST_TERMS = 64;
 
-/** Words of sentences. They are rare in code, so that their frequency alone would make them weigh most. */
+/** Words of ordinary sentences. They are rare in code, so rarity alone would give them the highest weights. */
 const FILLERS = new Set(
   `a about actually after again against all already also an and any are as at be because been before being both but by can
   check checking confirm could did do does doing done don each exactly find first for from full fully get good got great had

@@ -6,7 +6,7 @@ import { eachTerm, plainName } from './terms.ts';
 export interface QueryTerm {
   readonly term: string;
   readonly weight: number;
-  /** It occurs in no text as a word, so that names which contain it match. */
+  /** The term occurs in no text as a word; names that contain it match instead. */
   readonly isFragment: boolean;
 }
 
@@ -31,7 +31,10 @@ const B = 0.6;
 const CLOSE_LINES = 12;
 const CLOSE_GAIN = 0.6;
 const ABOUT_GAIN = 0.8;
-/** Gain of a file or call that the query names in full, in rare terms, in addition to its share of the query. */
+/**
+ * Gain of a file or call that the query names in full, as a multiple of the query's weight plus that of the rarest
+ * term.
+ */
 const CALL_GAIN = 1.5;
 /** Lines shown before the lines that match. */
 const LINES_BEFORE = 2;
@@ -41,7 +44,7 @@ const MAX_MATCHES = 2_000;
 /** Facts about a text apart from its words. */
 export interface AboutText {
   readonly path: string;
-  /** The request of the call that it answered. */
+  /** The request that the text answers: the call's path, command or query. */
   readonly about: string;
   /** Mean length of all texts, in UTF-16 units. */
   readonly meanChars: number;
@@ -159,7 +162,10 @@ function closest(matches: readonly LineMatch[], query: readonly QueryTerm[], siz
   return best;
 }
 
-/** How well a path fits those of a query: 0, or 0.5 for the file's name and more for each folder above it, up to 1. */
+/**
+ * How well a path matches the paths in a query: 0 for no match, 0.5 for the file name, and more for each matching
+ * folder above it, up to 1.
+ */
 function pathMatch(path: string, asked: readonly string[]): number {
   if (path === '') return 0;
   const parts = partsOf(path);

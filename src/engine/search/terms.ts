@@ -3,8 +3,8 @@ const MAX_RUN = 64;
 /** Longest term; longer ones are cut, because later characters seldom distinguish two words. */
 const MAX_TERM = 24;
 /**
- * Longest id, hash or time; longer ones are cut. Their beginning is enough to find them, and whole they would fill the
- * index.
+ * Maximum length of an id, hash or time; longer ones are cut. Their beginning is enough to find them, and whole ones
+ * would bloat the index.
  */
 const MAX_DIGITS = 10;
 
@@ -83,7 +83,7 @@ function hasDigit(term: string): boolean {
   return false;
 }
 
-/** Words lose their accents. Scripts without spaces give every two characters in a row. */
+/** Removes accents. In scripts without spaces, every two consecutive characters are a term. */
 function eachForeign(run: string, offset: number, take: TakeTerm): void {
   const plain = run.normalize('NFKD').replace(MARKS, '').normalize('NFC');
   if (isAscii(plain)) {

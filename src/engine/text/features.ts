@@ -1,8 +1,9 @@
 /**
- * Counts of which the number of tokens is nearly a linear function, whatever the tokeniser. The order is that of `TextFeatures`.
- * `words` are runs of letters, `humps` are capitals behind a small letter inside of one. `indents` are runs of two blanks or
- * more, `gaps` are the first blanks of all runs, mostly a part of the word behind them, and `blanks` are the others. Markers of
- * cuts count like any text and once more by themselves, because their ids and brackets are rare words to a tokeniser.
+ * Counts from which a linear function estimates the number of tokens well for any tokeniser. `TextFeatures` has the
+ * same order. `words` are runs of letters; `humps` are capitals after a lower-case letter within a word. `indents` are
+ * runs of at least two blanks; `gaps` are the first blanks of all runs, which usually belong to the next word; `blanks`
+ * are the other blanks. Markers of cuts are counted like other text and once more separately, because tokenisers split
+ * their ids and brackets into many tokens.
  */
 export const FEATURES = [
   'letters',
@@ -66,12 +67,12 @@ export function noFeatures(): number[] {
 }
 
 /**
- * Counts the features of a text within JSON, in its escapes: linear, without decoding it.
+ * Counts the features of a JSON string in linear time, without decoding its escapes.
  *
  * @param into - where the counts are added
  * @param json - holds the text at `[start, end)`, without its quotes
  * @param times - 1 to add, -1 to subtract
- * @param marked - the text may hold markers of cuts, which count as such
+ * @param marked - whether markers of cuts in the text are also counted separately
  */
 export function addFeatures(
   into: number[],

@@ -1,6 +1,6 @@
 /** One cut as its marker describes it. */
 export interface MarkerFields {
-  /** `''` in a short marker: that of the full one above it. */
+  /** `''` in a short marker, which has the id of the full marker above it. */
   readonly pruneId: string;
   readonly startLine: number;
   readonly endLine: number;
@@ -16,7 +16,7 @@ const SHORT_PREFIX = '⟦PRUNÉ: lignes ';
 const SHORT_MARKER = /^⟦PRUNÉ: lignes (\d+)-(\d+) \((\d+)\)⟧$/u;
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
-/** Most characters of a reason: a longer one costs more than it helps. Chosen. */
+/** Maximum number of characters of a reason: a longer one costs more than it helps. Chosen. */
 export const REASON_CHARS = 120;
 /** Matches reasons that need no change, which are most. */
 const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;

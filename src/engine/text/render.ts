@@ -40,8 +40,7 @@ export function annotate(cuts: readonly Cut[], pruneId: string): Annotation[] {
 
 /**
  * The edits that turn the original into the pruned text, in order: a marker for each cut, and with `annotateLines` a
- * number in front of each kept line. A marker ends with LF, but for a cut that reaches the end of a text without a
- * final LF.
+ * number in front of each kept line. A marker ends with LF unless its cut reaches the end of a text without a final LF.
  */
 export function editsOf(lines: Lines, annotations: readonly Annotation[], options: RenderOptions): Edit[] {
   const edits: Edit[] = [];

@@ -1,8 +1,8 @@
-/** Most words of a reason. More would cost tokens in every marker. Chosen. */
+/** Maximum number of words in a reason, and of characters in total. More would cost tokens in every marker. Chosen. */
 const MOST_WORDS = 6;
 const MOST_CHARS = 20;
 
-/** The first few of some words, each once, as long as they fit into twenty characters. */
+/** Joins the first six words, without repetitions and without words that would exceed twenty characters. */
 export function shortList(words: readonly string[]): string {
   let out = '';
   for (const word of words.slice(0, MOST_WORDS)) {

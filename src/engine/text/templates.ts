@@ -5,7 +5,7 @@ import type { View } from './view.ts';
 export interface Templates {
   /** Shape of each line, ascending in order of first appearance. */
   readonly shape: Int32Array;
-  /** Lines by shape. */
+  /** Number of lines by shape. */
   readonly count: Int32Array;
   /** How many lines of the same shape are above a line. */
   seenBefore(line: number): number;
@@ -15,7 +15,10 @@ export interface Templates {
 const SHAPE_CHARS = 120;
 /** Longest run that is one unit. Longer ones count as several, so that no line is read more than a few times. */
 const MOST_VOLATILE = 64;
-/** Most probes for a slot. After that a slot is shared: crafted lines may make a count inexact, but not quadratic. */
+/**
+ * Maximum number of probes for a slot. After that, a slot is shared: crafted lines may make a count inexact, but cannot
+ * make counting quadratic.
+ */
 const MAX_PROBES = 24;
 
 /** Counts how often each line's shape occurs. Digits and hexadecimal runs are one class; case stays. */
@@ -67,7 +70,7 @@ const PLAIN = 0;
 const FIGURE = 1;
 const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
-/** In a shape, `0` represents any run of digits. */
+/** In a shape, `0` represents any number or id. */
 const FIGURES = 48;
 /** Shorter runs of hexadecimal digits are words (`face`, `dead`). Chosen. */
 const LEAST_HEX = 6;
@@ -79,8 +82,9 @@ const PRIME = 0x01000193;
 const before = new Int32Array(SHAPE_CHARS);
 
 /**
- * Hash of a line's shape, in which a run of digits, or of at least six hexadecimal digits with a figure among them, is one
- * unit. Letters are taken as they come: where a figure shows that they belong to a hexadecimal run, they are taken back.
+ * Hash of a line's shape. A run of decimal digits counts as one unit, and so does a run of at least six hexadecimal
+ * digits if one of them is a decimal digit. Letters are hashed as they come; if a later digit shows that they belong to
+ * a hexadecimal run, they are taken back.
  */
 export function shapeHash(codes: Uint16Array, start: number, end: number): number {
   let hash = OFFSET;
@@ -105,7 +109,7 @@ export function shapeHash(codes: Uint16Array, start: number, end: number): numbe
     before[taken++] = hash;
     hash = Math.imul(hash ^ code, PRIME);
   }
-  // a run that goes on behind what was taken may have a figure there
+  // a run that continues after the last unit may contain a digit
   if (at < end && CLASSES[codes[at] ?? 0] !== PLAIN && lettersBefore(codes, floor, at) > 0) {
     return slowShapeHash(codes, start, end);
   }
@@ -158,7 +162,7 @@ export function slowShapeHash(codes: Uint16Array, start: number, end: number): n
         code = FIGURES;
         at = figures;
       } else {
-        // without a figure in it none of the run is volatile, unless it was longer than looked at
+        // a run without a digit is no id, unless it continues beyond the part that was examined
         if ((seen & FIGURE) === 0 && run < at + MOST_VOLATILE) plain = run;
         at++;
       }

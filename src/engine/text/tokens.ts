@@ -19,15 +19,18 @@ CLASSES[127] = CONTROL;
 CLASSES[LINE_FEED] = LINE_END;
 
 /**
- * Tokens that a unit of each class costs; then what a word costs besides, and what a run of blanks saves. Set to come near
- * o200k's counts; kept as they are, for stored decisions hang on them.
+ * The cost of a unit of each class in tokens, the extra cost of a word, and the saving of a run of blanks. They
+ * approximate o200k's counts and must not change, because stored decisions depend on them.
  */
 const UNIT_COSTS = [0, 0.173, 0.76, 0.66, 1.49, 1.45, 0];
 const WORD_COST = 0.088;
 const RUN_SAVING = 0.09;
 const isSpace = (kind: number): boolean => kind === BLANK || kind === CONTROL;
 
-/** What a unit costs, in thousandths of a token so that sums are exact: by eight times the class before it and its own. */
+/**
+ * The cost of a unit in thousandths of a token, so that sums are exact. The index is eight times the previous unit's
+ * class plus its own.
+ */
 const COSTS = new Int32Array(64);
 for (let previous = 0; previous < 8; previous++) {
   for (const [kind, cost] of UNIT_COSTS.entries()) COSTS[previous * 8 + kind] = Math.round(cost * 1000);
@@ -56,14 +59,17 @@ export function estimateTokens(text: string, start = 0, end = text.length): numb
 /** Lines of a text: where they are and what they cost. */
 export interface LineCosts {
   readonly count: number;
-  /** Where each line begins, and at last where the text ends. */
+  /** The offset of each line, followed by the length of the text. */
   readonly starts: Uint32Array;
-  /** Where the first unit of each line stands that is no blank, and behind the last one; equal where there is none. */
+  /**
+   * The offset of the first non-blank unit of each line, and the offset after the last one; both are equal for a blank
+   * line.
+   */
   readonly firstNonBlank: Uint32Array;
   readonly to: Uint32Array;
   /** Tokens of each line with its ending, as `estimateTokens` gives them. */
   readonly tokens: Float64Array;
-  /** The same unrounded, in thousandths: the sum over some lines in a row is their common cost. */
+  /** The same, unrounded and in thousandths: the cost of consecutive lines is the sum of theirs. */
   readonly costs: Float64Array;
 }
 
@@ -137,7 +143,7 @@ function scanLines(codes: Uint16Array, table: LineTable): number {
       if (firstNonBlank < 0) firstNonBlank = i;
       to = i + 1;
     }
-    // a blank line has its firstNonBlank where it begins to be trimmed
+    // on a blank line `firstNonBlank` equals `to`
     table.firstNonBlank[count] = firstNonBlank < 0 ? to : firstNonBlank;
     table.to[count] = to;
     table.costs[count] = cost;
@@ -153,7 +159,7 @@ function tokensOfLines(text: string, starts: Uint32Array, costs: Float64Array): 
   return tokens;
 }
 
-/** Costs are in thousandths of a token, so that sums of them are exact. */
+/** The cost of one token: costs are in thousandths, so that sums are exact. */
 const COST_OF_TOKEN = 1000;
 
 /** Tokens of a part of a text with this cost. */

@@ -5,11 +5,11 @@ export interface Units {
   readonly count: number;
   /** Enclosing block (a method's class), or -1, by block. */
   readonly parent: Int32Array;
-  /** 1 where a line may not be separated from the line before (inside a fence, a trace, an element). */
+  /** 1 if a line must not be separated from the line before (inside a fence, a hunk, an element). */
   readonly glued: Uint8Array;
   /** What each line declares, one of `DECLARED`; all 0 for texts other than code. */
   readonly declared: Uint8Array;
-  /** 1 where a line opens a block: a declaration, a heading. */
+  /** 1 if a line opens a block: a declaration, a heading. */
   readonly head: Uint8Array;
 }
 

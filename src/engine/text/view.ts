@@ -92,7 +92,7 @@ function skipNumbers(
 ): void {
   for (let i = 0; i < from.length; i++) {
     const end = to[i] ?? 0;
-    // the tab behind the number of a blank line is trimmed
+    // the tab after the number of a blank line was trimmed, so the offset may exceed `end`
     let at = Math.min(end, numbering.contentStart(text, starts[i] ?? 0, end));
     from[i] = at;
     while (at < end && isBlankSign(codes[at] ?? 0)) at++;
@@ -139,7 +139,7 @@ export function bearsNumber(view: View, i: number): boolean {
   return (view.from[i] ?? 0) > (view.lines.starts[i] ?? 0);
 }
 
-/** Whether line index `i` of a numbered text has no number, so that the tool added the line itself. */
+/** Whether line index `i` of a numbered text has no number and was therefore added by the tool. */
 export function isUnnumbered(view: View, i: number): boolean {
   return view.numbered && !bearsNumber(view, i) && !isBlankLine(view, i);
 }
@@ -149,20 +149,23 @@ export function isUnnumbered(view: View, i: number): boolean {
  */
 interface Numbering {
   /**
-   * Offset after the prefix of the line in `[start, end)`, or `start` if it has none. `end` is after the last non-blank
-   * character, so that the offset is beyond it if the line contains nothing else.
+   * Offset after the number prefix of the line in `[start, end)`, or `start` if it has none. `end` excludes trailing
+   * blanks, so the offset may exceed it if the line contains only the prefix.
    */
   contentStart(text: string, start: number, end: number): number;
 }
 
 /** Lines that are examined. Chosen, as all below. */
 const SAMPLE = 60;
-/** Least number of numbered lines; fewer may begin with numbers by chance. */
+/** Minimum number of lines; fewer may begin with consecutive numbers by chance. */
 const LEAST_LINES = 3;
-/** Least share of lines with a number, and of those, of lines whose number follows the one before. */
+/** Minimum share of lines with a number, and of those, of lines whose number follows the one before. */
 const NUMBERED_SHARE = 0.8;
 const CONSECUTIVE_SHARE = 0.9;
-/** Most blanks before a number, and the pattern of a number with its separator. */
+/**
+ * Maximum number of blanks before a number, characters of a line that are read, and the pattern of a number with its
+ * separator.
+ */
 const MOST_BLANKS = 8;
 const READ_CHARS = 24;
 const PREFIX = /^ {0,8}(\d{1,7})(\t|→|: ?|\. ?|│ ?| ?\| ?| {2}|$)/;

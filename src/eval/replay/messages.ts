@@ -46,8 +46,8 @@ export function wireOf(body: unknown): RecordedWire {
 const BLOCKS = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'document', 'search_result']);
 
 /**
- * The messages of a parsed body of any wire, or `null` when it is none. Those of other wires come in the form of
- * chat/completions: one message for each result, calls in the message that made them.
+ * The messages of a parsed body of any wire, or `null` if it is not a request. Messages of other wires are converted to
+ * the form of chat/completions: one message for each result, and calls in the message that made them.
  */
 export function messagesOf(body: unknown): RecordedMessage[] | null {
   const wire = wireOf(body);
@@ -146,7 +146,10 @@ export function resultLines(text: string): string[] {
   return stringsIn(text).flatMap((part) => part.split('\n'));
 }
 
-/** The call that a user's message answers, where an agent without native calls sends results so; `null` for words. */
+/**
+ * The call that a user's message answers, if it is a tool result of an agent without native calls; `null` if it
+ * contains only the user's words.
+ */
 export function textResultOf(
   message: RecordedMessage,
   before: RecordedMessage | undefined,

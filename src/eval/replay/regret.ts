@@ -214,8 +214,8 @@ function formAt({ forms }: Result, messages: number): ReadonlySet<string> {
 const NO_LINES: ReadonlySet<string> = new Set();
 
 /**
- * The file that a windowed viewer says it shows (`[File: a.py (94 lines total)]`), when it was asked to show it: edits
- * and cursor moves print the window as well, and nobody asked to read it then.
+ * The file that the header of a windowed viewer names (`[File: a.py (94 lines total)]`), if the call asked to show it.
+ * Edits print the window as well, but do not ask to read the file.
  */
 function shownFile(raw: readonly string[], call: RecordedCall | undefined): CallTarget | null {
   const header = raw.slice(0, 3).find((line) => line.startsWith('[File: '));

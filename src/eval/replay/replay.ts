@@ -30,7 +30,7 @@ export interface ReplayTotals {
   requests: number;
   /** Requests that continue an earlier one with all of its messages. */
   continued: number;
-  /** Those of them whose forwarded messages begin with the earlier one's forwarded messages. */
+  /** Of the continued requests, those whose forwarded messages begin with the earlier request's forwarded messages. */
   stable: number;
   /** Requests that changed history themselves (a client's own compaction). */
   changedByClient: number;
@@ -85,7 +85,7 @@ function beginsWith(longer: readonly RecordedMessage[], shorter: readonly Record
 
 const NO_FORMS: Open['earlier'] = new Map();
 
-/** The earlier forms of messages, with those that a request forwards otherwise than the one before. */
+/** The earlier forms of messages, extended by the messages that the new request forwards in a different form. */
 function earlierForms({ after: { messages }, earlier }: Open, sent: readonly RecordedMessage[]): Open['earlier'] {
   const changed = messages.flatMap((message, i) => (identityOf(message) === identityOf(sent[i] ?? message) ? [] : [i]));
   if (changed.length === 0) return earlier;
@@ -139,13 +139,13 @@ export class Replay {
     const raw = Buffer.from(JSON.stringify(body));
     const sent = messagesOf(JSON.parse((await this.#parts.rewrite(raw, wireOf(body), response)).toString('utf8')));
     if (sent === null || sent.length !== messages.length) {
-      throw new Error('the forwarded body has other messages than the received one');
+      throw new Error('the forwarded body has a different number of messages than the received one');
     }
     const head = headTokens(body);
     const before: Prompt = { headTokens: head, messages };
     const after: Prompt = { headTokens: head, messages: sent };
     const key = keyOf(messages);
-    // without an answer of the model in it a request opens a conversation, however others began
+    // a request without an answer of the model opens a conversation, even if another one began in the same way
     const opens = messages.every(({ role }) => role !== 'assistant');
     const same = opens ? [] : this.#open.filter((open) => open.key === key);
     const full = same.filter((open) => beginsWith(messages, open.before.messages));

@@ -40,9 +40,9 @@ function percent(value: number | null): string {
 export interface ReplayDollars {
   readonly before: number;
   readonly after: number;
-  /** Requests whose use of tokens is estimated, for no answer was recorded. */
+  /** Number of requests whose usage is estimated, because no answer was recorded. */
   readonly estimated: number;
-  /** Requests of models without a price: they are not in it. */
+  /** Number of requests of models without a price, which are not included. */
   readonly unpriced: number;
 }
 
@@ -73,10 +73,10 @@ export function renderReplay(report: ReplayReport, dollars: ReplayDollars, showL
     table(rows),
     ...noteOn(dollars, report.requests),
     '',
-    `prefix stable in ${percent(report.prefixStable)} of the requests that go on from an earlier one`,
+    `prefix stable in ${percent(report.prefixStable)} of the requests that continue an earlier one`,
     '',
-    `lines of tool results that the conversation needed later, ${percent(report.laterUsedKept)} of them kept there,` +
-      ` ${percent(report.laterUsedVisible)} there or in another result:`,
+    `lines of tool results that the conversation used later (${percent(report.laterUsedKept)} kept in their own result,` +
+      ` ${percent(report.laterUsedVisible)} in any result):`,
     table([['', 'used', 'kept', 'share', 'visible'], ...used]),
   ];
   if (showLost) {
@@ -87,9 +87,11 @@ export function renderReplay(report: ReplayReport, dollars: ReplayDollars, showL
 
 /** A note on how the dollars were computed. */
 function noteOn({ estimated, unpriced }: ReplayDollars, requests: number): string[] {
-  if (unpriced >= requests) return ['no dollars: the table of prices has none of these models'];
+  if (unpriced >= requests) return ['no dollars: none of these models has a price'];
   const notes = [
-    estimated > 0 ? `tokens of ${estimated} of ${requests} requests are estimated, for no answer was recorded` : '',
+    estimated > 0
+      ? `the usage of ${estimated} of ${requests} requests is estimated, because no answer was recorded`
+      : '',
     unpriced > 0 ? `${unpriced} requests of models without a price are not in the dollars` : '',
   ];
   return notes.filter((note) => note !== '');

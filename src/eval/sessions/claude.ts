@@ -10,7 +10,7 @@ import {
   textOf,
 } from './recorded.ts';
 
-/** The model's message that is being written: it comes in a line for each of its blocks. */
+/** The model's message that is being read. The file has one line for each of its blocks. */
 interface Answer {
   readonly key: string;
   readonly blocks: unknown[];
@@ -27,9 +27,10 @@ interface Conversation {
 
 /**
  * Reads a session of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`): lines of `user` and `assistant` with
- * the message as it went over the wire, usage in the latter, and `compact_boundary` where the history begins anew. The
- * messages of sub-agents are marked `isSidechain`. Tools run while the model still writes, so that their results
- * are between the lines of one message; the message id and the request id say which lines are one.
+ * the message as sent over the wire (with usage in those of `assistant`), and a line `compact_boundary` where the
+ * history is restarted. Messages of sub-agents are marked `isSidechain`. Tools may run while the model is still
+ * writing, so their results may come between the lines of one message; lines with the same message id and request id
+ * belong together.
  */
 export class ClaudeSession implements SessionReader {
   readonly #conversations = new Map<string, Conversation>();
@@ -38,7 +39,7 @@ export class ClaudeSession implements SessionReader {
   #nameless = 0;
 
   line(text: string): void {
-    const line = parsed(text); // nothing in the last line of a session that goes on
+    const line = parsed(text); // `undefined` for the incomplete last line of a running session
     const conversation = this.#conversation(line);
     if (field(line, 'subtype') === 'compact_boundary') {
       this.#finish(conversation);
@@ -73,7 +74,7 @@ export class ClaudeSession implements SessionReader {
     const shown = blocks.filter((block) => !THOUGHTS.has(textOf(field(block, 'type'))));
     if (conversation.answer?.key === key) {
       conversation.answer.blocks.push(...shown);
-      conversation.answer.usage = usage; // each line has the sum so far
+      conversation.answer.usage = usage; // each line reports the total so far
       return;
     }
     this.#finish(conversation);
@@ -128,7 +129,7 @@ export class ClaudeSession implements SessionReader {
 }
 
 const MAX_OFFERED = 2_000;
-/** What the model thought is signed, and of no use to a reader of tool results. */
+/** Thinking blocks are left out: they are signed, and contain no tool results. */
 const THOUGHTS: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking']);
 
 function isResult(content: unknown): boolean {

@@ -5,7 +5,7 @@ import { numberOf, projectOf, type Session, type SessionRequest, Thread, textOf 
 export interface ClineTask {
   /** `api_conversation_history.json`: messages as on `/v1/messages`. */
   readonly history: string;
-  /** `ui_messages.json`: what a request used, under `api_req_started`. */
+  /** `ui_messages.json`: the usage of each request, in `api_req_started`. */
   readonly shown: string;
   /** Name of the task. */
   readonly id: string;
@@ -18,7 +18,7 @@ export function clineTask({ history, shown, id }: ClineTask): Session {
   const answers = messages.flatMap((message, i) => (field(message, 'role') === 'assistant' ? [i] : []));
   const thread = new Thread();
   const requests: SessionRequest[] = [];
-  // requests that failed are billed without an answer: the newest ones belong together
+  // failed requests are billed but have no answer, so bills and answers are matched from the newest backwards
   const from = bills.length - answers.length;
   for (const [i, bill] of bills.entries()) {
     const answer = answers[i - from] ?? 0;
@@ -69,7 +69,7 @@ export function clineCliSession({ history, about, id }: ClineCliSession): Sessio
   return { requests, offered: new Set() };
 }
 
-/** `inputTokens` contains the tokens of the cache where the provider counts them so, as on chat/completions. */
+/** `inputTokens` includes cached tokens if the provider counts that way, as on chat/completions. */
 function usageOf(metrics: unknown): SessionRequest['usage'] & { readonly input: number } {
   const of = (name: string): number => numberOf(field(metrics, name));
   const [input, read, written] = [of('inputTokens'), of('cacheReadTokens'), of('cacheWriteTokens')];
@@ -77,7 +77,7 @@ function usageOf(metrics: unknown): SessionRequest['usage'] & { readonly input: 
   return { input: all, output: of('outputTokens'), read, written, written1h: 0 };
 }
 
-/** A tool's answers, one for each command or file, are sent as the JSON of their list. */
+/** A list of a tool's outputs (one for each command or file) is sent as JSON. */
 function sentBlock(block: unknown): unknown {
   const content = field(block, 'content');
   if (field(block, 'type') !== 'tool_result' || !Array.isArray(content)) return block;

@@ -13,9 +13,9 @@ import {
 const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
 
 /**
- * Reads a session of Codex (`~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl`): lines of `{timestamp, type, payload}`; items
- * of the conversation under `response_item`, the model under `turn_context`, what a request used under `event_msg` with
- * `token_count`, and `compacted` where the history begins anew.
+ * Reads a session of Codex (`~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl`): lines of `{timestamp, type, payload}`;
+ * items of the conversation are in `response_item`, the model in `turn_context`, the usage of a request in `event_msg`
+ * of type `token_count`; `compacted` restarts the history.
  */
 export class CodexSession implements SessionReader {
   readonly #thread = new Thread();
@@ -27,7 +27,7 @@ export class CodexSession implements SessionReader {
   #billed = '';
 
   line(text: string): void {
-    const line = parsed(text); // nothing in the last line of a session that goes on
+    const line = parsed(text); // `undefined` for the incomplete last line of a running session
     const payload = field(line, 'payload');
     const type = field(line, 'type');
     if (type === 'session_meta' || type === 'turn_context') {
@@ -46,7 +46,7 @@ export class CodexSession implements SessionReader {
     const kind = textOf(field(item, 'type'));
     const made = MADE.has(kind) || field(item, 'role') === 'assistant';
     if (made && this.#asked < 0) this.#asked = this.#thread.messages.length;
-    // what the model thought is of no use to the reader of tool results, and long
+    // reasoning is long and contains no tool results
     if (kind !== 'reasoning') this.#thread.add(item, made);
   }
 
@@ -62,7 +62,7 @@ export class CodexSession implements SessionReader {
     this.#asked = -1;
   }
 
-  /** Usage of the last request; the same bill comes again when a change of limits is reported. */
+  /** Adds the last request with its usage. Reports of rate limits repeat the same usage, which is ignored. */
   #bill(line: unknown, payload: unknown): void {
     const info = field(payload, 'info');
     const total = JSON.stringify(field(info, 'total_token_usage') ?? null);

@@ -8,8 +8,8 @@ type Asked = Pick<SessionRequest, 'key' | 'atMs' | 'model' | 'project' | 'histor
 
 /**
  * Reads a session of Copilot CLI (`~/.copilot/session-state/<session>/events.jsonl`): lines of `{type, data,
- * timestamp}`. The usage is in `session.shutdown`, by model for the whole session; it is shared out among its
- * requests by their size.
+ * timestamp}`. `session.shutdown` reports the usage of the whole session by model, which is divided among the requests
+ * in proportion to their size.
  */
 export class CopilotSession implements SessionReader {
   readonly #thread = new ChatThread();
@@ -19,7 +19,7 @@ export class CopilotSession implements SessionReader {
   #project = '';
 
   line(text: string): void {
-    const line = parsed(text); // nothing in the last line of a session that goes on
+    const line = parsed(text); // `undefined` for the incomplete last line of a running session
     const data = field(line, 'data');
     switch (field(line, 'type')) {
       case 'session.start':

@@ -3,11 +3,11 @@ import { ChatThread } from './chat-thread.ts';
 import { numberOf, type Session, type SessionRequest, textOf } from './recorded.ts';
 
 /**
- * Reads a session of Gemini CLI (`~/.gemini/tmp/<project>/chats/session-….json` or `.jsonl`): one object with `messages`, or a
- * line for each of them, in which a message comes again whenever it changed, and `$set` changes what was said of the session. A
- * message of the type `gemini` is a request with its `tokens`.
+ * Reads a session of Gemini CLI (`~/.gemini/tmp/<project>/chats/session-….json` or `.jsonl`): one object with
+ * `messages`, or one line per message. In lines, a message is repeated whenever it changes, and `$set` replaces fields
+ * of the session. A message of type `gemini` is a request with its `tokens`.
  *
- * @param project - name of the folder that the sessions are of
+ * @param project - name of the project folder to which the session belongs
  */
 export function geminiSession(text: string, project: string): Session {
   const { id, messages } = messagesOf(text);
@@ -49,7 +49,7 @@ export function geminiSession(text: string, project: string): Session {
   return { requests, offered: new Set() };
 }
 
-/** The messages in their order, each as it was last. */
+/** The messages in order, each in its latest version. */
 function messagesOf(text: string): { readonly id: string; readonly messages: readonly unknown[] } {
   const whole = parsed(text);
   if (Array.isArray(field(whole, 'messages'))) {

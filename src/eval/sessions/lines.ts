@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
 
 const LINE_FEED = 0x0a;
-/** Longest line that is read. No longer message was ever answered by a model. */
+/** Maximum length of a line that is read. Chosen: no model accepts a longer message. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 /**
- * The lines of a file, one at a time, however long it is. A line beyond 32 MiB is left out and never held.
+ * The lines of a file, one at a time, whatever the size of the file. Lines longer than `maxLineBytes` are skipped
+ * without being buffered.
  *
  * @param onRead - called with the number of bytes read so far
  */

@@ -9,8 +9,9 @@ export interface OpenCodeMessage {
 }
 
 /**
- * Reads a session of opencode, as its database or its folder of files has it: messages of `user` and `assistant` with parts of
- * `text` and `tool`; an assistant's message is a request with its `tokens`, of which the cached ones stand apart.
+ * Reads a session of opencode from its database or its folder of files: messages of `user` and `assistant` with parts
+ * of type `text` and `tool`. An assistant's message is a request with its `tokens`, where `input` excludes cached
+ * tokens.
  *
  * @param messages - in their order
  */
@@ -66,7 +67,7 @@ function requestOf(info: unknown, thread: ChatThread): SessionRequest | null {
   };
 }
 
-/** Newer versions count thinking apart from the output, older ones in it: the total says which. */
+/** Newer versions count reasoning separately from the output, older ones as part of it; the total shows which. */
 function outputOf(tokens: unknown, input: number, reasoning: number): number {
   const output = numberOf(field(tokens, 'output'));
   return numberOf(field(tokens, 'total')) === input + output ? output : output + reasoning;

@@ -21,13 +21,13 @@ export interface SessionRequest {
   readonly model: string;
   /** Last part of the session's working directory. */
   readonly project: string;
-  /** Its messages are the first `length` of these. The model's answer follows. */
+  /** The request consists of the first `length` of these messages. The model's answer comes next. */
   readonly history: readonly SessionMessage[];
   readonly length: number;
   readonly usage: ReportedUsage;
   /** Tokens of reasoning in `usage.output`; `null` if they are not reported. */
   readonly reasoning: number | null;
-  /** The usage is a share of the usage that the file reports for the whole session. */
+  /** `usage` is a share of what the file reports for the whole session. */
   readonly shared?: true;
 }
 
@@ -48,8 +48,8 @@ export interface SessionReader {
 }
 
 /**
- * A growing conversation. Its messages are never changed in place, so that requests can share them. If the history
- * begins anew, it is a new list.
+ * A growing conversation. Messages are only added, never changed, so that requests can share the list. A restarted
+ * history gets a new list.
  */
 export class Thread {
   #messages: SessionMessage[] = [];
@@ -102,8 +102,9 @@ export function hasImage({ json }: SessionMessage): boolean {
 }
 
 /**
- * How many messages at the beginning cannot have been in a request of so many tokens: its history began anew without the file
- * saying so. Then half of what would have room goes as well, so that the next requests go on from this one.
+ * The number of first messages that cannot have been in a request of this size, because its history was restarted
+ * without a record in the file. If there are any, more messages are removed until half of the possible size is left, so
+ * that the next requests can continue from this one.
  */
 function lostBefore(messages: readonly SessionMessage[], inputTokens: number): number {
   const room = inputTokens * MOST_BYTES_PER_TOKEN + SPARE_BYTES;

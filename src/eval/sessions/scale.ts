@@ -4,15 +4,15 @@ import { hasImage, type SessionMessage, type SessionRequest } from './recorded.t
 interface Step {
   /** Additional input tokens, as reported by the provider. */
   readonly tokens: number;
-  /** Bytes of the messages that are new; of these, what the model wrote. */
+  /** Bytes of the new messages, and of those among them that the model wrote. */
   readonly bytes: number;
   readonly madeBytes: number;
-  /** Tokens that the model wrote in between, and how many of them it thought; `null` where that is not said. */
+  /** Output tokens of the model in between, and how many of them were reasoning; `null` if that is not reported. */
   readonly output: number;
   readonly reasoning: number | null;
 }
 
-/** How many bytes of messages a tokeniser puts into a token, and on how many tokens that was seen. */
+/** The number of message bytes per token, and the numbers of bytes and tokens from which it was computed. */
 export interface Scale {
   readonly bytesPerToken: number;
   readonly bytes: number;
@@ -21,12 +21,12 @@ export interface Scale {
 
 /** New tokens below which a session's own scale is not used. */
 export const ENOUGH_TOKENS = 2_000;
-/** Before anything is known: between the tokenisers in use. */
+/** Used while no scale is known; an average tokeniser. */
 const USUAL = 3.5;
 const [LEAST, MOST] = [1.5, 8];
 const ROUNDS = 30;
 
-/** What each request has more than the one that it goes on from, by model. */
+/** The steps from each request to the next one of its thread, by model. */
 function stepsOf(requests: readonly SessionRequest[]): Map<string, Step[]> {
   const newest = new Map<string, SessionRequest>();
   const steps = new Map<string, Step[]>();
@@ -63,8 +63,8 @@ function bytesOf(messages: readonly SessionMessage[]): number {
 }
 
 /**
- * The scale of a tokeniser: new bytes over new tokens. Some providers get back what the model thought without a word of it
- * standing in the file, and bill it; others do not. What fits the bills better is held to be so.
+ * The scale of a tokeniser: new bytes divided by new tokens. Some providers bill the model's reasoning again as input,
+ * although the file does not contain it; others do not. The assumption that fits the bills better is used.
  */
 function scaleOf(steps: readonly Step[]): Scale | null {
   const [whole, shown] = [fitted(steps, () => 0), fitted(steps, hiddenIn)];
@@ -79,8 +79,8 @@ function meanScale(scales: readonly Scale[]): Scale | null {
 }
 
 /**
- * Tokens of an answer that are not in the file: those that are said to be thought, or what its words do not
- * explain.
+ * Tokens of an answer that are not in the file: the reported reasoning tokens, else the output tokens that its text
+ * does not explain.
  */
 function hiddenIn({ output, madeBytes, reasoning }: Step, bytesPerToken: number): number {
   return reasoning ?? Math.max(0, output - madeBytes / bytesPerToken);
@@ -125,7 +125,10 @@ export function ownScales(requests: readonly SessionRequest[]): Map<string, Scal
   return scales;
 }
 
-/** Scales of many sessions: each one's own, or where it is too short that of its model in all of them. */
+/**
+ * The scales of many sessions. A session that is too short for its own scale uses the mean scale of its model over all
+ * sessions.
+ */
 export class Scales {
   readonly #byModel = new Map<string, Scale[]>();
 

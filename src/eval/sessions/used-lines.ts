@@ -1,16 +1,17 @@
 import { stringsOf } from './strings.ts';
 
-/** Shorter lines stand anywhere by chance. */
+/** Minimum length of a line, in characters; shorter ones occur anywhere by chance. */
 const LEAST_CHARS = 20;
 /** Lines that are remembered of one session. */
 const MAX_LINES = 200_000;
 
 /**
- * Lines of tool results that the model came back to: a whole line that its answer or call repeats and that neither user nor
- * model had said before. Counts how many of them would not have stood in any result after pruning.
+ * Counts the lines of tool results that the model used later: whole lines that its answer or call repeats and that
+ * neither the user nor the model had written before. Also counts those that no result would have contained after
+ * pruning.
  */
 export class UsedLines {
-  /** Lines of results; whether one of them would still have stood there. */
+  /** The lines of results so far; `true` if a result would still contain the line after pruning. */
   readonly #results = new Map<string, boolean>();
   readonly #said = new Set<string>();
   used = 0;

@@ -45,14 +45,14 @@ export const code: Kind = {
   declares: true,
   protect(text, protect) {
     if (text.sourceType === 'code') protectSource(text, protect);
-    // what begins like a heading in code is a comment
+    // headings are not protected: in code, a line that begins like one is a comment
     else if (text.sourceType === 'logs') protectByContract(text, protect);
   },
   ranksByAllWords: true,
   rank: (reading) => rankByMeasures(code.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, CODE_WEIGHTS),
   boldness: {
-    // a file that is read may be worked on, a program's output is looked through
+    // a file that was read may be edited next; the output of a program is only read
     atCeiling: { read: 0.7, command: 2.6, search: 1, listing: 1, unknown: 1.8 },
     readSize: READ_SIZE,
     mild: 0.27,
@@ -63,7 +63,7 @@ export const code: Kind = {
 
 /** Blocks that the goal names are kept if they are at most this share of the text. Chosen, as the two below. */
 const MOST_OF_TEXT = 0.25;
-/** Most constants that are kept, in lines. */
+/** If the goal matches more constants than this, none of them is kept. */
 const MOST_CONSTANTS = 12;
 /** Longest constant, in lines. */
 const MEMBER_LINES = 25;

@@ -1,6 +1,9 @@
 import { contentOf, type View } from '../../text/view.ts';
 
-/** Most lines that are examined. Chosen: shares are accurate to a few percent, at a constant cost. */
+/**
+ * Of a longer text, this many to twice as many lines are examined. Chosen: shares are accurate to a few percent, at a
+ * constant cost.
+ */
 const SAMPLED_LINES = 240;
 const READ_CHARS = 200;
 

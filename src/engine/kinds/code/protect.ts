@@ -4,9 +4,12 @@ import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
 import type { Inner, Protect } from '../protection.ts';
 
-/** Most comment lines of a file's header that are kept. Chosen: licence texts are longer, and nobody needs them. */
+/**
+ * Maximum number of comment lines of a file's header that are kept. Chosen: licence texts are longer, and nobody needs
+ * them.
+ */
 const HEADER_LINES = 6;
-/** Longest import list, in lines. A longer one is taken for something else. Chosen. */
+/** Maximum number of lines of an import that are kept. Chosen. */
 const MAX_IMPORT_LINES = 60;
 const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
 const DECORATOR = new LinePattern(/^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/);

@@ -87,9 +87,9 @@ class CodeBlocks {
   }
 
   /**
-   * Closes the blocks that end before a line. A line that is not indented further is outside a block, unless it closes
-   * the block. A block in braces ends only with its brace, because labels, directives and texts may be in the first
-   * column.
+   * Closes the blocks that end before a line. A line ends a block if it is not indented more than the block's first
+   * line, unless it is the block's closing line. A block in braces ends only with a closing brace or a declaration,
+   * because labels, directives and string contents may begin in the first column.
    *
    * @returns whether any block was closed
    */
@@ -183,7 +183,9 @@ const TYPE = DECLARATIONS.bitsOf('type');
 const FUNCTION = DECLARATIONS.bitsOf('function');
 const HEAD = DECLARATIONS.bitsOf('method', 'c-head', 'shell-function');
 
-/** What each line of a text declares, one of `DECLARED`: imports and the heads of types and functions in common languages. */
+/**
+ * Finds the imports and the heads of types and functions in common languages. Returns one of `DECLARED` for each line.
+ */
 export function readDeclarations(view: View): Uint8Array {
   const out = new Uint8Array(view.n);
   for (let i = 0; i < view.n; i++) {
@@ -197,7 +199,7 @@ export function readDeclarations(view: View): Uint8Array {
 /** What a line declares, by the rules that it may match. */
 function declaredBy(line: string, may: number): number {
   if (DECLARATIONS.fitting(line, may & IMPORT) !== 0) return DECLARED.import;
-  // behind modifiers a type or a function may follow whatever the line begins with
+  // after modifiers, test for a type or a function, regardless of how the line begins
   const modifiers = (may & MODIFIED) === 0 ? undefined : MODIFIERS.exec(line)?.[0];
   const rest = line.slice(modifiers?.length ?? 0);
   const which = modifiers === undefined ? may : TYPE | FUNCTION;

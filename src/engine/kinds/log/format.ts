@@ -1,11 +1,11 @@
 import type { LineRule } from '../../rules/line-rule.ts';
 import type { Shape } from '../kind.ts';
 
-/** What a line of a program's output can report. `lines.ts` lists who reads which. */
+/** What a line of a program's output can report. Used by `protect.ts`, `rank.ts` and `nature.ts`. */
 export type Said =
   /** A failure in the sense of the contract: it stays wherever it occurs. */
   | 'failure'
-  /** As informative as a failure, except that a frequent shape is a habit of the program. */
+  /** As informative as a failure, unless lines of its shape are frequent. */
   | 'trouble'
   /** Details that test runners print about a failure. */
   | 'detail'

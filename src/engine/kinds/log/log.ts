@@ -16,7 +16,7 @@ const LINES_OF_A_BLOCK = 12;
 /** Shares of lines by which a text is recognised as a log. Chosen, as those below. */
 const PRINTED = 0.3;
 const FAILING = 0.25;
-/** Shares by which it is the output of a compiler, of tests, a trace, or a log with times. */
+/** Minimum shares by which a log is compiler output, a test run, a trace, or a log with timestamps. */
 const COMPILED = 0.05;
 const TESTED = 0.1;
 const TRACED = 0.4;
@@ -41,9 +41,9 @@ export const log: Kind = {
   },
   rank: (reading) => rankByMeasures(log.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => [{ measures: measureLog(reading), weights: LOG_WEIGHTS, factor: 1 }],
-  // logs repeat themselves: a caller that asks for a deep cut of one gets it
+  // logs are repetitive, so a high ratio cuts them deeply
   boldness: { atCeiling: { ...always(1), command: 1.2 }, mild: 0.19, deep: 0.75 },
-  // what is a build log for lack of anything better may be an issue or a comment
+  // not `build-log`: it is the fallback name, so the text may be an issue or a comment
   cutWhenSmall: ['log', 'test-run', 'compiler', 'trace'],
   natureOf: natureOfCut,
 };

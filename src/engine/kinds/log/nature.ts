@@ -12,7 +12,7 @@ const LEAST_REPEATED = 6;
 const ONE_IN = 3;
 const READ_CHARS = 200;
 
-/** Whether a cut was mostly tests that passed, or lines of one shape. */
+/** Returns what a cut contained: passed tests or lines of one shape, or `null` if neither. */
 export function natureOfCut(reading: Reading, run: Span): CutNature | null {
   if (reading.name === 'test-run' && mostlyPassed(reading, run)) return { is: 'passed-tests' };
   const like = repeatedShape(reading, run);

@@ -5,15 +5,18 @@ import { RULES } from '../protection.ts';
 
 /** A shape with at most this many lines is rare. Chosen, as all below. */
 const SELDOM = 2;
-/** Least match with the goal for which a line is kept, relative to the best match among unprotected lines. */
+/** Minimum match with the goal for keeping a line, relative to the best match among unprotected lines. */
 const STRONG = 0.5;
-/** Words on more lines, or on a larger share of them than `MOST_SHARE`, are not rare. */
+/** A word is rare if it occurs on at most this many lines, or on at most `MOST_SHARE` of them if that is more. */
 const SELDOM_WORD = 3;
-/** Most lines kept as rare, or this share of a long log if that is more. Chosen: an answer is a line or two. */
+/**
+ * Maximum number of lines that are kept as rare, or this share of a long log if that is more. Chosen: an answer is a
+ * line or two.
+ */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.01;
 
-/** If at most this share of a log's lines have rare shapes, each of those lines is informative. */
+/** If at most this share of a log's lines have rare shapes, all those lines are kept. */
 const FEW_SHARE = 0.02;
 
 /** Keeps the unusual lines of a log if the log is so regular that they are few. */
@@ -39,7 +42,7 @@ export function keepNews({ view, templates: { shape, count }, words, match }: Re
     const seldom = (count[shape[i] ?? 0] ?? 0) <= SELDOM;
     if (keep[i] === 0 && seldom && (raw[i] ?? 0) >= STRONG * best) news.push(i);
   }
-  // where many answer, the best of them do
+  // if many lines match, only the best of them are kept
   news.sort((a, b) => (raw[b] ?? 0) - (raw[a] ?? 0) || a - b);
   for (const i of news.slice(0, Math.max(MOST_LINES, view.n * MOST_SHARE))) keep[i] = RULES.indexOf('news');
 }

@@ -12,13 +12,16 @@ const TRACE_OPEN = saying('trace-open');
 const TRACE_FRAME = saying('trace-frame');
 const SUMMARY = saying('summary');
 const INFORMATIVE = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
-/** A frame is not kept again after this many traces with it. Chosen, as the bounds below. */
+/** Maximum number of traces in which the same frame is kept. Chosen, as the bounds below. */
 const TRACE_REPEATS = 2;
 /** Longest trace that is kept whole, in lines. The rest of a longer one is treated like other text. */
 const MAX_TRACE = 200;
-/** Most lines that belong to a failed test. */
+/** Maximum number of lines that are kept as details of a failed test. */
 const MAX_DETAILS = 60;
-/** Trouble of one shape that occurs more often is a habit of the program. */
+/**
+ * If lines of one shape report trouble more often than this, that is normal for the program, and further ones are not
+ * kept.
+ */
 const HABIT = 6;
 
 /** Keeps failures, stack traces, summaries, the first and the last line. */
@@ -42,7 +45,10 @@ export function protectLog({ view, templates, inner }: Protectable, protect: Pro
   protectEdge(view, inner, true, protect);
 }
 
-/** Keeps the line of every failure that is not a habit, without its surroundings. */
+/**
+ * Keeps the lines that report failures, without the lines around them. Failures of a shape that occurs often are left
+ * out.
+ */
 export function protectFailures({ view, templates, inner }: Protectable, protect: Protect): void {
   const maySay = maySayOf(view);
   for (let i = inner.first; i < inner.end; i++) {

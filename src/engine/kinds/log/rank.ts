@@ -15,12 +15,15 @@ const WARMTH = 0.1;
 const REACH = { close: 1.5, near: 4, far: 12, match: 3 };
 /** Lines below in which heat fades to 1/e. */
 const FADES_IN = 6;
-/** Indentation that counts as no deeper. */
+/** Deeper indentation counts as this. */
 const DEEP = 8;
 /** Scales the logarithm of a line's length to about 0..1. */
 const LONG = 6;
 
-/** Measures features that may separate needed lines of a log from others. The names are those of `LOG_WEIGHTS`. */
+/**
+ * Measures properties of log lines that may distinguish needed lines from others. Their names are the keys of
+ * `LOG_WEIGHTS`.
+ */
 export function measureLog({
   view,
   templates: { shape, count },
