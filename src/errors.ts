@@ -4,19 +4,23 @@ import { type FallbackCode, fallbackTable } from './error-rows/of-fallbacks.ts';
 import { errorsOfRequests } from './error-rows/of-requests.ts';
 import { errorsForAgents, extensionErrors } from './extensions/errors.ts';
 
-/** Every failure that a client can see, once: `docs/errors.md` is printed from here. Public: add rows, never renumber. */
+/**
+ * Every failure that a client can see, once: `docs/errors.md` is printed from here. Public: add rows, never renumber.
+ */
 export const errorTable = { ...errorsOfCalls, ...extensionErrors, ...errorsOfRequests };
 
 export { type FallbackCode, fallbackTable };
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** What the table says of a code. */
+/** The row of a code. */
 export function errorRow(code: ErrorCode): ErrorRow {
   return errorTable[code];
 }
 
-/** A failure that the caller can act on. Anything else thrown is a bug, and a client hears of `internal_error` only. */
+/**
+ * A failure that the caller can act on. Anything else thrown is a bug, of which a client sees only `internal_error`.
+ */
 export class PrunerError extends Error {
   override readonly name: string = 'PrunerError';
   readonly code: ErrorCode;
@@ -49,9 +53,12 @@ export class PrunerError extends Error {
 /** The store cannot serve now (locked, full, gone, broken). Callers fail open; `reason` is a short constant code. */
 export class StoreUnavailable extends PrunerError {
   override readonly name = 'StoreUnavailable';
-  /** `locked`, `full`, `readonly`, `corrupt`, `newer_schema`, `closed` or `error`. */
+  /**
+   * `locked`, `full`, `readonly`, `corrupt`, `newer_schema`, `unreachable`, `refused`, `unsupported`, `closed` or
+   * `error`.
+   */
   readonly reason: string;
-  /** No answer came to what was to be written: it may be there. */
+  /** The write got no answer, so it may have been done. */
   mayBeDone = false;
 
   /** @param message - one line for a terminal; clients of `/rpc` hear the code and the reason only */
@@ -67,7 +74,7 @@ export class UserError extends Error {
   override readonly name: string = 'UserError';
   /** Each a line of its own. */
   readonly problems: readonly string[];
-  /** Of the command that it ends: 1 failed, 2 wrong command line or configuration. */
+  /** Exit code of the command: 1 for a failure, 2 for a wrong command line or configuration. */
   readonly exitCode: 1 | 2;
 
   constructor(problem: string | readonly string[], options?: ErrorOptions, exitCode: 1 | 2 = 1) {

@@ -1,9 +1,9 @@
 /**
- * Reports a failure that the product goes on without. Dropping a cause is allowed only after this call: `app/context.ts`
- * logs all of them in one place. Never throws.
+ * Reports a failure after which the product continues. Dropping a cause is allowed only after this call:
+ * `app/context.ts` logs all of them in one place. Never throws.
  *
  * @param reason - a short constant code (`store_busy`, `not_reported`)
- * @param about - whose failure it is: ids and numbers, never a text
+ * @param about - what the failure concerns: ids and numbers, never a text
  */
 export type FailureReporter = (
   reason: string,

@@ -1,10 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const DELAY_MS = 500;
-/** Rows of one transaction: some 2 ms of the event loop, after which requests have their turn. */
+/** Maximum number of rows per transaction: some 2 ms of the event loop, after which requests are served. */
 const WRITTEN_AT_ONCE = 200;
 
-/** Writes rows in their order, some at once, and lets the event loop turn in between. Rejects with what `write` throws. */
+/**
+ * Writes rows in their order, some at once, and lets the event loop turn in between. Rejects with what `write` throws.
+ */
 export async function writeInParts<Row>(
   rows: readonly Row[],
   write: (some: readonly Row[]) => Promise<void>,
@@ -18,7 +20,7 @@ export async function writeInParts<Row>(
 /**
  * Waits for a callback, at most for a time and until the signal fires.
  *
- * @param on - calls back when it is, until the returned function is called
+ * @param on - registers a listener, until the returned function is called
  */
 export function untilCalled(
   on: (listener: () => void) => () => void,
@@ -40,8 +42,8 @@ export function untilCalled(
 }
 
 /**
- * Writes a moment after there is something to write, what came in between together, one write at a time: nobody waits
- * for it. What waits is its owner's to hold and to bound.
+ * Writes in the background, shortly after there is something to write: everything that came in meanwhile together, one
+ * write at a time. The owner holds and bounds the waiting data.
  */
 export class WriteBehind {
   readonly #write: () => Promise<void>;
@@ -60,16 +62,17 @@ export class WriteBehind {
   }
 
   /**
-   * There is something to write.
+   * Schedules a write.
    *
-   * @param rows - how many wait by now; where they fill a transaction they go with the next turn of the event loop
+   * @param rows - number of waiting rows; if they fill a transaction, they are written in the next turn of the event
+   * loop
    */
   soon(rows = 0): void {
     if (rows >= WRITTEN_AT_ONCE && this.#writing === null) this.#next ??= setImmediate(() => void this.flush());
     else this.#timer ??= setTimeout(() => void this.flush(), this.#delayMs).unref();
   }
 
-  /** Writes now. Resolves when all that waited at the call is written or lost. */
+  /** Writes now. Resolves when everything that was waiting at the call is written or lost. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     clearImmediate(this.#next);

@@ -1,11 +1,13 @@
 /** One failure that a client can see. */
 export interface ErrorRow {
-  /** JSON-RPC number, or `null` where it cannot be the answer to a call. */
+  /** JSON-RPC error code, or `null` if a call cannot fail with this error. */
   readonly rpc: number | null;
-  /** HTTP status, or `null` where the answer is JSON-RPC, which is a 200 whatever it says. */
+  /** HTTP status, or `null` if the answer is JSON-RPC, which always has status 200. */
   readonly http: number | null;
   /** What happened, in one clause; absent where code and hint say it. Printed on `docs/errors.md`. */
   readonly about?: string;
-  /** What to do. Goes with the error as `data.hint` or `error.message`, unless the place that throws knows better. */
+  /**
+   * What to do. Sent with the error as `data.hint` or `error.message`, unless the code that throws gives its own hint.
+   */
   readonly hint: string;
 }

@@ -1,6 +1,6 @@
 import type { ErrorRow } from './error-row.ts';
 
-/** Failures of calls: of JSON-RPC itself, of the tools, of what stands behind them. */
+/** Failures of calls: of JSON-RPC itself, of the tools, and of the services behind them. */
 export const errorsOfCalls = {
   parse_error: {
     rpc: -32700,
@@ -27,7 +27,7 @@ export const errorsOfCalls = {
   internal_error: {
     rpc: -32603,
     http: 500,
-    hint: 'Try again. If it stays, report it with the lines of the log.',
+    hint: 'Try again. If the error persists, report it with the lines of the log.',
   },
   resource_not_found: {
     rpc: -32002,

@@ -1,4 +1,4 @@
-/** Why a request was forwarded in another way than planned. The client notices nothing. */
+/** Why a request was forwarded differently than planned. The client notices nothing. */
 export interface FallbackRow {
   /** What happened, in one clause. */
   readonly about: string;
@@ -7,8 +7,9 @@ export interface FallbackRow {
 }
 
 /**
- * The codes in `fallbacks` of a request's log line, in events of kind `fallback` and in the metrics. Failures of the store
- * (`store_<reason>`), refusals (`upstream_refused_<status>`), backends and unreadable bodies add codes of their own.
+ * The codes in `fallbacks` of a request's log line, in events of kind `fallback` and in the metrics. Failures of the
+ * store (`store_<reason>`), refusals (`upstream_refused_<status>`), backends and unreadable bodies add codes of their
+ * own.
  */
 export const fallbackTable = {
   timeout: {

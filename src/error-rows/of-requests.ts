@@ -85,7 +85,7 @@ export const errorsOfRequests = {
   loop_detected: {
     rpc: null,
     http: 508,
-    hint: 'Set MCP_PRUNER_UPSTREAM_URL to where the model is: it leads back to this proxy.',
+    hint: 'Set MCP_PRUNER_UPSTREAM_URL to the address of the model: now it leads back to this proxy.',
   },
   upstream_unreachable: {
     rpc: null,

@@ -36,7 +36,7 @@ export type Transport = 'http' | 'stdio';
 
 /** Facts about the tools of an extension that are known without loading it. */
 export interface ExtensionTools {
-  /** The option of `mcp-pruner serve` that switches on all of it. */
+  /** The option of `mcp-pruner serve` that switches on the whole extension. */
   readonly flag: string;
   /** Its toggles, each with the option that it belongs to. */
   readonly toggles: Readonly<Partial<Record<Toggle, string>>>;
@@ -58,7 +58,7 @@ export interface ExtensionTools {
 
 /** Where an extension runs. */
 export interface ExtensionPlace {
-  /** Where child programs reach this server, without a path; `null` where they cannot. */
+  /** URL at which child programs reach this server, without a path; `null` if they cannot. */
   readonly url: (() => string) | null;
   readonly faces: readonly Face[];
   /** Whether callers may start programs: they came over stdio, or must present a token. */
@@ -74,7 +74,7 @@ export interface DoorParts {
 
 /** An extension at work. */
 export interface OpenExtension {
-  /** @param registry - all tools, for those of its own that call others */
+  /** @param registry - returns all tools, for tools of the extension that call others */
   tools?(registry: () => ToolRegistry): readonly Tool[];
   /** Admits requests before they are routed; the doors of extensions stand in the order of the list. */
   readonly door?: (parts: DoorParts) => Promise<Gatekeeper>;
@@ -82,7 +82,7 @@ export interface OpenExtension {
   readonly readings?: Readonly<Record<string, Answer>>;
   /** The page's actions on it, by path below `/page/api/`. */
   readonly actions?: Readonly<Record<string, Answer>>;
-  /** Chooses the view that a request is answered from, where viewers may not see the same. */
+  /** Chooses the view from which a request is answered, if viewers may see different data. */
   readonly views?: (open: OpenView) => Promise<View>;
   /** Records which project owns what requests store. */
   readonly owners?: Ownership;
@@ -92,8 +92,8 @@ export interface OpenExtension {
   readonly onBudgets?: (listener: () => void) => void;
   /** Records a request that exceeded one of its budgets. */
   readonly onOverBudget?: (code: 'key_dollars_used_up' | 'project_dollars_used_up', keyId: string | null) => void;
-  /** Ends what it started, while requests can still be sent to models. */
+  /** Stops everything it has started, while requests can still be sent to models. */
   readonly stop?: () => Promise<void>;
-  /** Writes what waits, after the last request. */
+  /** Writes waiting data, after the last request. */
   readonly close?: () => Promise<void>;
 }

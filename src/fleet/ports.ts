@@ -14,7 +14,10 @@ export type * from './ports/field.ts';
 export type * from './ports/graphs.ts';
 export type * from './ports/plans.ts';
 
-/** All that the fleet keeps. Every method is one transaction with its events, and may reject with `StoreUnavailable`. */
+/**
+ * Everything that the fleet stores. Every method is one transaction with its events, and may reject with
+ * `StoreUnavailable`.
+ */
 export interface FleetStore {
   readonly graphs: GraphStore;
   readonly board: BoardStore;
@@ -22,6 +25,6 @@ export interface FleetStore {
   readonly children: ChildStore;
   readonly plans: PlanStore;
   readonly contracts: ContractStore;
-  /** Events that belong to no change of the above. */
+  /** Records events that belong to no change through the stores above. */
   record(events: readonly FleetEvent[]): Promise<void>;
 }

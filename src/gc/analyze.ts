@@ -59,7 +59,7 @@ export interface RatedSegment {
   readonly ageHours: number;
 }
 
-/** A longer list of candidates helps no agent; plans are never truncated. */
+/** Maximum number of listed candidates: a longer list helps no agent. Plans are never truncated. */
 export const MOST_LISTED = 200;
 /** The newest messages of a conversation are never candidates. */
 export const NEWEST_MESSAGES = 6;
@@ -106,7 +106,7 @@ export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: n
   };
 }
 
-/** Most keys from the caller's own words. */
+/** Maximum number of keys from the caller's own words. */
 const MOST_SAID = 512;
 const SAID_CHARS = 16_384;
 
@@ -156,7 +156,7 @@ async function* pagesOf(
   } while (after);
 }
 
-/** Adds segments that only the caller knows. References to them are unknown. */
+/** Adds segments that only the caller has described. Nothing is known about references to them. */
 async function offerDescribed(
   store: SegmentStore,
   { project, described }: AnalyzeInput,

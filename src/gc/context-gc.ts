@@ -143,7 +143,7 @@ export class ContextGc {
     return { done, errors, change };
   }
 
-  /** Records one event per conversation. The action stays done even if its event cannot be stored. */
+  /** Records one event per conversation. The action is not undone if its event cannot be stored. */
   async #record(project: string, kind: string, segments: readonly StoredSegment[], by: Who): Promise<void> {
     const tsMs = this.#options.clock.nowMs();
     const events = [...groupBy(segments, ({ conversation }) => conversation)].map(([runId, list]) => {
@@ -160,9 +160,9 @@ export class ContextGc {
 }
 
 const BOUND =
-  'stays as it was sent: the provider of its conversation (/v1/messages) refuses any change to what it answered.';
+  'stays as it was sent: the provider of its conversation (/v1/messages) refuses changes to earlier messages.';
 const MAKE_ROOM = "To make room, use the client's own compaction (/compact in Claude Code) or begin a new session.";
-const HAVE_BACK = 'Lines that were cut come back by recover_text.';
+const HAVE_BACK = 'To get back lines that were cut, call recover_text.';
 
 /** `already`: the segment has the requested state. */
 type Verdict = 'change' | 'already' | { readonly error: string };

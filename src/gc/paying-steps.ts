@@ -13,7 +13,7 @@ const WRITTEN_PRICE = 1.25;
  * without.
  */
 const MARGIN = 3;
-/** Least share of a segment that must have been shown again before it is stashed. Chosen in the same way. */
+/** Minimum share of a segment that must have been shown again before it is stashed. Chosen in the same way. */
 const SHOWN_AGAIN = 0.1;
 /** Smaller conversations are not scanned; larger ones are scanned again after growing by this share. */
 const LEAST_TOKENS = 8_000;
@@ -80,7 +80,7 @@ function keysOf({ effect, path, callKey }: SeenSegment): string[] {
   return callKey === '' ? file : [...file, `call ${callKey}`];
 }
 
-/** The index from which stashing all superseded segments pays most; `null` if it does not pay. */
+/** The superseded segments whose stashing pays most: the newest ones, up to some index; `null` if none pays. */
 function bestOf(
   old: readonly Old[],
   turns: number,

@@ -24,11 +24,11 @@ export interface RecorderOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Most segments waiting to be written; beyond it the oldest requests are dropped. */
+/** Maximum number of segments waiting to be written; beyond it, the oldest requests are dropped. */
 const MAX_WAITING = 20_000;
 /** Segments that one transaction writes. */
 const PORTION = 100;
-/** Most segments remembered as written, over all conversations. */
+/** Maximum number of segments remembered as written, over all conversations. */
 const MAX_KNOWN = 100_000;
 
 /** The last observed segments of a conversation, with a signature that reveals changes. */
@@ -51,7 +51,7 @@ export class Recorder {
     this.#options = options;
   }
 
-  /** Records a request once it is available; one that never is, is not recorded. Never waits. */
+  /** Records a request once it is available. If the promise rejects, nothing is recorded. Never waits. */
   noteOnceRead(request: Promise<SeenRequest>): void {
     const before = this.#reading;
     this.#reading = request.then(
@@ -133,7 +133,8 @@ function* portions(batches: readonly SegmentBatch[]): Generator<readonly Segment
   for (const batch of batches) {
     for (let from = 0; from === 0 || from < batch.segments.length; from += PORTION) {
       const segments = batch.segments.slice(from, from + PORTION);
-      // the rest of a request is no further request, and must not look as if earlier segments were dropped
+      // the other portions of a request must not count as further requests, nor look as if earlier segments were
+      // dropped
       portion.push({ ...batch, segments, ...(from > 0 && { whole: false, turns: 0 }) });
       size += segments.length + 1;
       if (size < PORTION) continue;
@@ -167,8 +168,8 @@ const MESSAGE_CHARS = 16_384;
 const CODE_CHARS = 65_536;
 
 /**
- * Stored facts of a segment besides its text. References come from words of the user and the assistant and from call
- * arguments, never from the content of results.
+ * The stored facts of a segment, without its text. References come from words of the user and the assistant and from
+ * call arguments, never from the content of results.
  */
 export function factsOf(seen: SeenSegment): SegmentFacts {
   const { id, ordinal, role, type, effect, tokens, lines, tool, path, startLine, endLine } = seen;

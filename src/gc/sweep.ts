@@ -65,11 +65,11 @@ const OLD_AFTER = 3;
 /** The weight of each fact in the estimate that a segment is no longer needed. */
 const ADDS = {
   always: 0.15,
-  /** At most, for a segment that nothing has referred to for many times `idleMessages`. */
+  /** Maximum, approached by a segment that nothing has referred to for many times `IDLE_MESSAGES`. */
   idle: 0.5,
   /** Without a reference; half of it with one, a third with two. */
   unreferenced: 0.2,
-  /** From `fullHours` on; in proportion before. */
+  /** From `FULL_HOURS` on; proportionally less before. */
   hours: 0.1,
   old: 0.05,
 } as const;
@@ -77,9 +77,12 @@ const IDLE_MESSAGES = 20;
 const FULL_HOURS = 24;
 /** Factor for a segment of the young generation. */
 const YOUNG = 0.7;
-/** Share that is taken off for a segment that the roots reach directly. */
+/** Share subtracted for a segment that the roots reach directly. */
 const REACHED = 0.6;
-/** Least estimates for what a later message replaces or contradicts; a tenth of the other facts is added. */
+/**
+ * Minimum estimates for a segment that a later message has superseded, or that an edit has made stale; a tenth of the
+ * estimate from the other facts is added.
+ */
 const SUPERSEDED = 0.85;
 const STALE = 0.9;
 /** Factor for the remaining doubt about a segment of another task. */
@@ -92,7 +95,7 @@ const MARKER_TOKENS = [1, 10, 100, 1_000, 10_000, 100_000].map((endLine) =>
 
 /** Messages at the start whose user words are never candidates. */
 const OPENING_MESSAGES = 2;
-/** Most remembered reads of one file, the newest ones. */
+/** Maximum number of remembered reads of one file, the newest ones. */
 const MAX_READS = 50;
 
 interface Read {

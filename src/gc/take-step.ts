@@ -26,7 +26,7 @@ export interface TakenStep {
 /** A segment to stash. */
 export interface SetAside {
   readonly id: string;
-  /** Largest index of a message with the segment that is pruned. */
+  /** Index of the last message in which the segment is pruned. */
   readonly upTo: number;
 }
 
@@ -58,14 +58,14 @@ export async function takeStep(
   await events.addEvents([event]).catch((cause: unknown) => onFailure('event_not_kept', cause));
 }
 
-/** Most segments named in an event. */
+/** Maximum number of segments named in an event. */
 const MOST_NAMED = 100;
 
 /**
  * The event of a change to segments.
  *
  * @param by - the initiator or the reason
- * @param tokens - tokens concerned, as named in the payload
+ * @param tokens - token counts, by their names in the payload
  */
 export function segmentsEvent(
   event: Pick<EventRecord, 'tsMs' | 'kind' | 'runId' | 'opId'>,

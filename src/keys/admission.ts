@@ -1,6 +1,6 @@
 import type { Viewer } from '../core/ports/projects.ts';
 
-/** Why a request may not come in. */
+/** Why a request is refused. */
 export type KeyRefusal =
   | 'key_missing'
   | 'key_unknown'
@@ -13,7 +13,7 @@ export type KeyRefusal =
 
 /** A request with a key. */
 export interface Admitted {
-  /** `user:` and a name, where an authenticating proxy vouches for the user. */
+  /** Id of a key, or `user:` and the name of a user for whom an authenticating proxy vouches. */
   readonly keyId: string;
   readonly viewer: Viewer;
   /** Whether requests to a model count against a limit of requests, or of tokens as well. */

@@ -77,7 +77,7 @@ export class Gate {
   /**
    * Counts one request before it is forwarded. If the counter is unavailable, the request proceeds.
    *
-   * @param tokens - estimated; 0 for a request that asks no model
+   * @param tokens - estimated; 0 for a request that does not call a model
    */
   async take(by: Admitted, tokens: number): Promise<OverLimit | Counted> {
     const { keyId, limited } = by;
@@ -96,7 +96,7 @@ export class Gate {
     const key = ring.byId(keyId);
     // running requests count with the typical size of earlier ones
     const counted = { tokens: tokens === 0 ? 0 : Math.max(tokens, this.#typical.get(keyId) ?? 0) };
-    if (typeof key !== 'object') return counted; // admitted a moment ago
+    if (typeof key !== 'object') return counted; // the key became void after its admission
     const nowMs = clock.nowMs();
     const tolls = tollsOf(key, nowMs, counted.tokens);
     if (tolls.length === 0) return counted;
@@ -155,7 +155,7 @@ function admitted(key: AccessKey, project: string): Admitted | KeyRefusal {
   return viewer === null ? 'key_project' : { keyId, viewer, limited };
 }
 
-/** The viewer of some projects, in one of them; `null` where the named one is not among them. */
+/** The viewer of these projects, working in one of them; `null` if the named project is not among them. */
 export function viewerOf(projects: readonly string[], project: string): Viewer | null {
   if (projects.includes(ALL_PROJECTS)) return { projects: 'all', project: project || DEFAULT_PROJECT };
   if (project !== '' && !projects.includes(project)) return null;

@@ -16,7 +16,9 @@ export interface IdentityOptions {
 
 const MAX_USER_CHARS = 150;
 
-/** Users and groups as an authenticating proxy puts them into headers. Only requests from its addresses are believed. */
+/**
+ * Users and groups from the headers of an authenticating proxy. They are trusted only in requests from its addresses.
+ */
 export class Identities {
   /** Headers, in lower case, that only trusted proxies may send: they are removed from every other request. */
   readonly headers: readonly string[];
@@ -42,7 +44,7 @@ export class Identities {
   }
 
   /**
-   * The user that a request names; `null` where it names none, or does not come from an authenticating proxy.
+   * The user that a request names; `null` if it names none, or does not come from an authenticating proxy.
    *
    * @param address - the peer of the connection
    * @param project - the project that the request names, or `''`
@@ -67,7 +69,7 @@ export class Identities {
   }
 }
 
-/** Node reads header bytes as latin-1; a header that came several times is joined by node. */
+/** Node decodes header bytes as latin-1, and joins the values of a repeated header. */
 function textOf(value: string | string[] | undefined): string {
   return Buffer.from(String(value ?? ''), 'latin1')
     .toString('utf8')

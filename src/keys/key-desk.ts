@@ -13,7 +13,7 @@ export interface KeyDeskOptions {
   readonly by: string;
 }
 
-/** Issues, lists, changes and ends keys, and leaves a trail. The texts of keys are in no event. */
+/** Issues, lists, changes and revokes keys, with an audit trail. No event contains the text of a key. */
 export class KeyDesk {
   readonly #options: KeyDeskOptions;
 
@@ -21,7 +21,7 @@ export class KeyDesk {
     this.#options = options;
   }
 
-  /** Issues all or none. @returns `null` when the store has as many keys as it may */
+  /** Issues all or none. @returns `null` if the store would exceed its maximum number of keys */
   async issue(inputs: readonly KeyInput[]): Promise<readonly IssuedKey[] | null> {
     const { keys, clock } = this.#options;
     const nowMs = Math.trunc(clock.nowMs());

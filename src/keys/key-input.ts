@@ -28,14 +28,14 @@ export const keyInput = z.strictObject({
     .max(MAX_PROJECTS)
     .refine((all) => !all.includes(ALL_PROJECTS) || all.length === 1, "'*' opens all projects: leave the others out")
     .describe("The projects it opens; '*' alone opens all."),
-  requests_per_minute: limit.optional().describe('Most requests to models per minute; null: no limit.'),
-  tokens_per_day: limit.optional().describe('Most tokens per day (UTC), in and out; null: no limit.'),
+  requests_per_minute: limit.optional().describe('Maximum number of requests to models per minute; null: no limit.'),
+  tokens_per_day: limit.optional().describe('Maximum number of tokens per day (UTC), in and out; null: no limit.'),
   dollars_per_month: z.number().positive().nullable().optional().describe('Budget per month (UTC); null: none.'),
   expires_in_s: z.int().min(1).max(MAX_EXPIRES_S).nullable().optional().describe('Lifetime in seconds; null: no end.'),
 });
 export type KeyInput = z.infer<typeof keyInput>;
 
-/** A change of a key: what is absent stays. */
+/** A change of a key: absent fields stay unchanged. */
 export const keyChange = keyInput.partial();
 
 /** A key as lists show it. */
@@ -49,13 +49,15 @@ export const shownKey = z.object({
   created_ms: z.int(),
   expires_ms: z.int().nullable(),
   revoked_ms: z.int().nullable(),
-  last_used_ms: z.int().nullable().describe('About a minute late; null: never used.'),
+  last_used_ms: z.int().nullable().describe('Up to a minute out of date; null: never used.'),
   state: z.enum(['open', 'expired', 'revoked']),
 });
 export type ShownKey = z.infer<typeof shownKey>;
 
-/** A key with its text, which is shown this once. */
-export const issuedKey = shownKey.extend({ key: z.string().describe('Shown this once; the store has its hash.') });
+/** A key with its text, which is shown only once. */
+export const issuedKey = shownKey.extend({
+  key: z.string().describe('Shown only once; the store keeps only its hash.'),
+});
 export type IssuedKey = z.infer<typeof issuedKey>;
 
 /** The fields of a key that an input sets. */

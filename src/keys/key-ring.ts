@@ -16,7 +16,7 @@ export interface KeyRingOptions {
 
 /** Poll interval for changes by other processes, so that a revoked key stops working within a second. */
 const LOOK_MS = 500;
-/** Least interval between store queries caused by unknown keys, which may have been created a moment ago. */
+/** Minimum interval between store queries caused by unknown keys, which may have been created a moment ago. */
 const LOOK_AGAIN_MS = 100;
 
 /** Interval between writes of last uses, in milliseconds. */
@@ -25,15 +25,15 @@ const TOUCH_MS = 60_000;
 /** Why a key opens nothing. */
 export type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
 
-/** Keys read at once, so that requests do not wait long meanwhile. */
+/** Number of keys read at a time, so that requests do not wait long in the meantime. */
 const PAGE = 2_000;
 const BEFORE_ALL: KeyPlace = { number: -1, id: '' };
-/** Behind the ids of all keys. */
+/** Sorts after the ids of all keys. */
 const LAST_ID = '~';
 
 /**
- * All keys of the store in memory, by the hash of their text, so that a request needs no query. Only changed ones are read
- * again; keys that were deleted had ended before.
+ * All keys of the store in memory, by the hash of their text, so that a request needs no query. Only changed keys are
+ * read again. Deleted keys need no update: they were revoked or expired before.
  */
 export class KeyRing {
   readonly #options: KeyRingOptions;
@@ -117,7 +117,7 @@ export class KeyRing {
     return this.#alive(this.#byId.get(id));
   }
 
-  /** Reads the keys if they changed. Never rejects: while the store is away, the known keys stay valid. */
+  /** Reads the keys if they changed. Never rejects: while the store is not available, the known keys stay valid. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;

@@ -1,11 +1,11 @@
 import type { Clock, EventRecord, EventSink } from '../core/ports.ts';
 
-/** The run of all key events. It belongs to no project: only keys for all projects see it. */
+/** The run id of all key events. The run belongs to no project, so only keys for all projects can see it. */
 const KEYS_RUN = 'keys';
 
 /** Refusals of one kind within this time are one event, after the first. */
 const TOGETHER_MS = 10_000;
-/** Most kinds counted at a time. All guesses of unknown keys are one kind. */
+/** Maximum number of kinds counted at a time. All guesses of unknown keys are one kind. */
 const MAX_KINDS = 200;
 
 interface Counted {

@@ -59,16 +59,16 @@ export interface BillBasis {
 const HOUR_MS = 3_600_000;
 const MINUTES_5_MS = 300_000;
 const BYTES_PER_TOKEN = 4;
-/** Most earlier bills of a conversation that are kept, because they show where messages end. */
+/** Maximum number of earlier bills kept per conversation; they show where messages end. */
 const MAX_MARKS = 64;
-/** A smaller share of missed tokens is due to rounding by the provider. */
+/** A miss of less than this share of the expected tokens is attributed to rounding by the provider. */
 const ROUNDING = 0.01;
 /**
- * As `ROUNDING`, if the tokens that should have been read are estimated from bytes, because the conversation is not
- * known.
+ * Like `ROUNDING`, for a conversation whose earlier requests are unknown: the tokens that should have been read are
+ * then estimated from bytes.
  */
 const ESTIMATED_ROUNDING = 0.1;
-/** Least prefix length and step, in tokens, of automatic caches for models without a price. */
+/** Cache rules assumed for models without a price; lengths in tokens. */
 const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MINUTES_5_MS };
 
 /**
@@ -97,7 +97,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
       ? twinOf(facts, usage, { stretches, head: uncut }, continued && { ...continued, cachedWithout }, rules)
       : withoutCuts(usage, stretches, uncut);
   const without = withoutAnd(head, continued?.cachedWithout);
-  // the same bill with these cuts alone: the head was cut in the request before as well
+  // the bill with the cuts in the head only, which the previous request had as well
   const withHead = head > 0 && price ? withoutAnd(0, Math.max(0, (continued?.cachedWithout ?? 0) - head)) : without;
   const written = usage.write5m + usage.write1h;
   const removed = stretches.reduce((sum, one) => sum + one.removed, head);
@@ -136,7 +136,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   };
 }
 
-/** Tokens that were removed from a request by the provider's own counts; `null` if a count is missing. */
+/** Tokens removed from a request, according to the provider's own counts; `null` if a count is missing. */
 function exactRemoved({ counted, usage }: RequestFacts, total: number): number | null {
   const input = counted?.input ?? null;
   return input === null || usage === null || usage.input === null ? null : Math.max(0, input - total);
@@ -149,7 +149,7 @@ function sumOfRemoved({ messages, head }: RequestFacts): number {
 /**
  * The number of the provider's tokens that were cut before the messages.
  *
- * @param exactly - of all cuts, if the provider counted them
+ * @param exactly - exact tokens of all cuts, if the provider counted them
  */
 function headOf(
   { head, messages }: RequestFacts,
@@ -262,10 +262,10 @@ interface Cuts {
 }
 
 /**
- * The bill of the same request without any cut. The cache would have hit where it did hit; only what depends on lengths
- * is worked out anew: prefixes that are cached from a least length on, and by steps. Where the whole cache was hit, the
- * counterfactual reads what its own earlier request left there: if the cuts of that request are estimated better by now,
- * the difference is billed here.
+ * The bill of the same request without any cuts. Cache hits stay the same; only the effects of length are recalculated
+ * (minimum length and step of cached prefixes). If the whole cache was hit, the counterfactual request reads everything
+ * that its own predecessor left there; if the cuts of that predecessor are estimated better by now, the difference is
+ * billed here.
  */
 function twinOf(
   facts: RequestFacts,
@@ -287,7 +287,7 @@ function twinOf(
   if (hit) return withRead(twin, Math.min(known.cachedWithout, total));
   if (usage.read > 0 || facts.cacheUpTo === null) return twin;
   const missed = known !== null && known.cached > 0;
-  if (missed) return twin; // the cache was there and did not hit: nor would it have hit the longer one
+  if (missed) return twin; // the cache existed and missed, so it would have missed for the longer prefix as well
   const wrote = usage.write5m + usage.write1h > 0;
   // long enough and still not written: the provider would not have written the longer one either
   if (!wrote && endOf(stretches, facts.cacheUpTo) >= rules.minPrefix) return twin;
@@ -335,7 +335,7 @@ function endWithout({ stretches, head }: Cuts, messages: number): number {
   return stretches.slice(0, messages).reduce((sum, { removed }) => sum + removed, head + endOf(stretches, messages));
 }
 
-/** The price of a new token. If anything was written to a cache, new tokens are written. */
+/** The price of a new token, in dollars. If the request wrote to a cache, new tokens are billed as written. */
 export function entering(usage: TokenCounts, price: Price): number {
   const { write5m, write1h, input } = ratesFor(price, inputOf(usage));
   return (usage.write1h > 0 ? write1h : usage.write5m > 0 ? write5m : input) / 1_000_000;

@@ -128,7 +128,7 @@ export class Billing {
     const bill = billOf(facts, from, { price, calibration: scale.calibration, removedFrom, reportsCache, compacted });
     if (bill.miss === 'changed_by_us') {
       const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
-      onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
+      onFailure('prefix_changed', new Error('a message was forwarded with different cuts than before'), about);
     }
     const shadow = facts.shadow === true;
     const isNew = ({ message = facts.messages.length }: { readonly message?: number }): boolean =>
@@ -162,7 +162,10 @@ export class Billing {
     if (lineage !== '') this.#newest.set(lineage, { name, state: value });
   }
 
-  /** Versions ascend and follow the clock, so that none is used twice even if a state was deleted meanwhile. */
+  /**
+   * Versions increase and are at least the current time, so that none is reused even if a state was deleted in the
+   * meantime.
+   */
   #change(name: string, lineage: string, atMs: number, value: HeldState['value']): void {
     const version = Math.max(this.#nowMs, (this.#held.get(name)?.version ?? 0) + 1);
     this.#changed.set(name, { version, lineage, atMs, value });
@@ -186,7 +189,7 @@ export class Billing {
     return value instanceof ModelScale ? null : value;
   }
 
-  /** The scale of a model, a copy of which this may change. */
+  /** The scale of a model, as a copy that may be changed here. */
   #scale({ model, atMs }: RequestFacts): ModelScale {
     const name = modelName(model);
     const changed = this.#changed.get(name)?.value;

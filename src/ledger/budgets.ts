@@ -32,13 +32,13 @@ type Dollars = ReadonlyMap<string, number>;
 /**
  * Enforces monthly budgets of keys and projects in dollars. The amount spent is the sum of bills on all replicas: it is
  * read every two seconds, and bills of this process are added in between. Requests in progress in this process count
- * with the mean of recent bills. So a budget is exceeded by what other replicas have under way when it is reached, and
- * never stops a request.
+ * with the mean of recent bills. Hence a budget can be exceeded by the requests that other replicas have in progress
+ * when it is reached, and no running request is aborted.
  */
 export class Budgets implements BudgetGate {
   readonly #options: BudgetsOptions;
   readonly #warned = new Set<string>();
-  /** By key and project: days of this month before `#today`, and that day. */
+  /** Dollars by key and project: of the earlier days of this month, and of the current day. */
   #before: Dollars = new Map();
   #today: Dollars = new Map();
   #day = '';

@@ -86,7 +86,7 @@ export function compactionsOf(
     };
   };
   const shown = peaks.map(shownOf);
-  // conversations of a compaction of which nothing was billed
+  // conversations of compactions for which no request was billed
   const unbilled = seen.flatMap(({ project, product, model, continues, conversation }): ContextShown[] =>
     [continues, conversation]
       .filter((id) => id !== '' && !known.has(keyOf(project, id)))

@@ -15,7 +15,7 @@ export interface ConversationState {
   readonly work?: WorkState | undefined;
 }
 
-/** Most requests of one conversation that are remembered. */
+/** Maximum number of requests remembered per conversation. */
 const MAX_BRANCHES = 4;
 /** Format of the data. Data in another format counts as unknown. */
 const FORM = 1;
@@ -91,9 +91,9 @@ export function branchOf(state: ConversationState | null, facts: RequestFacts): 
 const REMEMBERED_MS = 90 * 86_400_000;
 
 /**
- * Whether a client compacted a conversation into the new one that a request begins: its first message contains the
- * summary, or its newest message was among the last ones of the other. Only if the provider read less from the cache
- * than was there before.
+ * Whether a request begins the compacted form of an earlier conversation: its first message contains that
+ * conversation's summary, or its newest message was among the last messages of the earlier one; and the provider read
+ * less from the cache than the earlier conversation had left there.
  */
 export function wasCompacted(before: ConversationState, facts: RequestFacts): boolean {
   const [last] = before.branches;
@@ -104,7 +104,9 @@ export function wasCompacted(before: ConversationState, facts: RequestFacts): bo
   return facts.summarised === true || (newest !== undefined && before.newest.includes(newest));
 }
 
-/** Rows as columns: a list of numbers, or texts joined by line breaks. Absent values are `null`, in texts a lone NUL. */
+/**
+ * Rows as columns: a list of numbers, or texts joined by line breaks. Absent values are `null`, in texts a lone NUL.
+ */
 export interface Packed {
   readonly length: number;
   readonly texts: Readonly<Record<string, string>>;
@@ -117,8 +119,8 @@ const BREAK = '\n';
 const PRECISION = 1_000;
 
 /**
- * Rows of numbers and texts, column by column: the messages of a long conversation take a fifth of the room, and are
- * read and written several times as fast. Numbers keep three digits after the point. Texts must not contain a line
+ * Packs rows of numbers and texts column by column: the messages of a long conversation take a fifth of the space, and
+ * are read and written several times as fast. Numbers keep three digits after the point. Texts must not contain a line
  * break.
  */
 export function packRows(rows: readonly object[]): Packed {
@@ -160,7 +162,7 @@ export function unpackRows<Row extends object>({ length, texts, numbers }: Packe
   return rows as Row[];
 }
 
-/** What is remembered of a conversation's work, to recognise calls made again and tests that pass at last. */
+/** State of a conversation's work, used to recognise repeated calls and tests that finally pass. */
 interface WorkState {
   /** Hashes of its newest calls. */
   readonly calls: readonly string[];
@@ -171,7 +173,7 @@ interface WorkState {
 /** An older call that is made again is not recognised. */
 const MAX_CALLS = 100;
 
-/** The counts of a request's work, and the state behind it. */
+/** The counts of a request's work, and the state after it. */
 export function countWork(before: WorkState | undefined, facts: WorkFacts): readonly [WorkCounts, WorkState] {
   const calls = [...(before?.calls ?? [])];
   let red = before?.red ?? false;

@@ -9,7 +9,10 @@ export interface DaySaving {
   readonly wouldRemove: number;
 }
 
-/** Number of requests of a day that makes a saving of zero significant, with and without savings on an earlier day. */
+/**
+ * Number of requests on a day from which a saving of zero is significant: if the day before had savings, and if it had
+ * none.
+ */
 const FEW = 20;
 const MANY = 50;
 
@@ -30,7 +33,7 @@ export function fallenNotes(days: readonly DaySaving[]): string[] {
     last.wouldRemove > 0
       ? 'shadow mode is on'
       : last.looked > 0
-        ? 'all tool results were left whole; mcp-pruner doctor names the cause'
-        : 'no tool result was looked at; mcp-pruner doctor names the cause';
+        ? 'all tool results were left whole; run mcp-pruner doctor to find the cause'
+        : 'no tool result was examined; run mcp-pruner doctor to find the cause';
   return [`nothing was saved in ${last.requests} requests on ${last.day}${fell}: ${cause}`];
 }

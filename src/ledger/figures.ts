@@ -104,7 +104,7 @@ function toolSums({ atMs, project }: About, tool: string, kind: string, fields: 
   return { day: dayOf(atMs), project, slice: 'tool', key: `${tool}\t${kind}`, fields };
 }
 
-/** The evidence for learning: a text that was cut at a level of boldness, or one of those that was regretted. */
+/** The evidence for learning: one text that was cut at a level of boldness, or one that was cut and then regretted. */
 export function stepSums(
   { atMs, project }: About,
   text: Pick<TextFacts, 'tool' | 'kind' | 'boldness'>,
@@ -113,13 +113,16 @@ export function stepSums(
   return { day: dayOf(atMs), project, slice: 'step', key: stepKey(text), fields: { [STEP_FIELDS[field]]: 1 } };
 }
 
-/** Figures of one part of a day: what belongs to a `LedgerSum`, field by field. */
+/** Figures with the same day, project, slice and key, by field. */
 interface SumGroup extends Omit<LedgerSum, 'field' | 'value'> {
   readonly fields: Readonly<Record<string, number>>;
 }
 
 const OTHERS: Others = '(others)';
-/** Parts that wait to be written at most, of projects by their names and of `(others)`; past it they are added to `(others)`. */
+/**
+ * Maximum number of waiting groups: in total, and beyond that for the project `(others)`. Further figures are added to
+ * `(others)`.
+ */
 const MAX_GROUPS = 5_000;
 const MAX_OTHERS = 1_000;
 
@@ -127,7 +130,7 @@ interface Waiting extends Omit<LedgerSum, 'field' | 'value'> {
   readonly fields: Map<string, number>;
 }
 
-/** Adds figures up until they are written: each request has some forty, and most of them belong to a few parts. */
+/** Accumulates figures until they are written: each request has some forty, most of which belong to a few groups. */
 export class WaitingSums {
   #groups = new Map<string, Waiting>();
 
@@ -144,7 +147,7 @@ export class WaitingSums {
     }
   }
 
-  /** What could not be written waits again. */
+  /** Puts back sums that could not be written. */
   putBack(sums: readonly LedgerSum[]): void {
     for (const { field, value, ...of } of sums) this.add({ ...of, fields: { [field]: value } });
   }
@@ -164,7 +167,7 @@ export class WaitingSums {
     return waiting;
   }
 
-  /** All that waits; it waits no more. */
+  /** Returns all waiting sums and clears them. */
   take(): readonly LedgerSum[] {
     const groups = this.#groups;
     this.#groups = new Map();

@@ -17,11 +17,11 @@ const STRATA = 5;
  */
 const USUAL_SHARE = 0.1;
 const DAY_MS = 86_400_000;
-/** A share of one half gives the smallest difference by chance. */
+/** With groups of equal size, differences by chance are smallest. */
 const HALF = 0.5;
 /**
- * Factor on the number of conversations: an interval that just excludes zero decides one experiment in two, twice as
- * many conversations decide four in five.
+ * Factor on the number of conversations: with as many as an interval needs to just exclude zero, one experiment in two
+ * is conclusive; with twice as many, four in five.
  */
 const FOR_POWER = 2;
 /**
@@ -33,10 +33,10 @@ const SURE = 1.4;
 /**
  * Compares pruned conversations with those of the control group; `null` if there are none.
  *
- * Each pruned conversation has its own twin, the same bill without cuts. As long as both groups are alike but for the
- * cuts (they have as many turns, and would have cost the same whole), the saving is the mean difference within these
- * pairs, which chance moves little. Where they are not alike, pruning changes how conversations go on, and only the
- * groups themselves are compared.
+ * Each pruned conversation has its own twin, the same bill without cuts. As long as the groups differ only in the cuts
+ * (same number of turns, same cost without cuts), the saving is the mean difference within these pairs, which is hardly
+ * affected by chance. If they differ otherwise, pruning changes how conversations proceed, and only the groups
+ * themselves are compared.
  */
 export function holdoutOf(conversations: readonly ComparedConversation[]): HoldoutResult | null {
   const arms: Record<Arm, ComparedConversation[]> = { pruned: [], control: [] };

@@ -59,9 +59,10 @@ export interface Miss {
 }
 
 /**
- * Compares a request with the one before it. Certain causes (other bytes) come before likely ones.
+ * Finds out why a request missed the cache, by comparing it with the previous one. Certain causes (changed bytes) take
+ * precedence over likely ones.
  *
- * @param compacted - it begins a conversation that goes on from a summary of another one
+ * @param compacted - whether the request begins a conversation that continues from another one's summary
  */
 export function causeOf(known: Known | null, facts: RequestFacts, compacted: boolean): Miss {
   if (known === null) {
@@ -86,8 +87,8 @@ export function answeredFrom({ fresh }: RequestFacts): number {
 }
 
 /**
- * Whether a request follows a known one without another in between, as far as its messages show. On the Responses wire calls
- * and results alternate inside one answer, so that the end of the request before cannot be seen.
+ * Whether a request directly follows a known one, as far as its messages show. On the Responses wire, calls and results
+ * alternate within one answer, so the end of the previous request cannot be detected.
  */
 export function follows(known: Known, facts: RequestFacts): boolean {
   const length = known.messages.length;
@@ -109,9 +110,9 @@ interface Mark {
 }
 
 /**
- * Distributes the tokens that a provider counted over the messages. Earlier bills give the exact ends of the messages
- * that were the last ones then. Between and after them tokens are divided by bytes. The rest belongs to the head of the
- * request.
+ * Distributes the tokens counted by a provider among the messages. Earlier bills give the exact ends of the messages
+ * that were last at the time. Between and after these, tokens are divided in proportion to bytes. The rest belongs to
+ * the head of the request.
  *
  * @param total - tokens of the whole input
  * @param bytes - of the whole body
@@ -144,7 +145,7 @@ export function layOut(
       stretches.push({
         start: at,
         end,
-        // what was only looked at can take no more off a message than it has
+        // in shadow mode `removed` is negative: no more can be removed from a message than its tokens
         removed: Math.max(at - end, removedFrom(message)),
       });
       at = end;
@@ -162,7 +163,7 @@ export function layOut(
  * Replaces estimates of cuts by exact counts, of single messages and of all messages together.
  *
  * @param exact - of the first messages, `undefined` for those that are only estimated
- * @param total - of all messages; `null` where that is only estimated too
+ * @param total - of all messages; `null` if it is only an estimate, too
  */
 export function settled(
   stretches: readonly Stretch[],
@@ -174,7 +175,7 @@ export function settled(
   if (total === null) return known;
   const fixed = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? 0 : removed), 0);
   const open = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? removed : 0), 0);
-  // where nothing is open the counts do not agree, and the newer one of the whole is right
+  // if no estimate is left to adjust, the counts disagree, and the newer count of the whole is used
   const scale = open > 0 ? Math.max(0, total - fixed) / open : 1;
   const rest = open > 0 && total >= fixed ? 1 : fixed > 0 ? total / fixed : 1;
   return known.map((one, i) => ({ ...one, removed: one.removed * (exact[i] === undefined ? scale : rest) }));

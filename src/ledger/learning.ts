@@ -26,14 +26,15 @@ const EVERY_MS = 60_000;
 const MILDEST = -2;
 const BOLDEST = 2;
 /**
- * Regretted texts of cut ones from which on cuts are made milder, and below which they are made bolder. Chosen: a cut text
- * saves some 700 tokens, which with later reads of the cache come to the price of 2,200 new ones; a regret costs a request
- * more, some 2,700 with a prompt of 20,000 tokens read from the cache. Above 0.8 cuts lose money, and long before that they
- * get in the agent's way. Of recorded conversations one text in six comes to be regretted, of source code one in three.
+ * Shares of cut texts that were regretted: above the first, cuts become milder; below the second, bolder. The values
+ * are a choice: a cut text saves some 700 tokens, which together with later cache reads are worth 2,200 new tokens; a
+ * regret costs one more request, worth some 2,700 new tokens if 20,000 tokens of the prompt are read from the cache.
+ * Above 0.8 cuts lose money, and long before that they hinder the agent. In recorded conversations one text in six is
+ * regretted, of source code one in three.
  */
 const TOO_MANY = 0.2;
 const FAR_BELOW = 0.02;
-/** Least number of texts for a step. Chosen. */
+/** Minimum number of texts for a step. Chosen. */
 const LEAST_TEXTS = 12;
 /** Quantile of the normal distribution: one-sided, 95 %. */
 const Z = 1.645;
@@ -56,9 +57,9 @@ interface StepTexts {
 }
 
 /**
- * The boldness step that follows from what was seen under one. It becomes milder once at least `TOO_MANY` are regretted for
- * certain, and bolder once it is certain that fewer than `FAR_BELOW` are: certain is what the Wilson interval
- * (E. B. Wilson, JASA 22, 1927) excludes.
+ * The next boldness step, given the evidence gathered at the current one. It becomes milder once the lower bound of the
+ * Wilson interval (E. B. Wilson, JASA 22, 1927) for the regretted share is above `TOO_MANY`, and bolder once the upper
+ * bound is below `FAR_BELOW`.
  */
 export function stepAfter(step: number, { cut, regretted }: Evidence): number {
   if (cut < LEAST_TEXTS) return step;

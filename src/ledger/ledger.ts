@@ -22,17 +22,22 @@ export interface LedgerOptions {
   readonly store: LedgerStore;
   readonly prices: Prices;
   readonly clock: { nowMs(): number };
-  /** Id of this process, unique among the processes on the store. Default: for a process that is alone on its store. */
+  /**
+   * Id of this process, unique among the processes that share the store. Default: `''`, for a process that is alone on
+   * its store.
+   */
   readonly processId?: string;
   readonly onFailure: FailureReporter;
-  /** Finds the stored prune of an id, with the conversation in which it was made, if that is known. */
+  /** Finds a stored prune by its id. `conversationOf` returns the conversation in which this process last saw it. */
   readonly findPrune?: (pruneId: string) => Promise<StoredPrune | null>;
   readonly conversationOf?: (pruneId: string) => string;
   /** Learns from regrets; absent: nothing is learned. */
   readonly learner?: Learner;
   /** Called for each billed request, for counters, with the saving of cuts before its messages. */
   readonly onBilled?: (turn: LedgerTurn, head: HeadSaving) => void;
-  /** Called with the number of figures that were added to the project `(others)`, because the day has no room for more. */
+  /**
+   * Called with the number of figures that were added to the project `(others)`, because the day has no room for more.
+   */
   readonly onFolded?: (figures: number) => void;
 }
 
@@ -40,11 +45,11 @@ export interface LedgerOptions {
 const WRITE_MS = 1_000;
 /** Requests of one transaction: a few milliseconds of the event loop. */
 const BILLED_AT_ONCE = 50;
-/** Most requests that wait to be billed while the store is not available. */
+/** Maximum number of requests that wait to be billed while the store is not available. */
 const MAX_QUEUED = 5_000;
-/** Most messages of states in memory. */
+/** Maximum total number of messages in the states held in memory. */
 const MAX_MESSAGES = 400_000;
-/** Most regretted texts that are remembered, so that each counts once. */
+/** Maximum number of regretted texts that are remembered, so that each counts once. */
 const MAX_REGRETTED = 10_000;
 const MAX_CONVERSATIONS = 10_000;
 /** Interval at which the process records that it uses the store. */
@@ -148,7 +153,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     return this.reportOf(this.#options.store, query);
   }
 
-  /** The report of another view of the store, by the prices of this ledger. */
+  /** The report of another view of the store, including the faults of this ledger's prices. */
   reportOf(store: LedgerStore, query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {
     return readReport(store, query, this.#options.prices.problems);
   }

@@ -2,15 +2,15 @@ import type { AddedMessages, HeadFacts, RequestFacts } from '../core/ports/reque
 import { type Known, shared } from './known.ts';
 import { MESSAGES, THOUGHTS, TokenModel } from './token-model.ts';
 
-/** Least number of new tokens in a request that is used to calibrate estimates. */
+/** Minimum number of new tokens in a request that is used to calibrate estimates. */
 const MIN_GUESSED = 200;
 /** Largest weight of one request, so that a single wrong figure does not change the scale. */
 const MAX_GUESSED = 20_000;
 /** Bounds of a plausible ratio. */
 const [LEAST, MOST] = [0.25, 4];
 /**
- * A count that differs from the expected one by more than this share and this number of deviations has other causes,
- * and is ignored.
+ * A count that differs from the expected one by more than this share plus this number of standard deviations has other
+ * causes, and is ignored.
  */
 const [UNLIKELY_SHARE, UNLIKELY_DEVIATIONS] = [0.3, 3];
 /**
@@ -30,7 +30,7 @@ interface StoredScale {
   readonly reportsCache: boolean;
 }
 
-/** The knowledge about a model's tokens: the tokens of texts, and whether its provider reports cache figures. */
+/** Learned facts about a model: how many tokens texts cost, and whether its provider reports cache figures. */
 export class ModelScale {
   #counted: NewTokens = NOTHING;
   #tokens = new TokenModel();
@@ -72,7 +72,7 @@ export class ModelScale {
     return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(MOST, Math.max(LEAST, reported / guessed));
   }
 
-  /** The provider's tokens that were cut from a message, as in `MessageFacts`: below 0 only where they count that way. */
+  /** Tokens cut from a message, in the provider's tokens; negative only if `removed` is (shadow mode). */
   removedFrom({ cut, removed }: HeadFacts): number {
     if (cut === undefined) return removed * this.calibration;
     const tokens = this.#tokens.tokens(cutFrom([{ cut }]));
@@ -117,24 +117,35 @@ export class ModelScale {
   }
 }
 
-/** How far counts of new texts are from what their features say: a share of them, and some tokens. */
+/** Standard deviation of counts of new texts from the estimate by their features: as a share, and in tokens. */
 const [NOISE_SHARE, NOISE_TOKENS] = [0.008, 5];
-/** The same for what a provider counts of removed tokens: it is of the very texts that are asked for. */
+/** The same for a provider's counts of removed tokens, which cover exactly the texts in question. */
 const [COUNTED_SHARE, COUNTED_TOKENS] = [0.002, 2];
-/** How far tools and instructions are from what their features say: some tokens, and a share of them. */
+/**
+ * Standard deviation of the tokens of tools and instructions from the estimate by their features: in tokens, and as a
+ * share.
+ */
 const [HEAD_TOKENS, HEAD_SHARE] = [150, 0.25];
-/** How far an answer that is resent is from its output tokens, and from what its features say, as shares of it. */
+/**
+ * Standard deviation of the tokens of a resent answer from its output tokens, and from the estimate by its features, as
+ * shares.
+ */
 const [OUTPUT_NOISE, SAID_NOISE] = [0.02, 0.1];
-/** Output tokens within this factor of an answer's features, or this near to them, are those of the answer that is resent. */
+/**
+ * Output tokens are attributed to the resent answer if they and the estimate from its features differ by at most this
+ * factor plus this many tokens.
+ */
 const [SAME_ANSWER, SAME_ANSWER_TOKENS] = [2, 50];
 
-/** New tokens of a request: as the provider counted them, without the model's answer, and their estimate by characters. */
+/**
+ * New tokens of a request: as the provider counted them, without the model's answer, and their estimate by characters.
+ */
 export interface NewTokens {
   readonly reported: number;
   readonly guessed: number;
 }
 
-/** Texts by their features, and the tokens that the provider counted; `deviation` is what these may be off by. */
+/** The features of texts and their tokens as counted by the provider, with the standard deviation of that count. */
 interface Row {
   readonly features: readonly number[];
   readonly tokens: number;
@@ -156,12 +167,12 @@ function removedRow(messages: readonly HeadFacts[], exact: number): Row {
   return { features: cutFrom(messages), tokens: exact, deviation: Math.hypot(COUNTED_SHARE * exact, COUNTED_TOKENS) };
 }
 
-/** Features of all that was cut from some messages; empty where nothing was. */
+/** Features of everything that was cut from the messages; empty if nothing was cut. */
 function cutFrom(messages: readonly Pick<HeadFacts, 'cut'>[]): number[] {
   return summed(messages.flatMap(({ cut }) => (cut === undefined ? [] : [cut.split(' ').map(Number)])));
 }
 
-/** The part of a request that the one before did not have. */
+/** The part of a request that is new since the previous one. */
 function grownRow(model: TokenModel, facts: RequestFacts, added: AddedMessages, known: Known, total: number): SeenRow {
   const said = Math.max(0, model.tokens(added.said));
   const answer = answerOf(known, said);
@@ -183,7 +194,7 @@ function wholeRow(model: TokenModel, added: AddedMessages, before: readonly numb
   return { features, tokens: total, deviation: Math.hypot(NOISE_SHARE * total, ...noise), seen: NOTHING };
 }
 
-/** Whether a request is the one before with messages behind it, and nothing else. */
+/** Whether a request equals the previous one plus appended messages. */
 function isGrown(facts: RequestFacts, known: Known, since: number): boolean {
   return (
     since === known.messages.length &&
@@ -195,8 +206,8 @@ function isGrown(facts: RequestFacts, known: Known, since: number): boolean {
 }
 
 /**
- * Tokens of the model's answer as it is resent: its output without hidden reasoning, if the provider reports that and
- * it is what was resent. `null`: it is counted by its features.
+ * Tokens of the model's answer as it is resent: its output without hidden reasoning, if the provider reports reasoning
+ * and the sizes match. `null`: the answer is estimated from its features.
  */
 function answerOf({ output, reasoning }: Known, said: number): number | null {
   if (reasoning === null) return null;

@@ -60,7 +60,7 @@ export function readPriceFile(text: string): PriceFile {
   try {
     file = parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? firstLine(cause.message) : 'it is no TOML';
+    const why = cause instanceof Error ? firstLine(cause.message) : 'it is not TOML';
     return { rows: [], replace: false, problems: [why], warnings: [] };
   }
   const { price, replace = false } = file;

@@ -37,7 +37,7 @@ export interface Price extends Rates {
 export type PriceSource = { readonly path: string } & ({ readonly text: string } | { readonly unreadable: string });
 
 const MINUTES_5 = 300;
-/** Most names that are remembered with their rows. */
+/** Maximum number of names that are remembered with their rows. */
 const MAX_NAMES = 1_000;
 
 interface Entry {
@@ -55,7 +55,7 @@ export class Prices {
   /** Unknown keys of files, one line each. */
   readonly warnings: readonly string[];
 
-  /** @param sources - in the order in which they are tried; one that says `replace = true` is the last */
+  /** @param sources - in the order in which they are tried; sources after one with `replace = true` are ignored */
   constructor(sources: readonly PriceSource[]) {
     const tables: (readonly Entry[])[] = [];
     const problems: string[] = [];
@@ -87,8 +87,8 @@ export class Prices {
   }
 
   /**
-   * The price of a model for a request at that time; `null` where no row fits: its tokens count, its dollars do not. A file
-   * that is tried earlier wins; in it, of the rows that fit, the latest that is not after that day.
+   * The price of a model at a time; `null` if no row matches, in which case only tokens are counted. Earlier files take
+   * precedence; within a file, the latest matching row that is not after that day applies.
    *
    * @param cloud - of the request: on Azure a model has the name that its deployment was given
    */
@@ -197,7 +197,7 @@ function fitOf(model: string): (name: string) => boolean {
     bare.some((word) => name === word || (name.startsWith(word) && VERSION.test(name.slice(word.length))));
 }
 
-/** Normalises a name: case, dots and dashes are ignored. */
+/** Normalises a name: case is ignored, and a dot equals a dash. */
 function alike(name: string): string {
   return name.toLowerCase().replaceAll('.', '-');
 }
@@ -242,7 +242,7 @@ export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tok
 
 /**
  * The price, in dollars, of a token at the front of a request, where the tools are. If any part of a request is read
- * from the cache or written to it, the front is.
+ * from the cache or written to it, so is the front.
  */
 export function frontRate(prices: Prices, turn: LedgerTurn): number | null {
   const price = prices.of(turn.model, turn.atMs, turn.cloud);

@@ -14,9 +14,9 @@ import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
 import { workOf } from './work.ts';
 
-/** Least estimated tokens for a meaningful calibration. */
+/** Minimum estimated tokens for a meaningful calibration. */
 const ENOUGH_GUESSED = 2_000;
-/** Most models without a price that are named. */
+/** Maximum number of models without a price that are named. */
 const MAX_UNPRICED = 10;
 const OTHERS: Others = '(others)';
 
@@ -90,7 +90,9 @@ function savingOf([day, fields]: readonly [string, Fields]): DaySaving {
 function foldedNotes(projects: LedgerReport['projects']): string[] {
   const others = projects.find(({ project }) => project === OTHERS);
   return others
-    ? [`a day had too many projects: ${counted(others.requests, 'request')} of the smaller ones stand under ${OTHERS}`]
+    ? [
+        `a day had too many projects: ${counted(others.requests, 'request')} of the smaller ones are counted under ${OTHERS}`,
+      ]
     : [];
 }
 

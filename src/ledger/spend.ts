@@ -50,7 +50,7 @@ interface KnownKeys {
 /**
  * The spend of keys, projects, models or days since a day.
  *
- * @param keys - where keys are, if there are any: names, limits and last use of each are added
+ * @param keys - the store of keys, if keys are in use: name, limits and last use of each key are added
  */
 export async function readSpend(
   ledger: LedgerStore,

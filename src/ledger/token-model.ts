@@ -3,9 +3,9 @@ import { FEATURES } from '../engine/text/features.ts';
 type Vector = readonly number[];
 
 /**
- * How many tokens each feature of a text costs, in the order of `FEATURES`, by tokenisers that are public: least squares over
- * recorded sessions of agents, logs and source code, as they came and as they were cut. The last two count characters. Markers
- * were counted anew, apart from the others, for the first four; the next four are assumed to be like these.
+ * Tokens per feature of a text, in the order of `FEATURES`, for public tokenisers: fitted by least squares to recorded
+ * agent sessions, logs and source code, both whole and cut. The last two rows count characters. The features of markers
+ * were fitted separately for the first four tokenisers, and are assumed to be similar for the next four.
  */
 const TOKENISERS: Readonly<Record<string, Vector>> = {
   o200k: [0.005, 1.061, -0.051, 1.718, 0.211, 0.456, 0.777, 1.413, 0, 0.067, 0.389, 1.254, 3.78, 0.02],
@@ -20,31 +20,37 @@ const TOKENISERS: Readonly<Record<string, Vector>> = {
   threeCharacters: [0.333, 0, 0.333, 0, 0.333, 0, 0.333, 0.333, 0.333, 0.333, 0, 0, 0, 0],
 };
 
-/** Behind the features of texts: messages, each of which has a frame, and hidden reasoning that may come back. */
+/**
+ * Further features, after those of texts: the number of messages, each of which has a frame, and tokens of hidden
+ * reasoning that may be sent again.
+ */
 export const MESSAGES = FEATURES.length;
 export const THOUGHTS = MESSAGES + 1;
 const SIZE = THOUGHTS + 1;
 
-/** A tokeniser nobody has seen may be this much further off than those above are from each other. */
+/** Factor on the covariance between the tokenisers above, because an unknown tokeniser may differ more. */
 const WIDER = 1.5;
-/** Standard deviation of what all features cost together, and of what each costs by itself, as shares. */
+/** Relative standard deviations of the prior: of the cost of all features together, and of each feature by itself. */
 const [TOGETHER, EACH] = [0.18, 0.18];
 const LEAST_DEVIATION = 0.015;
-/** The same for what a marker costs more than its text, by markers and by their characters. */
+/**
+ * Standard deviations of the extra cost of a marker over its text, in tokens: per marker, and per character of a
+ * marker.
+ */
 const MARKER_DEVIATIONS: Vector = [1.5, 0.03];
 /** Tokens that frame a message, and the share of hidden reasoning that is sent again: mean and standard deviation. */
 const FRAME = [4, 4] as const;
 const RETURNED = [0.5, 0.5] as const;
 
-/** What was observed: sums over all observations, the second one a lower triangle row by row. */
+/** Sums over all observations; `precision` is a lower triangle, row by row. */
 export interface Evidence {
   readonly target: Vector;
   readonly precision: Vector;
 }
 
 /**
- * How many tokens texts come to for one model, learned from the provider's counts: a linear regression on the features of
- * texts that begins with what public tokenisers have in common.
+ * Estimates the tokens of texts for one model: a linear regression on features of texts, learned from the provider's
+ * counts, with a prior derived from public tokenisers.
  */
 export class TokenModel {
   readonly #precision: number[][] = PRIOR.precision.map((row) => [...row]);
@@ -74,7 +80,7 @@ export class TokenModel {
    * Learns from one observation.
    *
    * @param tokens - as the provider counted them
-   * @param deviation - standard deviation of what `tokens` is off by
+   * @param deviation - standard deviation of the error of `tokens`
    */
   learn(features: Vector, tokens: number, deviation: number): void {
     const weight = 1 / deviation ** 2;
@@ -87,7 +93,7 @@ export class TokenModel {
     this.#weights = null;
   }
 
-  /** Tokens of what has these features; may be below 0 for differences. */
+  /** Estimated tokens of a text with these features; may be negative for differences of texts. */
   tokens(features: Vector): number {
     this.#weights ??= solved(this.#factored(), this.#target);
     return dot(this.#weights, features);
@@ -105,7 +111,7 @@ export class TokenModel {
   }
 }
 
-/** What is believed of a model before anything is known of it. */
+/** The prior: assumptions about a model without evidence. */
 const PRIOR = priorOf(Object.values(TOKENISERS));
 
 function priorOf(rows: readonly Vector[]): { readonly precision: readonly number[][]; readonly target: Vector } {

@@ -19,7 +19,7 @@ interface Measure extends Pick<WorkMeasure, 'words' | 'isShare'> {
   readonly whole: Value;
 }
 
-/** What is counted, and of what: a rate of the whole of an arm, not a mean of conversations. */
+/** Numerator and denominator of each measure: a rate over the whole arm, not a mean over conversations. */
 const MEASURES: Readonly<Record<WorkName, Measure>> = {
   failedEdits: {
     words: 'Edits that did not find their text',
@@ -65,13 +65,16 @@ const MEASURES: Readonly<Record<WorkName, Measure>> = {
   },
 };
 
-/** Fewer events in an arm, or all but so many, and an interval would be a guess. */
+/** Minimum number of events in an arm: with fewer, an interval would be a guess. */
 const ENOUGH_EVENTS = 10;
 const DEVIATIONS_95 = 1.96;
 
-/** How the work goes in pruned conversations and in those that were left whole. @returns a row for each measure with a whole */
+/**
+ * How the work goes in pruned conversations and in those that were left whole. @returns a row for each measure with a
+ * whole
+ */
 export function workOf(conversations: readonly WorkedConversation[]): WorkMeasure[] {
-  // what was recorded before work was counted has turns and no user message
+  // conversations recorded before work was counted have turns but no user messages
   const counted = conversations.filter(({ userMessages = 0 }) => userMessages > 0);
   const arms: Record<Arm, WorkedConversation[]> = { pruned: [], control: [] };
   for (const one of counted) arms[one.arm].push(one);
@@ -102,8 +105,8 @@ function rateOf(conversations: readonly WorkedConversation[], name: WorkName): W
 }
 
 /**
- * A value for each conversation whose mean is the rate of all, and which varies as the rate does: the linear form of a ratio
- * of sums. Conversations are what is drawn, since the edits of one resemble each other.
+ * One value per conversation: their mean is the overall rate, and their variance gives that of the rate (a linearised
+ * ratio of sums). The sampling unit is the conversation, because edits within a conversation are correlated.
  */
 function aboutRate(conversations: readonly WorkedConversation[], name: WorkName): number[] {
   const { part, whole } = MEASURES[name];

@@ -25,7 +25,7 @@ export interface StoreOptions {
   readonly maxBytes: number;
   /** Share of `maxBytes` that the originals of one conversation may use. Default: all. */
   readonly conversationShare?: number;
-  /** Most stored events, without those of the audit class. */
+  /** Maximum number of stored events, without those of the audit class. */
   readonly maxEvents: number;
   /** Retention of audit events. Default: a year. */
   readonly auditTtlMs?: number;
@@ -72,7 +72,7 @@ export interface StoreHandle extends Store {
   readonly compactions: CompactionStore;
   /** Which tools clients declare and call. */
   readonly shelf: ShelfStore;
-  /** Conversations as a person looks for them. */
+  /** Lists of conversations, for people to search. */
   readonly browse: BrowseStore;
   /** Settings that projects have of their own. */
   readonly projectSettings: ProjectSettingsStore;
@@ -93,8 +93,8 @@ export interface StoreHandle extends Store {
   /** Why the store cannot be used or written now, or `null`. */
   problem(): StoreUnavailable | null;
   /**
-   * Resolves when an unreachable store is reachable again, at the latest `ms` milliseconds after it went away; returns
-   * whether it is. A file store resolves at once.
+   * Waits until an unreachable store is reachable again, at most until `ms` milliseconds after the outage began;
+   * returns whether it is reachable. A file store resolves at once.
    */
   untilBack(ms: number): Promise<boolean>;
   /** Start of the current write failure (epoch milliseconds), or `null` while writes work. */

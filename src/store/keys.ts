@@ -28,7 +28,7 @@ interface KeyRow {
   readonly last_used_ms: number | null;
 }
 
-/** Most keys in a store, including revoked ones, which are deleted after `KEPT_MS`. */
+/** Maximum number of keys in a store, including revoked ones, which are deleted after `KEPT_MS`. */
 const MAX_KEYS = 100_000;
 /** How long a revoked or expired key is still listed, in milliseconds. */
 const KEPT_MS = 90 * 86_400_000;
@@ -166,7 +166,7 @@ function bySpan([, a]: readonly unknown[], [, b]: readonly unknown[]): number {
   return String(a) < String(b) ? -1 : 1;
 }
 
-/** @throws StoreUnavailable `corrupt` for a row that opens no project */
+/** @throws StoreUnavailable `corrupt` if the row's list of projects is empty or cannot be read */
 function keyOf(row: KeyRow): AccessKey {
   return {
     id: row.id,

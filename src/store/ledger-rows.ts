@@ -2,18 +2,21 @@ import type { LedgerTurn, WorkCounts } from '../core/ports/ledger.ts';
 import type { LedgerSum } from '../core/ports/ledger-store.ts';
 
 const DAY_MS = 86_400_000;
-/** Most single requests kept in a file without a configured retention; beyond it the oldest are deleted. Sums stay. */
+/**
+ * Maximum number of single requests kept in a file without a configured retention; beyond it the oldest are deleted.
+ * Sums stay.
+ */
 export const MAX_TURNS = 100_000;
 /** Retention of requests in a database without a configured one. */
 export const LEDGER_TTL_MS = 180 * DAY_MS;
 /** Age after which a state without requests, or a waiting request, is deleted. */
 export const STATE_TTL_MS = 90 * DAY_MS;
 export const WAITING_TTL_MS = DAY_MS;
-/** Most states in a file, about 3 KB each. */
+/** Maximum number of states in a file, about 3 KB each. */
 export const MAX_STATES = 20_000;
-/** Most waiting requests that are read at once. */
+/** Maximum number of waiting requests that are read at once. */
 export const MAX_WAITING_READ = 200;
-/** Most figures in the answer to a query. */
+/** Maximum number of figures in the answer to a query. */
 export const MAX_SUMS_READ = 200_000;
 /** The name of the state that stores a text of `StoreHandle.exchange`. */
 export function noteName(name: string): string {
@@ -80,7 +83,10 @@ export interface TurnRow extends Omit<LedgerTurn, 'estimated' | 'work'>, WorkCou
   readonly estimated: number;
 }
 
-/** The values of a turn, in the order of `TURN_COLUMNS`. A list takes an eighth of the memory of an object made by spreads. */
+/**
+ * The values of a turn, in the order of `TURN_COLUMNS`. A list takes an eighth of the memory of an object made by
+ * spreads.
+ */
 export function turnCells(turn: LedgerTurn): Cell[] {
   return CELLS.map((value) => value(turn));
 }
@@ -138,7 +144,9 @@ function named(name: string): string {
   return name.slice(0, MAX_NAME_CHARS);
 }
 
-/** The plain project name, without the suffix after a line break that separates conversations with a verified history. */
+/**
+ * The plain project name, without the suffix after a line break that separates conversations with a verified history.
+ */
 export function plainProject(project: string): string {
   const [plain = ''] = project.split('\n', 1);
   return plain;

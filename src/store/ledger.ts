@@ -246,7 +246,7 @@ function* addToLedger(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]):
   return moved;
 }
 
-/** The existing figures of a day among all names that these may be stored under. */
+/** The existing figures of a day, under all names under which the new ones may be stored. */
 function* figuresOf(day: string, sums: readonly LedgerSum[]) {
   const names = sums.flatMap(namesOf);
   const rows = yield* all<Omit<LedgerSum, 'value'>>(
@@ -276,10 +276,11 @@ function* exchangeNote(name: string, text: string): Steps<string | null> {
 }
 
 const OTHERS: Others = '(others)';
-/** Most figures of one day, because names of projects, models and tools come from clients. */
+/** Maximum number of figures per day, because names of projects, models and tools come from clients. */
 const MAX_SUMS_PER_DAY = 20_000;
 /**
- * Reserved part of these: for updates of existing figures, for `(others)` per name, and for `(others)` over all names.
+ * Reserved figures at the end of that range: the last 4,000 are not for new groups, the last 3,000 only for the project
+ * `(others)`, and the last 1,000 only for the key `(others)`.
  */
 const KEPT_FOR_KNOWN = 4_000;
 const KEPT_FOR_OTHERS = 3_000;
@@ -289,13 +290,13 @@ const KEPT_FOR_UNNAMED = 1_000;
 interface DayOfSums {
   count: number;
   has(sum: LedgerSum): boolean;
-  /** Whether any figure of this project and slice exists. */
+  /** Whether any figure of this project, slice and key exists. */
   hasPart(sum: LedgerSum): boolean;
 }
 
 /**
- * Figures of keys are outside the limit of a day: an administrator issues keys, and budgets are counted by them. So that names
- * of projects do not multiply them, they go where the project's own figures go.
+ * Figures of keys do not count towards the limit of a day: keys are issued by an administrator, and budgets depend on
+ * their figures. They follow their project into `(others)`, so that project names cannot multiply them.
  */
 function splitKeys(sums: readonly LedgerSum[]): { readonly keyed: LedgerSum[]; readonly others: LedgerSum[] } {
   return { keyed: sums.filter(({ slice }) => slice === 'key'), others: sums.filter(({ slice }) => slice !== 'key') };

@@ -26,7 +26,7 @@ export function epochSlice(nowMs: number, { ttlMs }: Lifetimes): number {
   return Math.floor(nowMs / Math.max(1, ttlMs * EPOCH_SHARE));
 }
 
-/** Largest excess of stored bytes over the limit: as much again, but at most this. */
+/** Maximum number of stored bytes beyond the limit: as many as the limit itself, but at most this. */
 const MAX_SLACK_BYTES = 268_435_456;
 const LIVING_MS = 600_000;
 
@@ -55,7 +55,10 @@ export interface Use {
   readonly expiresMs: number;
 }
 
-/** More than one busy process sees between two sweeps. Beyond it uses are dropped to bound memory. */
+/**
+ * Maximum number of pending uses: more than a busy process sees between two sweeps. Further uses are dropped to bound
+ * memory.
+ */
 const MAX_PENDING = 20_000;
 /**
  * Smallest expiry change, in milliseconds: fine enough that eviction distinguishes a conversation of today from one of
@@ -64,9 +67,10 @@ const MAX_PENDING = 20_000;
 const LEAST_MOVE_MS = 600_000;
 
 /**
- * Sliding expiry without a write for each use. A use counts only when it moves the expiry by more than `LEAST_MOVE_MS`
- * (an eighth of a short lifetime), and stays in memory until the next transaction. Reads consult this object, so that a
- * use counts at once. If the process ends first, an item may expire early, and the proxy stores it anew.
+ * Sliding expiry without a write for each use. A use is recorded only if it moves the expiry by more than
+ * `LEAST_MOVE_MS` (for short lifetimes and for sent-message records, by more than an eighth of the lifetime), and stays
+ * in memory until the next transaction. Reads consult this object, so that a use takes effect at once. If the process
+ * ends before that transaction, an item may expire early, and the proxy stores it again.
  */
 export class PendingUses {
   readonly #lifetimes: Lifetimes;

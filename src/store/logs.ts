@@ -116,7 +116,7 @@ function foldedInto(
 }
 
 function* fold(event: EventRecord): Steps<boolean> {
-  yield* numbers('event', 0); // waits for others that number events: one of them may be adding the same one
+  yield* numbers('event', 0); // waits for other transactions that number events: one may be adding the same event
   const rows = yield* all<FoldedRow>(
     'SELECT seq, payload FROM main.event WHERE audit = 1 AND ts_ms >= ? AND ts_ms < ? AND kind = ?',
     [...minuteOf(event.tsMs), FOLDED_KIND],
@@ -139,7 +139,7 @@ export async function listEvents(
   return found.map(eventOf);
 }
 
-/** An entry of an agent's log, likewise. */
+/** The row of an entry of an agent's log, with the column names of either database. */
 export interface ChildLogRow {
   readonly seq: number;
   readonly ts_ms: number;

@@ -59,7 +59,7 @@ import { addUsage, usageSince } from './usage.ts';
 export interface PostgresStoreOptions extends StoreOptions {
   /** `postgres://user:password@host:5432/database?sslmode=verify-full`. Never logged. */
   readonly url: string;
-  /** Most connections of this process. */
+  /** Maximum number of connections of this process. */
   readonly connections?: number;
   /** How long calls wait during an outage of the database, in milliseconds; default: 3 seconds. */
   readonly patienceMs?: number;
@@ -74,7 +74,7 @@ export interface PostgresStore extends StoreHandle {
 }
 
 const BACKGROUND_WAIT_MS = 5_000;
-/** Prunes and decisions whose expiry this process has seen: their uses need no query. */
+/** Maximum number of prunes whose expiry this process remembers: their uses need no query. */
 const MAX_SEEN = 200_000;
 /** Decisions found by a commit or look-up, cached for the look-up that follows it. */
 const MAX_JUST_FOUND = 1_000;

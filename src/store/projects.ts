@@ -10,7 +10,7 @@ type Query<Name extends 'events' | 'runs' | 'prunes' | 'prunesByAge'> = Paramete
 type Sizes = Awaited<ReturnType<ProjectStore['sizes']>>;
 
 const OWNED = 'id IN (SELECT prune FROM main.prune_owner WHERE project IN LIST(?))';
-/** With the column names of the index. */
+/** Repeats the condition of the partial index `event_project`, so that the index is used. */
 const EVENTS = 'main.event WHERE project IS NOT NULL AND project IN LIST(?)';
 const OF_RUN = '(CAST(? AS text) IS NULL OR run_id = ?)';
 

@@ -56,11 +56,11 @@ function putSegments(isSaidBefore: string): string {
     RETURNING id, name`;
 }
 
-/** What the databases do differently. */
+/** The reads that differ between the databases. */
 export interface SegmentReads extends Pick<SegmentStore, 'directivesVersion' | 'segments' | 'findSegments'> {
   /** Whether no project ever had a directive, as far as that is known without a query. */
   hasNoDirectives(): boolean;
-  /** Called after a write that changed directives or erased prunes, before the caller learns of it. */
+  /** Called after a write that changed directives or erased prunes, before its promise resolves. */
   changed(did: { readonly directives: boolean; readonly erased: number }): Promise<void>;
 }
 
@@ -244,7 +244,7 @@ function* directivesOf(project: string): Steps<ProjectDirectives> {
   return { generation, directives: directives.map(({ up_to, ...of }) => ({ ...of, upTo: up_to })), steps };
 }
 
-/** Changes directives. @returns the prunes that the project can no longer find */
+/** Changes directives. @returns the prunes of deleted segments, which are then to be erased */
 function* changeDirectives({ project, set, clear, step, erase: more = [] }: DirectiveChange): Steps<string[]> {
   yield* turn(`directives ${project}`);
   const everywhere = set.filter(({ scope }) => scope === '');

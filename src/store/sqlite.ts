@@ -133,7 +133,7 @@ class FileStore implements SqliteStore {
     this.#holder.problem();
   }
 
-  /** While another process creates or upgrades the file, it is locked, for seconds on a slow disk. */
+  /** Waits while another process creates or upgrades the file, which is then locked, for seconds on a slow disk. */
   async ready(): Promise<void> {
     await this.#access.attempt(BACKGROUND_WAIT_MS, () => this.#holder.connection()).catch(() => undefined); // problem() reports it
   }
@@ -360,7 +360,7 @@ class FileStore implements SqliteStore {
     return more;
   }
 
-  /** While writes fail, requests may attempt none, so a trial write detects a recovery. */
+  /** While writes fail, there may be no request that writes, so a trial write detects a recovery. */
   async #tryWriting(): Promise<void> {
     if (this.#holder.writeFailure === null || this.#options.readonly || this.pressed()) return;
     try {

@@ -14,7 +14,10 @@ export interface Sweepable {
 const MORE_MS = 50;
 const PRESSED_MS = 5;
 const IDLE_MS = 2_000;
-/** Time without requests, and from the start of the process, after which upkeep starts; under constant requests it starts anyway. */
+/**
+ * Time without requests, or since the start of the process, after which upkeep runs; and the time after which it runs
+ * even under constant requests.
+ */
 const CALM_MS = 1_000;
 const LATEST_MS = 30_000;
 
@@ -62,19 +65,22 @@ export class Upkeep {
   }
 }
 
-/** Interval between looks for data that a project keeps no longer. */
+/** Interval between searches for data beyond a project's retention. */
 const LOOK_MS = 600_000;
 
 interface RetentionOptions {
   readonly store: Pick<StoreHandle, 'erasure'>;
   readonly clock: Clock;
-  /** Lifetime of originals where a project sets none. */
+  /** Lifetime of originals if a project sets none. */
   readonly ttlMs: number;
-  /** What projects set, at this moment. */
+  /** The current retention settings of projects. */
   readonly retentions: () => readonly ProjectRetention[];
 }
 
-/** Deletes what projects keep for a shorter time than the server, in the pauses between requests. */
+/**
+ * Deletes data beyond the retention of projects that keep it for a shorter time than the server, in the pauses between
+ * requests.
+ */
 export class RetentionByProject {
   readonly #options: RetentionOptions;
   #nextMs = Number.NEGATIVE_INFINITY;

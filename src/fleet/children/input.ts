@@ -14,7 +14,7 @@ function isNamed(limits: object): boolean {
 }
 const NONE_NAMED = { error: 'name at least one limit' };
 
-/** The limits of a child. At least one is required, and a limit that is not enforced is refused. */
+/** The limits of a child. At least one is required, and an unknown limit is refused. */
 const limits = z
   .strictObject({
     messages: count.optional(),
@@ -26,7 +26,7 @@ const limits = z
   })
   .refine(isNamed, NONE_NAMED);
 
-/** Changes of limits: `null` lifts one. */
+/** Changes of limits: `null` resets one to its default. */
 export const limitChanges = z
   .strictObject({
     messages: count.nullable().optional(),

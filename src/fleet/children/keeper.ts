@@ -153,7 +153,7 @@ export class Keeper {
       return { record: next, logs: [meta(`stopping: ${reason}${why === undefined ? '' : ` (${why})`}`)] };
     });
     if (!isActive(record)) return record;
-    // only the child's own server signals it; that server finds the stop request in the record
+    // only a server on the child's host can signal it; elsewhere, its own server finds the stop request in the record
     const { pid, processStart } = isBeside(record.instanceId, instanceId) ? record : { pid: null, processStart: null };
     const isThere = (): boolean => pid !== null && processes.startOf(pid) === processStart;
     const signalled = (signal: NodeJS.Signals): void => {

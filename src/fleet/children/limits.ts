@@ -5,7 +5,7 @@ import type { ChildRecord } from '../ports.ts';
 const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
 export type LimitKey = (typeof LIMIT_KEYS)[number];
 export type Limits = Readonly<Partial<Record<LimitKey, number>>>;
-/** Limits as a call states them; `null` removes one. */
+/** Limits as a call states them; `null` resets one to its default. */
 export type LimitChanges = Readonly<Partial<Record<LimitKey, number | null | undefined>>>;
 
 /** Upper bounds from the configuration; 0 means no bound. */

@@ -20,7 +20,7 @@ export function readManifestFile(places: Places, path: string): ChildInput | nul
   try {
     value = JSON.parse(text);
   } catch {
-    throw refuse('it is no JSON');
+    throw refuse('it is not JSON');
   }
   const read = shape.safeParse(value);
   if (!read.success) {

@@ -55,5 +55,5 @@ export interface ChildrenOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Most records that are kept and scanned. */
+/** Maximum number of records that are kept and scanned. */
 export const MAX_RECORDS = 1_000;

@@ -5,7 +5,7 @@ import type { ChildLogLine } from '../ports.ts';
 
 const MAX_LINE_CHARS = 4_000;
 const CHUNK_BYTES = 64 * 1024;
-/** Most log lines of a child per second; further lines are only counted. */
+/** Maximum number of log lines per second of each stream of a child; further lines are only counted. */
 const LINES_PER_SECOND = 2_000;
 const TOKEN = /\b[0-9a-f]{32}\b/g;
 

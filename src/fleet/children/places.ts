@@ -48,12 +48,12 @@ export class Places {
   /** Resolves the path of an allowed program. @throws PrunerError `E-CHILD-COMMAND` */
   commandFile(command: string): string {
     const refuse = (reason: string): PrunerError => new PrunerError('E-CHILD-COMMAND', { command, reason });
-    if (!isAbsolute(command)) throw refuse('a command is an absolute path');
+    if (!isAbsolute(command)) throw refuse('a command must be an absolute path');
     const file = real(command);
     if (file === null || !isProgram(file)) throw refuse('there is no such program');
     const allowed = this.#commands.filter((one) => isAbsolute(one)).map(real);
     if (!allowed.includes(file)) throw refuse('it is not in MCP_PRUNER_CHILD_COMMANDS');
-    // keep the path as named: programs such as busybox look at their own name
+    // keep the path as named: programs such as busybox depend on the name they are called by
     return resolve(command);
   }
 
@@ -64,7 +64,7 @@ export class Places {
       throw new PrunerError('E-CHILD-COMMAND', { reason: 'MCP_PRUNER_CHILD_ROOTS has no folder' });
     const folder = real(resolve(first, cwd ?? '.'));
     if (folder === null || !this.#isInside(folder) || !statSync(folder).isDirectory()) {
-      throw new PrunerError('E-CHILD-COMMAND', { reason: 'cwd is no folder inside MCP_PRUNER_CHILD_ROOTS' });
+      throw new PrunerError('E-CHILD-COMMAND', { reason: 'cwd is not a folder inside MCP_PRUNER_CHILD_ROOTS' });
     }
     return folder;
   }
@@ -77,7 +77,7 @@ export class Places {
       new PrunerError('E-CHILD-MANIFEST', { manifest_path: path, reason });
     if (!this.#isInside(file)) throw refuse('it lies outside MCP_PRUNER_CHILD_ROOTS');
     const stat = statSync(file);
-    if (!stat.isFile()) throw refuse('it is no file');
+    if (!stat.isFile()) throw refuse('it is not a file');
     if (stat.size > maxBytes) throw refuse(`it is larger than ${maxBytes} bytes`);
     return readFileSync(file, 'utf8');
   }

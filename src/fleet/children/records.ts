@@ -20,7 +20,8 @@ export class ChildRecords {
   /**
    * Changes a record by a pure function, which may be called more than once.
    *
-   * @param change - receives the record and the number of children starting or running; `null` changes nothing
+   * @param change - receives the record and the number of active children (starting, running or stopping); `null`
+   * changes nothing
    * @returns the record after the change
    * @throws PrunerError `E-CHILD-NOT-FOUND`
    */
@@ -54,7 +55,7 @@ export function childEvent(
   return eventOf(kind, { ...correlation, childId }, payload, level);
 }
 
-/** Notes that a limit was reached. @param used - what was counted, where the record's own usage does not say it */
+/** Notes that a limit was reached. @param used - the measured value, if the record's usage does not contain it */
 export function limitReported(record: ChildRecord, key: string, used?: number): ChildChange {
   const { usage, limits } = record;
   const ofUsage = { messages: usage.messages, cost_usd: usage.costUsd ?? 0 };

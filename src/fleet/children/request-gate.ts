@@ -78,7 +78,7 @@ export class RequestGate implements ChildGate {
   }
 }
 
-/** A cost limit that a request without a known price has bypassed. */
+/** The unenforced limits, with the cost limit added, which a request without a known price has bypassed. */
 function withoutPrice({ limits, limitsUnenforced }: ChildRecord): readonly string[] {
   const isKept = limits.cost_usd === undefined || limitsUnenforced.includes('cost_usd');
   return isKept ? limitsUnenforced : [...limitsUnenforced, 'cost_usd'];

@@ -25,7 +25,7 @@ export class SystemProcesses implements Processes {
       });
       child.on('error', () => {}); // for example a signal that could not be sent
       child.unref();
-      if (child.pid === undefined) throw new Error('the process has no number');
+      if (child.pid === undefined) throw new Error('the process has no pid');
       return { pid: child.pid, ended };
     } finally {
       for (const fd of files) closeSync(fd);

@@ -17,7 +17,7 @@ export interface Change {
   readonly operations: number;
 }
 
-/** Most violations listed in an answer. */
+/** Maximum number of violations listed in an answer. */
 const MAX_LISTED = 100;
 
 /**

@@ -16,9 +16,9 @@ export interface GraphDiff {
   };
 }
 
-/** Most operations in a patch; a list that needs more is replaced as a whole. */
+/** Maximum number of operations in a patch; a list that needs more than its share is replaced as a whole. */
 export const MAX_PATCH_OPERATIONS = 1000;
-/** Most operations for the name, the metadata and the shorter of two replaced lists. */
+/** Operations reserved for the name, the metadata and the replacement of whole lists. */
 const RESERVE = 140;
 const STRIDE = 256;
 

@@ -18,7 +18,7 @@ export async function graphFault<T>(work: () => Promise<T>): Promise<T> {
       throw new PrunerError('E-GRAPH-PATCH', { index, path: path.slice(0, 200), reason }, { cause });
     }
     if (cause instanceof GraphShapeError) {
-      const reason = `the graph is none: ${cause.field}: ${cause.message}`;
+      const reason = `the graph is not valid: ${cause.field}: ${cause.message}`;
       throw new PrunerError('E-GRAPH-OPERATION', { index: null, field: cause.field, reason }, { cause });
     }
     throw cause;

@@ -118,7 +118,7 @@ function* cycles({ nodes, edges }: GraphDocument): Turns<Violation[]> {
     .sort(([a = ''], [b = '']) => (a < b ? -1 : 1))
     .map((ids) => ({
       code: 'E-GRAPH-CYCLE',
-      message: `${ids.length} nodes lead back to themselves: ${ids.slice(0, 5).join(', ')}`,
+      message: `${ids.length} nodes form a cycle: ${ids.slice(0, 5).join(', ')}`,
       nodes: ids,
     }));
 }

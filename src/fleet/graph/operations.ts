@@ -171,7 +171,7 @@ function merge(a: readonly GraphEdge[], b: readonly GraphEdge[]): GraphEdge[] {
 
 function addEdge({ nodes, edges }: Draft, input: EdgeInput, fail: Fail): Outcome {
   for (const end of [input.from, input.to]) {
-    if (!findNode(nodes, end).found) throw fail(`there is no node ${end} for an edge to end at`);
+    if (!findNode(nodes, end).found) throw fail(`the edge refers to node ${end}, which does not exist`);
   }
   return put(edges, findEdge(edges, input), edgeOf, input, `edge ${input.from} -> ${input.to}`);
 }
@@ -211,21 +211,21 @@ function replace<Element extends object>(
   const old = found ? list[at] : undefined;
   if (old === undefined) return [`there is no ${name}`, false];
   const element = set(old);
-  if (sameElement(old, element)) return [`${key} of ${name} stays`, false];
+  if (sameElement(old, element)) return [`${key} of ${name} is unchanged`, false];
   list[at] = element;
   return [`${value === null ? 'removed' : 'set'} ${key} of ${name}`, true];
 }
 
 function withWeight({ weight: _, ...rest }: GraphEdge, value: Scalar | null, fail: Fail): GraphEdge {
   if (value === null) return rest;
-  if (typeof value !== 'number' || !(value >= 0)) throw fail('a weight is a number from 0 on');
+  if (typeof value !== 'number' || !(value >= 0)) throw fail('a weight must be a number, 0 or more');
   return { ...rest, weight: value };
 }
 
 /** A copy of an element with its label or an attribute set. */
 function withField<Element extends GraphNode | GraphEdge>(element: Element, { key, value }: Field, fail: Fail) {
   if (key === 'label') {
-    if (value !== null && typeof value !== 'string') throw fail('a label is a text');
+    if (value !== null && typeof value !== 'string') throw fail('a label must be a string');
     return { ...element, label: value ?? undefined };
   }
   const { [key]: _, ...others } = element.attributes;

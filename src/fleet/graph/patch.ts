@@ -37,7 +37,7 @@ export function* patchGraph(document: GraphDocument, patch: readonly Operation[]
   let copiedChars = 0;
   for (const [index, operation] of patch.entries()) {
     if (!pathsOf(operation).every(isPointer)) {
-      throw new GraphPatchError(index, operation.path, 'a path is empty or begins with /');
+      throw new GraphPatchError(index, operation.path, 'a path must be empty or begin with /');
     }
     if (namesPrototype(operation)) throw new GraphPatchError(index, operation.path, 'there is no such path');
     // limit repeated copies: each operation could double the graph
@@ -152,5 +152,5 @@ function checkKeys(found: Record<string, unknown>, path: string): void {
 function notAGraph(path: string, error: z.ZodError): GraphPatchError {
   const [issue] = error.issues;
   const at = (issue?.path ?? []).map((part) => `/${String(part)}`).join('');
-  return new GraphPatchError(null, path + at, `the result is no graph: ${issue?.message ?? 'wrong shape'}`);
+  return new GraphPatchError(null, path + at, `the result is not a valid graph: ${issue?.message ?? 'wrong shape'}`);
 }

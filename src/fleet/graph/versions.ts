@@ -15,7 +15,7 @@ export interface Base {
 /** The state of a graph before its first version. */
 export const EMPTY: Base = { version: 0, committedMs: 0, document: EMPTY_GRAPH };
 
-/** Most elements of all cached graphs, about 50 MB. */
+/** Maximum total number of elements in the cached graphs, about 50 MB. */
 const CACHED_ELEMENTS = 200_000;
 
 /** Committed versions of graphs with a cache of the most recently read. A version never changes. */

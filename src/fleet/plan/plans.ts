@@ -264,7 +264,7 @@ export class Plans {
   async #call(tool: string, input: unknown, hints: Hints, tools: PlanTools, signal: AbortSignal): Promise<unknown> {
     if (tool !== 'child_run') return tools.call(tool, input, signal);
     const { children } = this.#options;
-    if (children === null) throw new Error('no children here');
+    if (children === null) throw new Error('this server starts no children');
     const ended = await children.run(input, hints, signal);
     if (ended.exit_code !== 0) throw new TaskFailed(ended);
     return ended;

@@ -38,7 +38,7 @@ export interface BoardStore {
   set(writes: readonly BoardWrite[], events: BoardEvents): Promise<readonly BoardEntry[] | null>;
   get(key: string): Promise<BoardEntry | null>;
   delete(key: string, events: BoardEvents): Promise<boolean>;
-  /** Newest version first, those below `before`. */
+  /** Entries with a version below `before`, newest first. */
   query(query: {
     readonly keys?: readonly string[];
     readonly tags: readonly string[];
@@ -52,7 +52,7 @@ export interface BoardStore {
     /** The highest version that is no longer kept, 0 for none. */
     readonly dropped: number;
   }>;
-  /** Reports expired entries; returns whether there were any. */
+  /** Removes expired entries and records their expiry; returns whether there were any. */
   expire(events: BoardEvents): Promise<boolean>;
   namespaces(query: {
     readonly prefix: string;

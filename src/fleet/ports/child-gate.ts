@@ -5,7 +5,7 @@ export interface ChildGate {
   /** The child of a token, or why there is none. */
   admit(token: string): Promise<{ readonly childId: string } | 'child_unknown' | 'child_ended'>;
   /**
-   * Counts one model request before it is forwarded. Never rejects: where the store fails, the request goes on.
+   * Counts one model request before it is forwarded. Never rejects: if the store fails, the request proceeds.
    *
    * @returns the limit that forbids it, or `null`
    */

@@ -22,16 +22,16 @@ export interface ChildRecord {
   readonly limits: Readonly<Record<string, number>>;
   readonly limitsUnenforced: readonly string[];
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Hints of the call that made it, or of a later one; `childId` is who asked for it. */
+  /** Hints of the call that created it, or of a later one; `childId` is the child that requested it. */
   readonly correlation: Correlation;
   readonly workdir: string | null;
   readonly manifestPath: string | null;
   /** SHA-256 of the token of the present start. */
   readonly tokenHash: string | null;
-  /** The server that started it. */
+  /** The server that started or adopted it. */
   readonly instanceId: string;
   readonly pid: number | null;
-  /** When the process began, as the system counts; it distinguishes it from a later one of the same number. */
+  /** Start time of the process in the system's units; distinguishes it from a later process with the same pid. */
   readonly processStart: string | null;
   readonly createdMs: number;
   readonly startedMs: number | null;
@@ -66,12 +66,12 @@ export interface ChildChange {
   readonly record: ChildRecord;
   readonly events?: readonly FleetEvent[];
   readonly logs?: readonly ChildLogLine[];
-  /** Replaces how it is started. */
+  /** Replaces the start parameters. */
   readonly spec?: ChildSpec;
 }
 
 export interface ChildStore {
-  /** `false` when there is one of this id. Beyond `atMost` records the oldest that have ended go. */
+  /** `false` if there is already a child with this id. Deletes the oldest ended records beyond `atMost`. */
   insert(change: ChildChange & { readonly spec: ChildSpec }, atMost: number): Promise<boolean>;
   get(childId: string): Promise<ChildRecord | null>;
   spec(childId: string): Promise<ChildSpec | null>;
@@ -86,23 +86,24 @@ export interface ChildStore {
   /**
    * Changes a record by a pure function, which may be called again.
    *
-   * @param change - gets the record and how many children are starting or running; `null` leaves it
+   * @param change - gets the record and the number of active children (starting, running or stopping); `null` changes
+   * nothing
    * @returns the record as it is afterwards; `null` when there is none
    */
   update(
     childId: string,
     change: (record: ChildRecord, active: number, nowMs: number) => ChildChange | null,
   ): Promise<ChildRecord | null>;
-  /** Adds lines of output together with how far they were read. */
+  /** Adds lines of output, and the positions up to which the output was read. */
   addOutput(childId: string, lines: readonly ChildLogLine[], positions: LogPositions): Promise<void>;
   positions(childId: string): Promise<LogPositions>;
   /** Removes the record; its log stays. */
   remove(childId: string, events: readonly FleetEvent[]): Promise<boolean>;
   /** Ids of those that ended before a time. */
   endedBefore(ms: number): Promise<readonly string[]>;
-  /** Says that a server lives, and where. */
+  /** Records that a server is alive, with its address. */
   heartbeat(instance: { readonly instanceId: string; readonly pid: number; readonly url: string }): Promise<void>;
-  /** Servers that were heard of since, with the number of their process. */
+  /** Servers with a heartbeat since that time, with their pids. */
   aliveSince(ms: number): Promise<ReadonlyMap<string, number>>;
   farewell(instanceId: string): Promise<void>;
 }

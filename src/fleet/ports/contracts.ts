@@ -12,7 +12,9 @@ export interface ContractRecord {
 }
 
 export interface ContractStore {
-  /** Decides by the awards that are open: agent → how many. The function is pure and may be called again. */
+  /**
+   * Decides on the basis of the open awards (agent → number). `decide` must be pure, because it may be called again.
+   */
   announce(
     decide: (
       openAwards: ReadonlyMap<string, number>,

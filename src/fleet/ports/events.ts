@@ -3,7 +3,7 @@ import type { EventRecord } from '../../core/ports.ts';
 /** An event of the fleet; the store says when it happened. */
 export type FleetEvent = Omit<EventRecord, 'tsMs'>;
 
-/** Correlation of what a call made. */
+/** The correlation of everything that a call created. */
 export interface Correlation {
   readonly runId: string | null;
   readonly opId: string | null;

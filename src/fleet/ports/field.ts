@@ -14,15 +14,15 @@ export interface PointChange {
 
 /** One field of pheromones. */
 export interface FieldStore {
-  /** Adds to what is there, all or nothing; `null` when there is no room. */
+  /** Adds to existing intensities, all or nothing; `null` if there is no room. */
   mark(
     marks: readonly { readonly nodeId: string; readonly type: string; readonly intensity: number }[],
     events: (change: PointChange) => readonly FleetEvent[],
   ): Promise<readonly PointChange[] | null>;
   /**
-   * Replaces every point by what `change` makes of it, some hundred in each transaction; intensity 0 removes it.
+   * Replaces every point by the result of `change`, a few hundred per transaction; a point with intensity 0 is deleted.
    *
-   * @param change - pure: it may be called again, and what it comes to is the same in one step as in several
+   * @param change - pure, because it may be called again; several steps must give the same result as one
    */
   update(
     change: (point: StoredPoint, nowMs: number) => StoredPoint,

@@ -53,7 +53,7 @@ export interface GraphCommit {
   readonly baseVersion: number;
   /** The new version; `null` when the graph stays as it is. */
   readonly text: string | null;
-  /** The name of the committer, which is compared with the lock's owner. */
+  /** The name of the committer, which is compared with the holder of the lock. */
   readonly owner: string | null;
   readonly note: string | null;
   /** Id of the snapshot. If it is that of an open transaction, the commit ends the transaction. */
@@ -76,7 +76,7 @@ export type CommitOutcome =
 export interface GraphStore {
   head(graphId: string): Promise<GraphHead | null>;
   version(graphId: string, version: number): Promise<GraphVersion | null>;
-  /** Graphs whose id begins with a prefix, the one committed last first. */
+  /** Graphs whose id begins with a prefix, most recently committed first. */
   heads(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
   /** Versions that are kept, of graphs whose id begins with a prefix; the one committed last first. */
   versions(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
@@ -119,7 +119,10 @@ export interface GraphStore {
     txId: string,
     expired: (snapshot: GraphSnapshot) => readonly FleetEvent[],
   ): Promise<OpenTransaction | 'expired' | null>;
-  /** Replaces the working copy; `false` when another call was faster or the transaction has ended. */
+  /**
+   * Replaces the working copy; `stale` if another call was faster or the transaction has ended, the lock if another
+   * holder has it.
+   */
   stage(
     txId: string,
     revision: number,
@@ -129,6 +132,8 @@ export interface GraphStore {
   rollback(txId: string, events: readonly FleetEvent[]): Promise<GraphSnapshot | null>;
   snapshot(graphId: string, txId: string): Promise<GraphSnapshot | null>;
   snapshots(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphSnapshot[]>;
-  /** Lets go of what is over: locks after a day, snapshots beyond their number and age. */
+  /**
+   * Ends overdue transactions, and deletes locks a day after their expiry and ended snapshots beyond their maximum age.
+   */
   sweep(expired: (snapshot: GraphSnapshot) => readonly FleetEvent[]): Promise<void>;
 }

@@ -19,9 +19,9 @@ export interface PlanRecord {
 }
 
 export interface PlanStore {
-  /** Writes a run that begins, in the place of an ended one of the same id; `false` while that one is under way. */
+  /** Writes a new run, which replaces an ended run with the same id; `null` while that run is still in progress. */
   begin(record: Omit<PlanRecord, 'startedMs' | 'updatedMs'>, events: readonly FleetEvent[]): Promise<PlanRecord | null>;
-  /** Beyond `atMost` the oldest that have ended go. */
+  /** Deletes the oldest ended runs beyond `atMost`. */
   save(record: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void>;
   get(runId: string): Promise<PlanRecord | null>;
   /** Runs that are not ended, of one operation if that is named. */

@@ -29,8 +29,9 @@ const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
 const OF_ALL = ['recover_text', 'recall'];
 
 /**
- * Sets of tools for an agent of the fleet, by name: the description of all of its tools would cost each request of an agent
- * some 16,000 tokens. `fleet-lead` starts and watches children, `fleet-worker` is one of them, `fleet-planner` works on graphs.
+ * Sets of tools for an agent of the fleet, by name: the description of all of its tools would cost each request of an
+ * agent some 16,000 tokens. `fleet-lead` starts and watches children, `fleet-worker` is one of them, `fleet-planner`
+ * works on graphs.
  */
 export const PROFILES: Readonly<Record<string, readonly string[]>> = {
   'fleet-lead': [

@@ -87,7 +87,7 @@ async function fleetView({ children: keeper, plans: running }: Fleet, fleet: Fle
   };
 }
 
-/** Without its environment, its folder and its token. */
+/** A child as shown on the page, without its environment, its folder and its token. */
 function childOf({
   childId,
   state,
@@ -108,7 +108,7 @@ function childOf({
 /** The last lines of a child. @throws StoreUnavailable */
 async function childLog(records: Records, childId: string): Promise<ChildLogShown> {
   const last = await records.lastSeqOfChild(childId);
-  // numbers are shared by all children: further back there may be more of this one, but these are the last for certain
+  // sequence numbers are shared by all children: there may be older lines of this child, but no newer ones
   const entries = await records.childLogs({ childId, fromSeq: Math.max(0, last - 10_000), limit: 10_000 });
   return {
     lines: entries

@@ -48,7 +48,7 @@ export const fleetSettings = {
     fallback: 16,
     unit: 'children',
     flag: 'max-children',
-    doc: 'Most children running at once.',
+    doc: 'Maximum number of children running at once.',
   }),
   childMemoryMb: setting({
     rule: wholeNumber(0),
@@ -95,9 +95,9 @@ export const fleetSettings = {
     doc: 'Further variables of the server that children inherit.',
   }),
   childEnvAllow: setting({
-    rule: list('names of variables, or beginnings with a * behind them'),
+    rule: list('names of variables, or prefixes followed by *'),
     fallback: [],
-    doc: 'Further variables that a call may set for a child. A name that lets a program load or start something gets round MCP_PRUNER_CHILD_COMMANDS (docs/fleet.md).',
+    doc: 'Further variables that a call may set for a child. A name that lets a program load or start something bypasses MCP_PRUNER_CHILD_COMMANDS (docs/fleet.md).',
   }),
   childTools: setting({
     rule: list('tool names (globs)'),

@@ -3,7 +3,7 @@ import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from
 import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
 import { recordEvents } from './record.ts';
 
-/** Most entries that one transaction expires; the next one continues. */
+/** Maximum number of entries that one transaction expires; the next one continues. */
 const EXPIRED_AT_ONCE = 200;
 
 const board = new BoardTable();

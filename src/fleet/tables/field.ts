@@ -5,7 +5,7 @@ import { recordEvents } from './record.ts';
 
 const MAX_POINTS = 10_000;
 const SELECT = 'SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM main.fleet_point';
-/** Most points that one transaction changes, because it blocks all other writers. */
+/** Maximum number of points that one transaction changes, because it blocks all other writers. */
 const AT_ONCE = 200;
 /** Sorts before all points: no id is empty. */
 const FIRST = { nodeId: '', type: '' };

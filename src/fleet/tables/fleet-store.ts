@@ -8,7 +8,7 @@ import { StoredGraphs } from './graphs.ts';
 import { StoredPlans } from './plans.ts';
 import { recordEvents } from './record.ts';
 
-/** `FleetStore` on the tables that `access` reads and writes. */
+/** `FleetStore` on the tables of either database. */
 export class StoredFleet implements FleetStore {
   readonly graphs: StoredGraphs;
   readonly board: StoredBoard;
@@ -18,7 +18,7 @@ export class StoredFleet implements FleetStore {
   readonly contracts: StoredContracts;
   readonly #access: Transactions;
 
-  /** Writes are in turn, so that a checked condition still holds at the write, and versions are consecutive. */
+  /** Writes take turns, so that a checked condition still holds at the write, and versions are consecutive. */
   constructor(sql: Sql) {
     const access = inTurn(sql, 'fleet');
     this.#access = access;

@@ -1,4 +1,7 @@
-/** Triggers that maintain the fleet's counters in PostgreSQL. A file of its own, so that a server on SQLite does not load it. */
+/**
+ * Triggers that maintain the fleet's counters in PostgreSQL. A file of its own, so that a server on SQLite does not
+ * load it.
+ */
 export const fleetPostgres = `
   CREATE FUNCTION mcp_pruner.count_board() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN

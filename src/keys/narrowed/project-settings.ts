@@ -11,7 +11,7 @@ export class NarrowedProjectSettings implements ProjectSettingsStore {
     this.#ownProjects = ownProjects;
   }
 
-  /** Operators set them. */
+  /** Only operators change settings. */
   set = unsupported;
 
   version(): Promise<number> {

@@ -14,7 +14,7 @@ const NOTHING: RecallFrequencies = { results: 0, meanChars: 1, withTerm: new Map
 export class NarrowedRecall implements RecallStore {
   readonly #unscoped: RecallStore;
   readonly #projects: readonly string[];
-  /** Only prune ids and rows returned by this object give access to a text. */
+  /** Which of these prunes the viewer's projects own: only those give access to a text. */
   readonly #owned: (pruneIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
   constructor(
@@ -35,7 +35,7 @@ export class NarrowedRecall implements RecallStore {
     return this.#unscoped.index();
   }
 
-  /** Word frequencies come from the whole index; for a project without results they are withheld. */
+  /** Word frequencies of one of the viewer's projects; other projects appear empty. */
   frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
     return this.#isMine(project) ? this.#unscoped.frequencies(project, terms) : Promise.resolve(NOTHING);
   }

@@ -42,7 +42,7 @@ export class NarrowedSegments implements SegmentStore {
 
   change(change: DirectiveChange): Promise<void> {
     if (this.#ownProjects.has(change.project)) return this.#unscoped.change(change);
-    return Promise.reject(new Error('segments of another project were found'));
+    return Promise.reject(new Error('segments of another project cannot be changed'));
   }
 
   note(batches: readonly SegmentBatch[]): Promise<void> {
@@ -80,7 +80,7 @@ export class NarrowedSegments implements SegmentStore {
     return this.#give(found.filter(({ project }) => this.#ownProjects.has(project)));
   }
 
-  /** A segment may name prunes of texts from elsewhere; those are left out. */
+  /** A segment may refer to prunes that only other projects own; those are left out. */
   async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
     const found = await this.#unscoped.prunesOf(rows);
     const projects = await this.#parts.projects();

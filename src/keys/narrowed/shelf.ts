@@ -1,7 +1,7 @@
 import type { ShelfStore, ShelfSums, ShelfTool, ShelfTotals } from '../../core/ports/shelf.ts';
 import { unsupported } from './unsupported.ts';
 
-/** Evidence of some projects. */
+/** Evidence of the tool shelf, narrowed to some projects. */
 export class NarrowedShelf implements ShelfStore {
   readonly #unscoped: ShelfStore;
   readonly #ownProjects: readonly string[];

@@ -35,7 +35,8 @@ export interface Wide {
   readonly store: StoreHandle;
   readonly projects: () => Promise<ProjectStore>;
   /**
-   * As `verifiedHistoryProject` of the core: the project name under which conversations with a verified history are recorded.
+   * As `verifiedHistoryProject` of the core: the project name under which conversations with a verified history are
+   * recorded.
    */
   readonly verifiedHistoryProject: (project: string) => string;
 }
@@ -43,7 +44,7 @@ export interface Wide {
 /**
  * A store as visible to the holder of a key: limited to its projects. It implements the same ports as the whole store,
  * so that tools, views and services built on it have no further access. A method added to a port does not compile until
- * it is narrowed here. Data of other projects is answered like missing data, by the same query.
+ * it is narrowed here. Data of other projects is treated like missing data, and queried in the same way.
  */
 export class NarrowedStore implements StoreHandle {
   readonly segments: SegmentStore;
@@ -183,7 +184,7 @@ export class NarrowedStore implements StoreHandle {
     return Promise.resolve(false);
   }
 
-  /** Extensions have no projects. */
+  /** The tables of extensions are not divided by project. */
   get sql(): never {
     throw new StoreUnavailable('unsupported');
   }

@@ -82,7 +82,7 @@ function routesOf(desk: KeyDesk, spend: (query: z.infer<typeof spendQuery>) => P
     {
       method: 'patch',
       path: '/keys/{id}',
-      summary: 'Changes name, projects, limits or lifetime; what is absent stays.',
+      summary: 'Changes name, projects, limits or lifetime; absent fields stay unchanged.',
       body: keyChange,
       status: 200,
       answer: shownKey,
@@ -94,7 +94,7 @@ function routesOf(desk: KeyDesk, spend: (query: z.infer<typeof spendQuery>) => P
     {
       method: 'post',
       path: '/keys/{id}/rotate',
-      summary: 'Gives a key a new text; the old one ends within a second.',
+      summary: 'Gives a key a new text; the old one stops working within a second.',
       status: 200,
       answer: issuedKey,
       async handle({ params: { id = '' } }) {
@@ -130,5 +130,5 @@ const UNKNOWN: AdminAnswer = {
 };
 const FULL: AdminAnswer = {
   refused: 'conflict',
-  message: 'The store has as many keys as it may: revoke some first; they go after 90 days.',
+  message: 'The store has reached its maximum number of keys: revoke some; revoked keys are deleted after 90 days.',
 };

@@ -23,24 +23,32 @@ export const keys: Command = {
   usage:
     'keys create --name <name> --project <project>[,<project>…] | create --from keys.ndjson | list | set <key> | revoke <key> | rotate <key> [options]',
   about:
-    'Makes, shows, ends and replaces the keys that a server with MCP_PRUNER_REQUIRE_KEY asks for, in the store that it uses.\nA key is printed once, on stdout; the store keeps its hash. <key> is an id (key_…) or a name; what is revoked ends within a second on every server.',
+    "Creates, lists, revokes and rotates the keys that a server with MCP_PRUNER_REQUIRE_KEY requires, in the server's store.\nA key is printed once, on stdout; the store keeps its hash. <key> is an id (key_…) or a name; a revoked key stops working within a second on every server.",
   options: {
     ...configOption,
     name: { type: 'string', value: '<name>', doc: 'create: what it is called in lists and events' },
-    project: { type: 'string', value: '<names>', doc: "create: what it opens, with commas between; '*' for all" },
+    project: {
+      type: 'string',
+      value: '<names>',
+      doc: "create: projects that it opens, separated by commas; '*' for all",
+    },
     from: {
       type: 'string',
       value: '<file>',
-      doc: 'create: a key for each line, a JSON object as the admin API takes it; prints JSON',
+      doc: 'create: one key per line, as a JSON object like in the admin API; prints JSON',
     },
     'requests-per-minute': {
       type: 'string',
       value: '<number>',
-      doc: 'create, set: most requests to models per minute',
+      doc: 'create, set: maximum number of requests to models per minute',
     },
-    'tokens-per-day': { type: 'string', value: '<number>', doc: 'create, set: most tokens per day (UTC), in and out' },
+    'tokens-per-day': {
+      type: 'string',
+      value: '<number>',
+      doc: 'create, set: maximum number of tokens per day (UTC), in and out',
+    },
     'dollars-per-month': { type: 'string', value: '<number>', doc: 'create, set: budget per month (UTC)' },
-    expires: { type: 'string', value: '<time>', doc: 'create, set: it ends after this long, such as 90d, 12h or 30m' },
+    expires: { type: 'string', value: '<time>', doc: 'create, set: lifetime, such as 90d, 12h or 30m' },
     json: { type: 'boolean', doc: 'list: as JSON, one key a line' },
   },
   arguments: { least: 1, most: 2 },
@@ -80,7 +88,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   const { settings } = readSettings(call, io);
   const { openStore, storeExists } = await import('../../app/store.ts');
   if (settings.dbPath === ':memory:' && settings.databaseUrl === null) {
-    throw new UserError('the store is the memory of each process (MCP_PRUNER_DB_PATH): keys need one that stays');
+    throw new UserError('the store is in the memory of each process (MCP_PRUNER_DB_PATH): keys need a permanent one');
   }
   const exists = storeExists(settings, (path) => io.fileExists(path));
   const running = settings.port === 0 ? null : await proxyHealth(proxyUrl(settings));
@@ -107,7 +115,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   }
 }
 
-/** Refuses to create a key in another store than the server's: it would open nothing. @throws UserError */
+/** Refuses to create a key in a store other than the server's, where it would have no effect. @throws UserError */
 function refuseOtherStore(settings: Settings, running: ProxyHealth | null, ownId: string | null): void {
   const problem = storeDiffers(settings, running, ownId);
   if (problem !== null) throw new UserError([problem, SAME_STORE_ADVICE]);
@@ -195,7 +203,9 @@ async function create({ desk, place }: KeysInStore, asked: readonly KeyInput[], 
     const some = await desk.issue(asked.slice(at, at + ISSUED_AT_ONCE));
     if (some === null) {
       const done = issued.length === 0 ? '' : ` (${issued.length} of ${asked.length} were issued)`;
-      throw new UserError(`there are as many keys as a store holds: revoke some first, they go after 90 days${done}`);
+      throw new UserError(
+        `the store has reached its maximum number of keys: revoke some; revoked keys are deleted after 90 days${done}`,
+      );
     }
     issued.push(...some);
     if (textOption(call, 'from') !== undefined) for (const key of some) io.out(`${JSON.stringify(key)}\n`);
@@ -212,7 +222,7 @@ async function create({ desk, place }: KeysInStore, asked: readonly KeyInput[], 
 }
 
 const ONCE =
-  'A key is shown this once: send it as x-mcp-pruner-key, or put /k/<key> before /v1 in the base URL of a client.';
+  'A key is shown only once: send it as x-mcp-pruner-key, or put /k/<key> before /v1 in the base URL of a client.';
 
 async function change(
   { desk, keys: store }: KeysInStore,
@@ -236,7 +246,7 @@ async function change(
   const issued = await desk.rotate(key.id);
   if (issued === null) throw gone(subject);
   io.out(`${issued.key}\n`);
-  io.err(`${key.id} (${key.name}) has a new text; the old one ends within a second. ${ONCE}\n`);
+  io.err(`${key.id} (${key.name}) has a new text; the old one stops working within a second. ${ONCE}\n`);
   return 0;
 }
 

@@ -23,7 +23,7 @@ const PROVIDERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as
 const OWN = /^\/(?:$|admin\/|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
 /** Paths with their own access control: the page, which asks for the key itself, the metrics and the admin API. */
 const OWN_DOOR = /^\/(?:$|admin\/|page(?:\/|$)|metrics$|favicon\.ico$)/;
-/** Begins the ids of users, who are no keys of the store. */
+/** Prefix of the ids of users, which are not keys of the store. */
 const USER = 'user:';
 const BYTES_PER_TOKEN = 4;
 
@@ -38,8 +38,8 @@ export interface KeyDoorOptions {
 type Refused = KeyRefusal | OverLimit['code'] | 'upgrade_refused';
 
 /**
- * Admits requests that must name a key. The key is taken off the request, and neither its header nor its path is forwarded.
- * The context of an admitted request has a project that the key opens.
+ * Admits requests that must name a key. The key is removed from the request, so that neither its header nor its path
+ * segment is forwarded. The context of an admitted request has a project that the key opens.
  */
 export class KeyDoor {
   readonly #options: KeyDoorOptions;
@@ -155,7 +155,7 @@ export class KeyDoor {
   }
 }
 
-/** Takes headers off a request, so that they are neither believed further on nor forwarded. */
+/** Removes headers from a request, so that they are neither trusted later nor forwarded. */
 function takeHeaders(req: IncomingMessage, names: readonly string[]): void {
   for (const name of names) delete req.headers[name];
   const { rawHeaders } = req;

@@ -10,7 +10,7 @@ export const errorsOfKeys = {
   key_unknown: {
     rpc: null,
     http: 401,
-    hint: 'This is no key of this server: check that all of it was copied; mcp-pruner keys create makes another.',
+    hint: 'This is not a key of this server: check that it was copied completely; mcp-pruner keys create makes another.',
   },
   key_expired: {
     rpc: null,
@@ -51,7 +51,7 @@ export const errorsOfKeys = {
   key_tokens_used_up: {
     rpc: null,
     http: 429,
-    hint: 'This key has used up its tokens of this day (UTC); Retry-After says when there are more.',
+    hint: 'This key has used up its tokens of this day (UTC); try again after the time that Retry-After gives.',
   },
   key_first_answer_awaited: {
     rpc: null,

@@ -9,7 +9,7 @@ import { KeyRing } from '../key-ring.ts';
 import { Refusals } from '../refusals.ts';
 import { KeyDoor } from './door.ts';
 
-/** Prunes without an owner get one as soon as the store can be written. */
+/** Pause before the next attempt to give prunes without an owner one, if the store cannot be written. */
 const ADOPT_AGAIN_MS = 10_000;
 
 /** Reads the keys, and follows their changes. */
@@ -23,7 +23,7 @@ export async function openKeys(services: Services): Promise<OpenExtension> {
   const gate = new Gate({ ring, keys, refusals, clock, onFailure });
   await ring.start();
   if (ring.size === 0 && settings.trustedAuthHeader === null)
-    log.warn('keys are required and there is none: mcp-pruner keys create makes one');
+    log.warn('keys are required, but there is none: create one with mcp-pruner keys create');
   let adopting: NodeJS.Timeout | undefined;
   const adopt = async (): Promise<void> => {
     try {

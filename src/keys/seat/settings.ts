@@ -7,7 +7,7 @@ export const keysSettings = {
     rule: onOff(),
     fallback: false,
     fallbackWords: 'true beyond loopback with MCP_PRUNER_DATABASE_URL, else false',
-    doc: 'Requires a key of mcp-pruner keys create with each request but /health (docs/team.md).',
+    doc: 'Requires a key (from mcp-pruner keys create) with each request except /health (docs/team.md).',
   }),
   trustedAuthHeader: setting({
     rule: optional(headerName()),

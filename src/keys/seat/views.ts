@@ -28,7 +28,7 @@ interface KeyParts {
 
 /**
  * Answers each request from the view of its viewer: the tools, `/prune` and the page over a store that contains only
- * the viewer's projects. None of them knows of keys, and none can reach beyond its store.
+ * the viewer's projects. They do not depend on keys, and cannot reach beyond their store.
  */
 export function viewsByKey(keys: KeyParts, { parts, allowed, onSignedIn, openView }: OpenView): View {
   setMaxListeners(0, parts.stopping); // each page that follows events listens for the end of the server
@@ -85,7 +85,9 @@ function chargeOf(gate: Gate): Viewing['chargeTexts'] {
   };
 }
 
-/** The same log, in which every added event belongs to a project. Actions of other projects on a prune are not reported. */
+/**
+ * The same log, in which every added event belongs to a project. Actions of other projects on a prune are not reported.
+ */
 function eventsOf(events: Services['events'], project: string): Services['events'] {
   return {
     add: (added) => events.add(added.map((event) => ({ ...event, project }))),
@@ -96,12 +98,12 @@ function eventsOf(events: Services['events'], project: string): Services['events
 }
 
 /**
- * The checks for a viewer of some projects: whether the proxy and its store work. All other findings of `mcp-pruner doctor` are
- * about the whole server: counts, keys, agents, addresses.
+ * The checks for a viewer of some projects: whether the proxy and its store work. All other findings of `mcp-pruner
+ * doctor` are about the whole server: counts, keys, agents, addresses.
  */
 function viewerFindings({ version, store, mode }: HealthReport): FindingShown[] {
   const away =
-    'Requests go through unpruned meanwhile, and originals cannot be read. The operator of this proxy can mend it.';
+    'Requests go through unpruned meanwhile, and originals cannot be read. The operator of this proxy can fix it.';
   return [
     { level: 'ok', what: `this proxy answers: mcp-pruner ${version}` },
     store === 'ok'

@@ -16,7 +16,7 @@ import { bounded, type Rows } from '../sql/rows.ts';
 const MAX_FACETS = 500;
 const MAX_POINTS = 50_000;
 const MAX_COMPACTIONS = 1_000;
-/** What is appended to the project of a conversation whose history the provider verifies. */
+/** Suffix of the project of a conversation with a verified history. */
 const BOUND = '\nbound';
 const PLAIN = "replace(c.project, ?, '')";
 const ABOUT = `c.id AS "row", c.name, c.task, c.turns, c.base_turn AS "baseTurn", c.messages, c.seen_ms AS "seenMs", c.project,
@@ -24,7 +24,7 @@ const ABOUT = `c.id AS "row", c.name, c.task, c.turns, c.base_turn AS "baseTurn"
 const BILL = `conversation, project, count(*) AS requests, max(model) AS model, count(DISTINCT model) AS models, max(wire) AS wire,
   min(at_ms) AS "firstMs", sum(dollars) AS dollars, sum(CASE WHEN dollars IS NULL THEN 0.0 ELSE dollars_without END) AS without,
   sum(coalesce(regret_dollars, 0.0)) AS "regretDollars", sum(regret_tokens) AS "regretTokens", max(removed_new) AS "biggestCut"`;
-/** What is summed up of the ledger for an order, where it is one of the ledger. */
+/** The aggregate of a conversation's ledger rows by which each order sorts, if the order is based on the ledger. */
 const SORTED_BY: Readonly<Record<Exclude<ConversationOrder, 'seen'>, string>> = {
   requests: 'count(*)',
   dollars: 'coalesce(sum(dollars), 0.0)',

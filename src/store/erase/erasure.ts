@@ -29,13 +29,16 @@ export type Subject =
 
 export interface Erased {
   readonly conversations: number;
-  /** Originals with their prunes and decisions, and those that stay because others brought the same text. */
+  /**
+   * Number of erased originals (with their prunes and decisions), and of those that stay because others sent the same
+   * text.
+   */
   readonly texts: number;
   readonly texts_shared: number;
   readonly children: number;
   /** Rows with a trace of the subject, by table. */
   readonly rows: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
-  /** Decisions to leave a text whole name nobody, so that all of them were dropped. */
+  /** Decisions to leave a text whole name neither project nor person, so all of them were deleted. */
   readonly whole_decisions: number;
   /** Events of the audit class, in which names were replaced by the pseudonym. */
   readonly audit_events_renamed: number;
@@ -46,14 +49,14 @@ export interface Erased {
     readonly samples: number;
     readonly found: number;
   } | null;
-  /** Nothing was found afterwards. */
+  /** The files were scrubbed, and no trace was found afterwards. */
   readonly complete: boolean;
 }
 
 /** Prunes and conversations in one transaction, so that other writers do not wait long. */
 const PRUNES_AT_ONCE = 10;
 const CONVERSATIONS_AT_ONCE = 50;
-/** Servers write events, bills and conversations about a second late. */
+/** The erasure is repeated, because servers write events, bills and conversations about a second late. */
 const ROUNDS = 3;
 const LATE_MS = 1_500;
 
@@ -121,7 +124,7 @@ export class Erasure {
 
   /** @returns the number of renamed audit events */
   async #eraseOnce({ owners, gone, hashes, children, traces }: Plan, subject: Subject, name: string): Promise<number> {
-    // first what only the prunes lead to
+    // first, data that can only be found by way of the prunes
     await this.#eraseSent(new Set(gone));
     await this.#write(function* () {
       for (const { project } of owners) yield* eraseReplies(project);
@@ -142,7 +145,7 @@ export class Erasure {
     return renamed;
   }
 
-  /** Ends an owner's part in texts, and erases what is known of the conversations but their bills and events. */
+  /** Releases texts from an owner, and erases all data about its conversations except bills and events. */
   async #eraseTexts(owner: Owner): Promise<void> {
     const { project, conversations } = owner;
     const linked = await this.#sql.read(() => linkedPrunes(owner));
@@ -197,7 +200,7 @@ export class Erasure {
     return [{ project, conversations: rows.map(({ name }) => name), whole: true }];
   }
 
-  /** The ledger knows which conversations a key paid for, as long as it keeps their bills. */
+  /** Finds the conversations that a key paid for, in the ledger, which keeps their bills for a limited time. */
   async #ofPayer(payer: string): Promise<Owner[]> {
     const rows = await this.#sql.all<{ project: string; conversation: string }>(
       "SELECT DISTINCT project, conversation FROM main.ledger_turn WHERE key_id = ? AND key_id <> '' AND conversation <> ''",

@@ -1,6 +1,6 @@
 import { all, type Steps } from '../sql/steps.ts';
 
-/** Whose data: everything of a project, or what some of its conversations left. */
+/** The owner of data: a whole project, or some of its conversations. */
 export interface Owner {
   readonly project: string;
   /** Names of conversations. */
@@ -13,7 +13,10 @@ interface PruneRow {
   readonly prune_id: string;
 }
 
-/** A charge names no project: it is no link if conversations of two projects have the same name. */
+/**
+ * A charge does not name its project, so it does not count as a link if conversations of two projects have the same
+ * name.
+ */
 const OF_CONVERSATIONS = `
   SELECT l.prune_id FROM main.segment_prune l JOIN main.segment s ON s.id = l.segment
     JOIN main.conversation c ON c.id = s.conversation WHERE FIRST_LINE(c.project) = ? AND c.name IN LIST(?)
@@ -73,7 +76,7 @@ export function* linkedPrunes({ project, conversations, whole }: Owner): Steps<s
   return [...found];
 }
 
-/** Those of the prunes that another project, or another conversation of the project, needs as well. */
+/** The prunes among these that another project, or another conversation of the project, needs as well. */
 export function* neededElsewhere(
   { project, conversations, whole }: Owner,
   pruneIds: readonly string[],

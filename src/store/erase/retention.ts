@@ -16,7 +16,7 @@ const UNUSED = `
   LIMIT ${PRUNES}`;
 
 /**
- * One step of deleting what a project keeps no longer.
+ * Deletes, in one step, some data beyond a project's retention.
  *
  * @param ttlMs - lifetime of a prune after its last use. Its expiry moves in steps of an eighth of that
  * @returns whether the next step has work to do as well

@@ -1,11 +1,11 @@
-/** Removes deleted bytes from the files of a database, as far as it can be done while it is used. */
+/** Removes deleted bytes from the files of a database, as far as possible while it is in use. */
 export interface Scrubber {
-  /** Parts of what the texts of some prunes occupy, to be looked for; none where the files cannot be read. */
+  /** Samples of the stored bytes of the prunes' texts, to be searched for; none if the files cannot be read. */
   samples(pruneIds: readonly string[]): Promise<readonly Buffer[]>;
   /**
    * Which of the samples the files contain; `null` where they cannot be read.
    *
-   * @param isErased - leaves out samples that a stored text contains as well
+   * @param isErased - whether to leave out samples that also occur in texts that are still stored
    */
   search(samples: readonly Buffer[], isErased: boolean): Promise<Searched | null>;
   /** @returns what was done, for the record; `isDone` is false if another process prevented it */

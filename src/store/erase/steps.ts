@@ -4,7 +4,7 @@ import { neededElsewhere, type Owner, pruneIdsIn } from './links.ts';
 const PRUNES = 'prune IN (SELECT id FROM main.prune WHERE prune_id IN LIST(?))';
 const OWN_SEGMENTS = `segment IN (SELECT s.id FROM main.segment s JOIN main.conversation c ON c.id = s.conversation
   WHERE FIRST_LINE(c.project) = ? AND (? = 1 OR c.name IN LIST(?)))`;
-/** Most rows of a statement that deletes, so that writers do not wait long. */
+/** Maximum number of rows deleted by one statement, so that other writers do not wait long. */
 const ROWS = 500;
 
 interface PruneRow {
@@ -12,8 +12,8 @@ interface PruneRow {
 }
 
 /**
- * Ends an owner's part in some prunes, and erases those that nobody else needs: decisions, originals, and what recall
- * indexed of them. @returns the ids of erased prunes
+ * Releases prunes from an owner, and erases those that nobody else needs, with their decisions, originals and index
+ * entries for recall. @returns the ids of erased prunes
  */
 export function* releasePrunes(owner: Owner, pruneIds: readonly string[]): Steps<readonly string[]> {
   const { project, conversations, whole } = owner;
@@ -44,7 +44,7 @@ export function* releasePrunes(owner: Owner, pruneIds: readonly string[]): Steps
   return gone;
 }
 
-/** Erases what is known of conversations besides their prunes, figures and events. */
+/** Erases all data about conversations except their prunes, figures and events. */
 export function* eraseConversations(project: string, names: readonly string[]): Steps<void> {
   yield* turn(`segments ${project}`);
   yield* turn(`directives ${project}`);
@@ -85,7 +85,7 @@ export function* eraseConversations(project: string, names: readonly string[]): 
   ]);
 }
 
-/** Deletes the bills of conversations and what the ledger knows of them. Sums stay. */
+/** Deletes the bills of conversations and their states in the ledger. Sums are kept. */
 export function* eraseBills(project: string, names: readonly string[]): Steps<void> {
   yield* turn('ledger');
   const states = names.map((name) => `conversation\n${project}\n${name}`);

@@ -4,8 +4,8 @@ import type { Rows } from '../sql/rows.ts';
 /** Values that identify erased data in any table. */
 export interface Traces {
   /**
-   * Names of conversations, prune ids, decision keys, hashes of texts, ids of child agents. A name that a conversation of
-   * another project has as well is none of them.
+   * Names of conversations, prune ids, decision keys, hashes of texts, ids of child agents. Names that a conversation
+   * of another project also has are excluded.
    */
   readonly ids: ReadonlySet<string>;
   /** Projects whose rows may have traces. */
@@ -20,7 +20,10 @@ type Cell = string | number | Uint8Array | null;
 type Row = Readonly<Record<string, Cell>>;
 
 const WORD = /\w{8,}/g;
-/** Bytes of originals are compared by their hash. Names of keys and settings are configuration, which is listed apart. */
+/**
+ * Columns that are not searched: originals are found by their hash, and authors of settings are configuration. Rows of
+ * configuration tables are not counted.
+ */
 const UNREAD: readonly string[] = ['data', 'author'];
 const CONFIGURATION = new Set(['access_key', 'project_setting']);
 

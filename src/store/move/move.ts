@@ -113,14 +113,14 @@ async function verifyTexts(
       text_bytes: Number(of('text_bytes')),
       data: data instanceof Uint8Array ? Buffer.from(data) : Buffer.alloc(0),
     });
-    if (hashOf(text) !== of('hash')) throw differs(table, `the original ${of('hash')} does not have its hash`);
+    if (hashOf(text) !== of('hash')) throw differs(table, `the original ${of('hash')} does not match its hash`);
   }
   return rows.length;
 }
 
 function differs(table: MovedTable, how: string): UserError {
   return new UserError(
-    `the move is not complete: ${table.name}: ${how}. Was one of the stores in use? Stop what uses them and run it again`,
+    `the move is not complete: ${table.name}: ${how}. Was one of the stores in use? Stop all programs that use them, and run the move again`,
   );
 }
 

@@ -9,7 +9,7 @@ import { fromPg, toPg } from './text.ts';
 
 /** Off the request path, a call may wait for earlier ones. */
 const WAIT_MS = 10_000;
-/** Most values of one statement; the protocol's limit is 65,535. */
+/** Maximum number of values of one statement; the protocol's limit is 65,535. */
 const MAX_VALUES = 60_000;
 
 /** Dependencies of the store's parts. */
@@ -122,7 +122,7 @@ async function eachOf<Row>(
   return returned;
 }
 
-/** As few statements as possible. */
+/** Builds as few statements as possible for the rows. */
 function statementsOf(commonSql: string, rows: readonly (readonly unknown[])[]) {
   const width = rows[0]?.length ?? 0;
   const atOnce = manyRows(commonSql, 1) === null || width === 0 ? 1 : Math.floor(MAX_VALUES / width);

@@ -10,7 +10,7 @@ export interface DatabaseOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log: StoreLog | undefined;
-  /** Most connections of this process. A request waits for a connection no longer than for an answer. */
+  /** Maximum number of connections of this process. A request waits for a connection no longer than for an answer. */
   readonly connections?: number;
   /** Migrates and writes nothing. */
   readonly readonly: boolean;
@@ -311,8 +311,8 @@ export class Database implements Queryable {
   }
 
   /**
-   * All connections may be busy for a while, which says nothing about the database. If the database refuses more
-   * connections, the existing ones are used, and more are requested later.
+   * Gets a connection. If all are busy for a while, that does not mean that the database is unreachable. If it refuses
+   * more connections, the existing ones are used, and more are requested later.
    */
   async #connected(pool: Pool, endMs: number): Promise<PoolClient> {
     for (;;) {
@@ -420,13 +420,16 @@ export class Database implements Queryable {
   }
 }
 
-/** Begins a transaction with a server-side time limit. The limits end with it, so that a pooler never sees them. */
+/**
+ * Begins a transaction with server-side time limits. They end with the transaction, so that a pooler never passes them
+ * on to other clients.
+ */
 function beginWithin(waitMs: number, begin = 'BEGIN'): string {
   const lockMs = Math.max(1, Math.trunc(waitMs));
   return `${begin}; SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${answerMs(waitMs)}`;
 }
 
-/** Time limit of an answer when locks may be waited for `waitMs`: the work itself needs time, too. */
+/** Time limit of an answer if the call may wait `waitMs` for locks: the work itself needs time, too. */
 function answerMs(waitMs: number): number {
   return Math.max(ANSWER_MS, Math.trunc(waitMs));
 }

@@ -8,7 +8,7 @@ export interface CommitLimits extends Lifetimes {
   readonly waitMs: number;
   /** Stored bytes beyond which no new original is accepted. */
   readonly roomBytes: number;
-  /** Most bytes that the batch's conversation may store in total. */
+  /** Maximum number of bytes that the batch's conversation may store in total. */
   readonly shareBytes: number;
 }
 

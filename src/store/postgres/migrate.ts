@@ -22,8 +22,8 @@ const LOCK = 0x6d637072;
  * Migrates the schema to the newest version, in one transaction. Replicas that start at the same time wait for each
  * other. The lock ends with the transaction, so that it works behind a pooler.
  *
- * @throws StoreUnavailable `newer_schema` if the database has a later version that this program cannot use, `error` if it
- * has the schema of a pre-release
+ * @throws StoreUnavailable `newer_schema` if the database has a later version that this program cannot use, `error` if
+ * it has the schema of a pre-release
  */
 export async function migrate(client: ClientBase, readonly: boolean, known = migrations): Promise<void> {
   await client.query('BEGIN');
@@ -54,7 +54,7 @@ const BEGINNING = `
   CREATE TABLE mcp_pruner.schema_version (version int PRIMARY KEY, works_with int NOT NULL);`;
 
 function newerSchema(version: number, latest: number): StoreUnavailable {
-  const message = `the database has schema version ${version}, this program knows up to ${latest}; upgrade mcp-pruner`;
+  const message = `the database has schema version ${version}, this program supports versions up to ${latest}; upgrade mcp-pruner`;
   return new StoreUnavailable('newer_schema', undefined, message);
 }
 

@@ -32,9 +32,12 @@ const STEP_RESULTS = 16;
 const STEP_WAIT_MS = 10_000;
 /** Weight of a result about a file named in the query, as a multiple of its rarest term. */
 const FILE_WEIGHT = 3;
-/** Results that the terms which select candidates may have together: every row of a term is read, however few are wanted. */
+/**
+ * Maximum total number of results of the terms that select candidates, because every row of a term is read, however few
+ * are wanted.
+ */
 const MOST_READ = 6_000;
-/** Longest lexeme of a tsvector, in bytes; terms are far shorter. */
+/** Maximum number of distinct words indexed per result. */
 const MAX_WORDS = 200_000;
 
 const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
@@ -221,7 +224,7 @@ export class DatabaseRecall implements RecallStore {
     );
     this.#hasTrigrams = found?.there === true;
     if (!this.#hasTrigrams) {
-      this.#log?.warn({}, 'the database has no pg_trgm: recall finds whole words, no parts of names');
+      this.#log?.warn({}, 'the database has no pg_trgm: recall finds only whole words, not parts of names');
     }
     return this.#hasTrigrams;
   }

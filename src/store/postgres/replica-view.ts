@@ -17,7 +17,7 @@ const POLL_MS = 1_000;
 const HURRY_MS = 100;
 /** Poll interval while requests wait during a longer outage. */
 const WAITED_MS = 250;
-/** Most served texts in memory, equal to the table's bound. */
+/** Maximum number of served texts in memory, equal to the table's bound. */
 const MAX_SERVED = 100_000;
 /** Interval of new attempts to listen, for connections that cannot (a pooler in transaction mode). */
 const LISTEN_AGAIN_MS = 30_000;
@@ -96,7 +96,7 @@ export class ReplicaView {
     this.#schedule();
   }
 
-  /** The database went away and calls wait for it: polls at once and often. */
+  /** Polls more often from now on, because the database is unreachable and calls wait for it. */
   hurry(): void {
     this.#schedule();
   }

@@ -3,8 +3,8 @@ import { movedTables } from '../move/tables.ts';
 import type { Database } from './database.ts';
 
 /**
- * The files of a database belong to its server. `VACUUM` frees the room of deleted rows for new ones; until that is used,
- * and in the server's log and backups, their bytes stay.
+ * The files of a database belong to its server. `VACUUM` frees the space of deleted rows for new ones. Their bytes
+ * remain until the space is reused, and in the server's log and backups.
  */
 export function databaseScrubber(database: Database): Scrubber {
   return {

@@ -64,7 +64,7 @@ export class Sweeper {
     return { expired: cleared.done, evicted: done, packed, pages: 0, more };
   }
 
-  /** `null` when another replica holds the lock. */
+  /** Runs work under the upkeep lock; `null` if another replica holds it. */
   #alone<T>(work: (client: Queryable) => Promise<T>): Promise<T | null> {
     return this.#database.transaction(async (client) => {
       const [lock] = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS mine', [

@@ -11,13 +11,16 @@ export interface ProjectSize {
 
 export const NOTHING: ProjectSize = { results: 0, chars: 0, first: 0, last: 0 };
 
-/** Most results counted for a term; the number of a more common one is estimated from the distance of their rows. */
+/**
+ * Maximum number of results counted for a term; for more common terms, the number is estimated from the range of the
+ * counted rows.
+ */
 export const MOST_COUNTED = 1_000;
 /** The size of a project with more results is counted again after `COUNTED_MS` only. */
 export const LARGE_PROJECT = 1_000;
 const COUNTED_MS = 60_000;
 const MAX_PROJECTS = 100;
-/** Most results considered for a query, newest first: of each of its terms at most and at least, and of all together. */
+/** Limits on the results considered for a query, newest first: maximum and minimum per term, and maximum in total. */
 const MOST_OF_TERM = 4_000;
 const LEAST_OF_TERM = 500;
 const MOST_OF_QUERY = 6_000;
@@ -27,7 +30,7 @@ export function sizesOfProjects(): LRUCache<string, ProjectSize> {
   return new LRUCache({ max: MAX_PROJECTS, ttl: COUNTED_MS });
 }
 
-/** The number of results with a term, of which `count` were counted, back to the row `oldest`. */
+/** Estimates the number of results with a term, of which `count` were counted, back to the row `oldest`. */
 export function estimatedCount({
   count,
   oldest,
@@ -38,12 +41,12 @@ export function estimatedCount({
   return Math.max(count, Math.round((count * (last - first + 1)) / Math.max(1, last - oldest + 1)));
 }
 
-/** How many results with each of so many terms are considered. */
+/** The number of results considered per term, for a query of this many terms. */
 export function resultsOfTerm(terms: number): number {
   return Math.min(MOST_OF_TERM, Math.max(LEAST_OF_TERM, Math.floor(MOST_OF_QUERY / Math.max(1, terms))));
 }
 
-/** Most candidates weighed by length before the best are chosen. */
+/** Maximum number of candidates weighed by length before the best are chosen. */
 export const MOST_WEIGHED = 300;
 /** Number of the rarest terms that select candidates. */
 const MOST_TERMS = 16;
@@ -51,7 +54,7 @@ const MOST_TERMS = 16;
 /**
  * The rarest terms.
  *
- * @param most - results that they may have together; the rarest term of all may have more
+ * @param most - maximum total number of their results; the rarest term is always included
  */
 export function rarestOf(terms: readonly SearchTerm[], most = Number.POSITIVE_INFINITY): readonly SearchTerm[] {
   const rarest = terms.toSorted((a, b) => b.weight - a.weight).slice(0, MOST_TERMS);
@@ -62,7 +65,7 @@ export function rarestOf(terms: readonly SearchTerm[], most = Number.POSITIVE_IN
   });
 }
 
-/** Numbers of results with a term, of terms that are slow to count, by any key. */
+/** A cache of the numbers of results with a term, for terms that are slow to count. The caller chooses the keys. */
 export function commonTerms(): LRUCache<string, number> {
   return new LRUCache({ max: MAX_COMMON, ttl: COMMON_MS });
 }

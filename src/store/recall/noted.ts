@@ -67,7 +67,7 @@ function* newest(
   );
 }
 
-/** Most earlier conversations followed for a task. */
+/** Maximum number of earlier conversations followed for a task. */
 const MAX_CONTINUED = 100;
 
 /** Conversations that those of a task continue, and the one named by the task. */

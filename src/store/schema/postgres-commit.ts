@@ -3,15 +3,15 @@
  * messages, all or nothing. Existing rows stay unchanged: the first committed decision under a key is the one that is
  * replayed.
  *
- * Each phase locks in a fixed order, so that two commits with the same texts cannot deadlock. A prune is locked by FOR KEY
- * SHARE while a decision is tied to it, so that upkeep cannot delete it meanwhile.
+ * Each phase locks in a fixed order, so that two commits with the same texts cannot deadlock. A prune is locked by FOR
+ * KEY SHARE while a decision is tied to it, so that upkeep cannot delete it meanwhile.
  *
  * Returns rows (what, id, prune_id, body, until_ms): `refused` a decision by its key; `known` an existing one, with its
  * content; `missing` a prune of `touched` that does not exist; `alive` one that does; `sent_before` a message for which
  * something else was sent; `sent_same` one for which the same was sent.
  *
- * `commit_owned` is `commit_batch` for a project that owns the originals, still in one round trip. A project owns a prune if
- * it brought its text, which the hash shows; a refused decision owns nothing.
+ * `commit_owned` is `commit_batch` for a project that owns the originals, still in one round trip. A project owns a
+ * prune if it sent the prune's text, which is checked by the hash; a refused decision gives no ownership.
  */
 export const COMMIT_FUNCTIONS = `
   CREATE FUNCTION mcp_pruner.drop_orphans(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$

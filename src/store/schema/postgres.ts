@@ -11,9 +11,10 @@ export function postgresSchema(): string {
 }
 
 /**
- * Original texts, as in SQLite but with their bytes in the row. Counts are appended to `meter_delta`, one row per statement,
- * and added up by upkeep, because a counter row that every commit changes would serialise the commits. Numbers of logs come
- * from `log_seq`, whose row is locked until the commit: they are gapless, and a reader who has seen one has seen all before it.
+ * Original texts, as in SQLite but with their bytes in the row. Counts are appended to `meter_delta`, one row per
+ * statement, and added up by upkeep, because a counter row that every commit changes would serialise the commits.
+ * Numbers of logs come from `log_seq`, whose row is locked until the commit: they are gapless, and a reader who has
+ * seen one has seen all before it.
  */
 const TEXTS = `
   CREATE TABLE mcp_pruner.meter_delta (name text NOT NULL, value bigint NOT NULL);
@@ -33,8 +34,8 @@ const TEXTS = `
 `;
 
 /**
- * The index of recall is in its rows: `words` as lexemes without positions, and `names`, which pg_trgm searches by any part.
- * Without pg_trgm only whole names are found, and `recall_trigrams` does not exist.
+ * The index of recall is in its rows: `words` as lexemes without positions, and `names`, which pg_trgm searches by any
+ * part. Without pg_trgm only whole names are found, and `recall_trigrams` does not exist.
  */
 const INDEX = `
   CREATE INDEX charge_conversation ON mcp_pruner.charge (conversation) INCLUDE (bytes);

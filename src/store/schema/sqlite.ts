@@ -8,9 +8,9 @@ export function sqliteSchema(): string {
 }
 
 /**
- * Original texts. `encoding`: 0 UTF-8, 1 UTF-16LE. `packing`: 0 not examined yet, 1 brotli, 2 stays uncompressed. The bytes
- * are in a table of their own, where the compressed form is a new row at the end: a row that shrinks in place leaves its
- * page half empty.
+ * Original texts. `encoding`: 0 UTF-8, 1 UTF-16LE. `packing`: 0 not examined yet, 1 brotli, 2 stays uncompressed. The
+ * bytes are in a table of their own, where the compressed form is a new row at the end: a row that shrinks in place
+ * leaves its page half empty.
  */
 const TEXTS = `
   CREATE TABLE snapshot (
@@ -28,9 +28,10 @@ const TEXTS = `
 `;
 
 /**
- * The index of recall. It contains no texts (`content=''`) and no positions: lines that match are found in the original. An
- * entry is removed by its text, before that is deleted (`sqlite/recall-index.ts`); `secure-delete` clears it from the pages
- * as well. The indexer merges the index with each of its steps, because FTS5 allows at most 2,000 pieces.
+ * The index of recall. It contains no texts (`content=''`) and no positions: lines that match are found in the
+ * original. An entry is removed by its text, before that is deleted (`sqlite/recall-index.ts`); `secure-delete` clears
+ * it from the pages as well. The indexer merges the index with each of its steps, because FTS5 allows at most 2,000
+ * pieces.
  */
 const INDEX = `
   CREATE VIRTUAL TABLE recall_word USING fts5 (words, content='', detail=none, columnsize=0, tokenize='ascii');

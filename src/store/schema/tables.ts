@@ -1,12 +1,12 @@
 /**
- * The tables of both databases in Common SQL, room by room. Those of original texts differ and are in their database's file,
- * as triggers are.
+ * The tables of both databases in Common SQL, grouped by purpose. The tables of original texts and the triggers differ,
+ * and are in each database's own file.
  */
 
 /**
  * Prunes and decisions. `decision.prune` is NULL for a text left whole; a decision with a prune expires with it.
- * `decision.body` is NULL if it equals `prune.body`. A prune is charged to the conversation that stored it first, with the
- * stored bytes of its text. `meter` holds counters that triggers maintain.
+ * `decision.body` is NULL if it equals `prune.body`. A prune is charged to the conversation that stored it first, with
+ * the stored bytes of its text. `meter` holds counters that triggers maintain.
  */
 const ORIGINALS = `
   CREATE TABLE main.meter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -64,8 +64,8 @@ const MARKS = `
 `;
 
 /**
- * Events, output of agents, and usage by day. A `seq` is never reused, even after the newest rows were deleted. Events with
- * `audit = 1` are deleted only by age.
+ * Events, output of agents, and usage by day. A `seq` is never reused, even after the newest rows were deleted. Events
+ * with `audit = 1` are deleted only by age.
  */
 const LOGS = `
   CREATE TABLE main.event (
@@ -114,7 +114,7 @@ const LOGS = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Answers to calls that their clients gave a key. */
+/** Answers to calls with an idempotency key. */
 const REPLIES = `
   CREATE TABLE main.reply (
     id INTEGER PRIMARY KEY,
@@ -130,9 +130,9 @@ const REPLIES = `
 `;
 
 /**
- * The content of conversations. It has no texts except `opening`, the first words of the user, if the settings allow it.
- * `about`, `mentions` and `edited` are lists of 32-bit keys. A directive with a scope belongs to an automatic step and
- * applies wherever the step does. Triggers increment `directive_generation`.
+ * The content of conversations. It has no texts except `opening`, the first words of the user, if the settings allow
+ * it. `about`, `mentions` and `edited` are lists of 32-bit keys. A directive with a scope belongs to an automatic step
+ * and applies wherever the step does. Triggers increment `directive_generation`.
  */
 const SEGMENTS = `
   CREATE TABLE main.conversation (
@@ -207,8 +207,8 @@ const SEGMENTS = `
 
 /**
  * The cost of requests and the effect of pruning: one row per request for a limited time, and daily sums forever.
- * `ledger_state` carries the state of conversations and models from request to request. `ledger_waiting` has requests that
- * wait for earlier ones.
+ * `ledger_state` carries the state of conversations and models from request to request. `ledger_waiting` has requests
+ * that wait for earlier ones.
  */
 const LEDGER = `
   CREATE TABLE main.ledger_turn (
@@ -288,8 +288,8 @@ const LEDGER = `
 `;
 
 /**
- * Access keys by the hash of their text, their counters, and the projects that own an original. Without keys these tables
- * are empty, and `event.project` is NULL.
+ * Access keys by the hash of their text, their counters, and the projects that own an original. Without keys these
+ * tables are empty, and `event.project` is NULL.
  */
 const KEYS = `
   CREATE TABLE main.access_key (
@@ -320,10 +320,10 @@ const KEYS = `
 `;
 
 /**
- * Tool results that can be searched. A row is one text within one project, with the newest call that showed it, and lives
- * as long as its prune. `file` is the last part of the path; `about` is what the call asked for, which is indexed too.
- * `indexed`: 0 waits, 1 is in the index, 2 is in the index under `indexed_about` and waits to be re-indexed. `newer` is the
- * row of a later result of the same call.
+ * Tool results that can be searched. A row is one text within one project, with the newest call that showed it, and
+ * lives as long as its prune. `file` is the last part of the path; `about` is what the call asked for, which is indexed
+ * too. `indexed`: 0 waits, 1 is in the index, 2 is in the index under `indexed_about` and waits to be re-indexed.
+ * `newer` is the row of a later result of the same call.
  */
 const RECALL = `
   CREATE TABLE main.recall (
@@ -361,8 +361,8 @@ const RECALL = `
 `;
 
 /**
- * Compactions of clients: the summarised conversation (`continues`) and the one that goes on from the summary, `''` until
- * its first request. `tokens` is the length at which the client compacted. `summary` is a hash of the summary.
+ * Compactions of clients: the summarised conversation (`continues`) and the one that goes on from the summary, `''`
+ * until its first request. `tokens` is the length at which the client compacted. `summary` is a hash of the summary.
  */
 const COMPACTIONS = `
   CREATE TABLE main.compaction (
@@ -383,8 +383,8 @@ const COMPACTIONS = `
 `;
 
 /**
- * Evidence of the tool shelf: one row per declaration of a tool, project and client; the conversations that declared them,
- * with the counted calls; and by day the potential savings of the shelf.
+ * Evidence of the tool shelf: one row per declaration of a tool, project and client; the conversations that declared
+ * them, with the counted calls; and by day the potential savings of the shelf.
  */
 const SHELF = `
   CREATE TABLE main.tool_declaration (

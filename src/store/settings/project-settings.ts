@@ -2,7 +2,7 @@ import type { ProjectSettingsRow, ProjectSettingsStore } from '../../core/ports/
 import { bounded } from '../sql/rows.ts';
 import { change, type Sql } from '../sql/steps.ts';
 
-/** More than there will be, so that a version is still an exact number. */
+/** More rows than there will ever be, and few enough for a version to be an exact number. */
 const MAX_ROWS = 1_000_000;
 const ROW = 'id AS number, project, at_ms AS "atMs", author, settings';
 
@@ -14,7 +14,7 @@ export class StoredProjectSettings implements ProjectSettingsStore {
     this.#sql = sql;
   }
 
-  /** The newest row; and how many there are, because a project's rows may be erased. */
+  /** Combines the id of the newest row with the number of rows, because a project's rows may be erased. */
   async version(): Promise<number> {
     const [row] = await this.#sql.all<{ newest: number; rows: number }>(
       'SELECT coalesce(max(id), 0) AS newest, count(*) AS rows FROM main.project_setting',

@@ -12,10 +12,10 @@ import type {
 import { bounded, type Rows } from '../sql/rows.ts';
 import { all, change, inTurn, one, type Sql, type Steps, type Transactions } from '../sql/steps.ts';
 
-/** A tool is put on the shelf from so many conversations on, on so many days, without a call. */
+/** Minimum numbers of conversations and of days without a call before a tool is put on the shelf. */
 const ENOUGH_CONVERSATIONS = 5;
 const ENOUGH_DAYS = 2;
-/** Conversations without a request for so long are forgotten. */
+/** Conversations without a request for longer than `KEPT_MS` are deleted. */
 const DAY_MS = 86_400_000;
 const KEPT_MS = 90 * DAY_MS;
 const MAX_LISTED = 10_000;
@@ -48,7 +48,7 @@ export class StoredShelf implements ShelfStore {
     return JSON.parse(row.cuts) as ShelfCut[];
   }
 
-  /** A conversation that changes its project goes on as it began. */
+  /** A conversation that moves to another project keeps the cuts that it began with. */
   async #decided({ project, conversation }: Parameters<ShelfStore['cutsOf']>[0]): Promise<DecidedRow | null> {
     const rows = await this.#rows.all<DecidedRow>(
       `SELECT id, cuts, seen_ms FROM main.tool_shelf_conversation WHERE conversation = ?
@@ -149,7 +149,9 @@ function* begin({ project, conversation, cuts, heldMs, atMs }: NewConversation):
   return cuts;
 }
 
-/** Hashes of the declarations on the shelf, once those are put there that may be today. */
+/**
+ * Hashes of the declarations on the shelf, after adding those that are due (at most once a day per project and client).
+ */
 function* shelvedTools(query: Parameters<ShelfStore['shelved']>[0]): Steps<ReadonlySet<string>> {
   const { project, client, never, atMs } = query;
   const rows = yield* all<{
@@ -247,7 +249,7 @@ function isIn(names: ReadonlySet<string>, called: string): boolean {
   return names.has(called) || [...names].some((name) => name.endsWith(`__${called}`));
 }
 
-/** Takes down what a new conversation declares. One that was under way counts for no tool. */
+/** Records the declarations of a new conversation. A conversation first seen midway counts for no tool. */
 function* declare({
   project,
   client,
@@ -296,8 +298,8 @@ function* toolOf(project: string, client: string, declaration: SeenDeclaration, 
 }
 
 /**
- * Counts calls of a tool: of the declaration in this conversation, else of all that have the name. Codex leaves the namespace
- * out of some calls.
+ * Counts calls of a tool, for its declaration in this conversation, or else for all declarations with the name. Codex
+ * leaves the namespace out of some calls.
  */
 function* call(
   { project, client, atMs }: SeenTools,

@@ -1,6 +1,6 @@
 /**
- * **Common SQL** is the SQL of everything that is written once for both databases. It is SQLite's SQL, and becomes
- * PostgreSQL's by a translation of words:
+ * **Common SQL** is the SQL of everything that is written once for both databases. It is SQLite's SQL, and is
+ * translated to PostgreSQL's by replacing words:
  *
  * | in Common SQL | in SQLite | in PostgreSQL |
  * | --- | --- | --- |
@@ -10,13 +10,13 @@
  * | `FIRST_LINE(c.project)`, a column up to its first line break | `substr(…)` | `split_part(…)` |
  * | `COLLATE BINARY`, an order other than the column's | the same | `COLLATE "C"` |
  *
- * In definitions of tables, types are the upper-case words of SQLite: `INTEGER` (64 bits), `REAL`, `TEXT` (compared byte
- * by byte), `BLOB`. A column `id` or `seq` that is `INTEGER PRIMARY KEY` numbers its rows.
+ * In definitions of tables, types are the upper-case words of SQLite: `INTEGER` (64 bits), `REAL`, `TEXT` (compared
+ * byte by byte), `BLOB`. A column `id` or `seq` that is `INTEGER PRIMARY KEY` numbers its rows.
  *
  * A statement uses only what both databases know: `ON CONFLICT`, `RETURNING`, `CASE`, `WITH`, `substr`, `coalesce`. The
- * larger of two values is a `CASE`, because `max` with two arguments exists in SQLite only. A value of which no column
- * shows the type is `CAST(? AS text)`. Within `DO UPDATE`, a column is named with its table. Names in lower case need no
- * quotes; `"atMs"` keeps its upper-case letters. The words of the table must not occur within literals.
+ * larger of two values is a `CASE`, because `max` with two arguments exists in SQLite only. A value whose type no
+ * column shows is written as `CAST(? AS text)`. Within `DO UPDATE`, a column is named with its table. Names in lower
+ * case need no quotes; `"atMs"` keeps its upper-case letters. The words of the table must not occur within literals.
  */
 
 /** A statement as SQLite takes it. */

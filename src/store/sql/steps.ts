@@ -89,7 +89,7 @@ export function* turn(of: string): Steps<number> {
   return (yield { kind: 'turn', of }) as number;
 }
 
-/** The same transactions, those that write in turn. */
+/** The same transactions, but writes take turns. */
 export function inTurn(sql: Transactions, of: string): Transactions {
   return {
     read: (work) => sql.read(work),
@@ -103,13 +103,13 @@ export function inTurn(sql: Transactions, of: string): Transactions {
 export interface Numbers {
   /** The last number before these. */
   readonly last: number;
-  /** Most entries of the log. */
+  /** Maximum number of entries of the log. */
   readonly keep: number;
 }
 
 /**
- * Takes the next numbers of a log. They are never reused, and become visible in order and without gaps: others that need
- * numbers of this log wait until the commit.
+ * Takes the next numbers of a log. They are never reused, and become visible in order and without gaps: others that
+ * need numbers of this log wait until the commit.
  */
 export function* numbers(log: string, count: number): Steps<Numbers> {
   return (yield { kind: 'numbers', log, count }) as Numbers;

@@ -15,7 +15,7 @@ const WRITE_WAIT_MS = 2_000;
 /** Wait for work off the request path: longer than usual locks, such as a backup or an inspection of the file. */
 export const BACKGROUND_WAIT_MS = 5_000;
 const MAX_PAUSE_MS = 20;
-/** Most pending uses written by a transaction on the request path. */
+/** Maximum number of pending uses written by a transaction on the request path. */
 const USES_PER_WRITE = 200;
 
 /** Synchronous work on the tables inside a transaction; `nowMs` is the clock in whole milliseconds. */
@@ -25,7 +25,7 @@ export interface WriteOptions {
   readonly waitMs?: number;
   /** First verifies that the connection's file is the one at the path. */
   readonly verify?: boolean;
-  /** Most pending uses written in the same transaction. */
+  /** Maximum number of pending uses written in the same transaction. */
   readonly uses?: number;
   /** The write enlarges the file, so its success shows that there is room. */
   readonly takesRoom?: boolean;

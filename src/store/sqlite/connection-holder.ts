@@ -85,7 +85,7 @@ export class ConnectionHolder {
     if (!replaced && !(forWrite && connection.lostLog())) return connection;
     // if only the log is gone, copy the commits into the file before the unlinked log is closed
     if (!replaced && !connection.checkpoint()) return connection;
-    this.#log?.warn({ path: this.#options.path, replaced }, 'store file deleted or replaced, opening anew');
+    this.#log?.warn({ path: this.#options.path, replaced }, 'store file deleted or replaced, reopening it');
     this.#drop();
     return this.#open();
   }

@@ -155,7 +155,7 @@ function identityOf(stat: Stats | undefined): string {
 }
 
 const ON_READONLY_DISK =
-  'it lies on a read-only file system, and SQLite creates files next to it even for reading; use a copy of it elsewhere';
+  'it is on a read-only file system, and SQLite creates files next to it even for reading; use a copy on another file system';
 
 /** SQLite reports this case only as a file that cannot be opened. */
 function isOnReadonlyDisk(path: string): boolean {

@@ -66,7 +66,7 @@ export class FileSql implements Sql {
   }
 }
 
-/** Background writes are batched and their caller waits for nothing, so that they need no check of the file at the path. */
+/** Background writes are batched and no caller waits for them, so they need no check of the file at the path. */
 function verified(options: WriteOptions = {}) {
   return { ...options, verify: options.background !== true };
 }

@@ -34,7 +34,7 @@ export function checkSchema(db: Database, path: string, known: readonly Migratio
     throw new StoreFileError('error', path, 'it is a database of another program; choose another path');
   }
   if (version > latest) {
-    const detail = `it has schema version ${version}, this program knows up to ${latest}; upgrade mcp-pruner or choose another path`;
+    const detail = `it has schema version ${version}, this program supports versions up to ${latest}; upgrade mcp-pruner or choose another path`;
     throw new StoreFileError('newer_schema', path, detail);
   }
   if (isPreRelease(version) && !hasFirstSchema(db)) {
@@ -74,7 +74,9 @@ function hasFirstSchema(db: Database): boolean {
   }
 }
 
-/** The tables with their columns, the indexes and the triggers, independent of the order and the spelling of their SQL. */
+/**
+ * The tables with their columns, the indexes and the triggers, independent of the order and the spelling of their SQL.
+ */
 function shapeOf(db: Database): string {
   const shape = `
     SELECT m.type, m.name, coalesce(c.name, '') AS "column", coalesce(c.type, '') AS of_type

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scrubber, Searched } from '../erase/scrub.ts';
 import type { Access } from './access.ts';
 
-/** Most texts of which a sample is looked for. */
+/** Maximum number of texts of which a sample is looked for. */
 const MAX_TEXTS = 200;
 /** Within a page in most cases; a sample that is not found before the erasure is left out. */
 const SAMPLE_BYTES = 64;
@@ -12,8 +12,8 @@ const CHUNK_BYTES = 4_194_304;
 const PATIENCE_MS = 10_000;
 
 /**
- * The files of a SQLite store. Deleted rows are overwritten (`secure_delete`); earlier versions of their pages stay in the
- * write-ahead log until it is copied and truncated.
+ * The files of a SQLite store. Deleted rows are overwritten (`secure_delete`); earlier versions of their pages stay in
+ * the write-ahead log until it is copied and truncated.
  */
 export function fileScrubber(access: Access, path: string): Scrubber {
   return {

@@ -8,7 +8,7 @@ export interface Unpacked {
   readonly text_bytes: number;
 }
 
-/** More than the spare room that the write-ahead log may have by chance. */
+/** Size of a trial write: larger than the free space that the write-ahead log may happen to have. */
 const TRIED_BYTES = 65_536;
 
 /** Original texts by hash, each stored once, however many prunes refer to it. */

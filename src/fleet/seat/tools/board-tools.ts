@@ -21,7 +21,7 @@ export function boardTools(board: Board): Tool[] {
       annotations: REPLACES,
       summary: 'Write a fact to the blackboard.',
       description:
-        'Write a JSON value under a key, in the place of what stands there (its tags and ttl_ms too). What stands before the ' +
+        'Write a JSON value under a key, replacing an existing value with its tags and ttl_ms. What stands before the ' +
         'first : / or | of the key is its namespace. Returns JSON: the entry with its version.',
       input: z.strictObject(write),
       async run(input, context) {
@@ -78,8 +78,8 @@ export function boardTools(board: Board): Tool[] {
       ...family,
       name: 'bb_delete',
       annotations: ENDS,
-      summary: 'Take a fact off the blackboard.',
-      description: 'Delete what stands at a key. Returns JSON: key, deleted (false when nothing stood there).',
+      summary: 'Delete a fact from the blackboard.',
+      description: 'Delete the entry of a key. Returns JSON: key, deleted (false if there was none).',
       input: z.strictObject({ key: id }),
       run: ({ key }, context) => board.delete(key, callerOf(context)),
     }),

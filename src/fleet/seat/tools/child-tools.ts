@@ -93,7 +93,7 @@ export function childTools(children: Children): Tool[] {
       name: 'child_kill',
       annotations: ENDS,
       summary: 'End a child at once.',
-      description: 'Kill a child and all that it started, without a grace.',
+      description: 'Kill a child and everything it started, without a grace period.',
       input: z.strictObject({ child_id: id }),
       run: ({ child_id }) => children.kill(child_id),
     }),
@@ -119,7 +119,7 @@ function fineTools(children: Children): Tool[] {
       summary: 'Start a child from its manifest file.',
       description:
         'Start the child of this id from a manifest file (JSON inside a child root: agent or command, prompt, limits, …), ' +
-        'or anew as it was made before where there is no such file. role and limits of the call win over the file.',
+        'or as it was created before, if there is no such file. role and limits of the call override the file.',
       input: spawnInput,
       run: (input, context) => children.spawn(input, callerOf(context)),
     }),
@@ -146,7 +146,8 @@ function fineTools(children: Children): Tool[] {
       name: 'child_set_limits',
       annotations: SETS,
       summary: 'Change the limits of a child.',
-      description: 'Change limits of a child, in force at once: keys given replace, null lifts one, others stay.',
+      description:
+        'Change limits of a child, in force at once: given keys replace, null resets one to its default, others stay.',
       input: z.strictObject({ child_id: id, limits: limitChanges, ...brief }),
       run: ({ child_id, limits: changes, ...hints }) => children.setLimits(child_id, changes, hints),
     }),
@@ -178,8 +179,7 @@ export function childBatchTool(
     async run({ entries }, context) {
       const ids = entries.map(({ child_id }) => child_id);
       const twice = ids.findIndex((one, index) => ids.indexOf(one) !== index);
-      if (twice >= 0)
-        throw invalidParams({ field: `entries[${twice}].child_id`, message: 'this id stands here twice' });
+      if (twice >= 0) throw invalidParams({ field: `entries[${twice}].child_id`, message: 'this id occurs twice' });
       await children.checkRoom(entries.length);
       const started: { readonly childId: string; readonly key: string | undefined }[] = [];
       const manifests: (Manifest & { readonly idempotent?: boolean })[] = [];

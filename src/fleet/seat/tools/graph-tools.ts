@@ -93,7 +93,7 @@ export function graphTools(graphs: Graphs): Tool[] {
       summary: 'Keep others from changing a graph.',
       description:
         'Lock a graph for a holder: changes by others are refused until graph_unlock or the end of ttl_ms. The same holder ' +
-        'asking again keeps its lock_id and begins the time anew. Readers are not held up.',
+        'asking again keeps its lock_id and restarts ttl_ms. Readers are not blocked.',
       input: z.strictObject({ graph_id: id, holder: z.string().trim().min(1).max(120), ttl_ms: ttl }),
       run: ({ graph_id, holder, ttl_ms }, context) => graphs.locks.take(graph_id, holder, ttl_ms, callerOf(context)),
     }),
@@ -185,7 +185,7 @@ function transactionTools(graphs: Graphs): Tool[] {
       annotations: REPLACES,
       summary: 'Make the working copy of a transaction the next version.',
       description:
-        'Commit a transaction. When the graph has moved on meanwhile it is refused and stays open until tx_rollback.',
+        'Commit a transaction. If the graph has changed in the meantime, the commit is refused, and the transaction stays open until tx_rollback.',
       input: byId,
       run: ({ tx_id }, context) => graphs.transactions.commit(tx_id, callerOf(context)),
     }),

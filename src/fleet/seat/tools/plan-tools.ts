@@ -180,10 +180,10 @@ export function contractTools(contracts: Contracts): Tool[] {
       ...net,
       name: 'cnp_announce',
       annotations: ADDS,
-      summary: 'Give a task to who does it at the least cost.',
+      summary: 'Give a task to the agent with the lowest cost.',
       description:
         'Announce a task and award it at once to the least cost: running children bid by themselves (auto_bid), manual_bids ' +
-        'name others. Open awards make an agent dearer (busy_penalty). Returns JSON: call_id, awarded_agent_id, bids.',
+        'name others. Open awards raise the cost of an agent (busy_penalty). Returns JSON: call_id, awarded_agent_id, bids.',
       input: z.strictObject({
         task_id: id,
         payload: z.unknown().optional(),

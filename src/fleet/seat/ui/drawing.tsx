@@ -14,7 +14,7 @@ interface Placed {
   readonly y: number;
 }
 
-/** A task graph from left to right, each node behind all that lead to it; below it the same as a table. */
+/** A task graph drawn from left to right, each node to the right of its predecessors; below, the same as a table. */
 export function Drawing({ graph }: { graph: GraphShown }) {
   const { nodes, edges, more } = graph;
   const placed = useMemo(() => layout(graph), [graph]);
@@ -73,7 +73,7 @@ export function Drawing({ graph }: { graph: GraphShown }) {
   );
 }
 
-/** Columns by the longest way to a node. Ways round a cycle count once. */
+/** Assigns each node a column by the longest path to it. In a cycle, the number of nodes bounds the column. */
 function layout({ nodes, edges }: GraphShown): readonly Placed[] {
   const column = new Map(nodes.map(({ id }) => [id, 0]));
   for (let round = 0, moved = true; moved && round < nodes.length; round++) {

@@ -80,7 +80,7 @@ function Fleet({
         ))}
       </Card>
       <Card title="Blackboard">
-        {namespaces.length === 0 && <p class="quiet">Nothing stands on it yet: bb_set writes.</p>}
+        {namespaces.length === 0 && <p class="quiet">It is empty: bb_set writes an entry.</p>}
         {namespaces.map(({ namespace, entries, updatedMs }, i) => (
           <Opened
             key={namespace}
@@ -303,7 +303,7 @@ function Output({ id }: { id: string }) {
       {({ lines }) => (
         <Scroll label={`Output of ${id}`}>
           <div class="lines">
-            {lines.length === 0 && <p class="quiet">It has said nothing yet.</p>}
+            {lines.length === 0 && <p class="quiet">There is no output yet.</p>}
             {lines.map(({ seq, atMs, stream, text }) => (
               <div class="line" key={seq}>
                 <span class="n">{clock(atMs)}</span>

@@ -3,7 +3,9 @@ import { Show, useLoaded } from '../../../page/ui/parts/loaded.tsx';
 import { Badge, Empty, Head, Table, Time } from '../../../page/ui/parts/pieces.tsx';
 import type { KeyOnPage, KeysShown } from '../page-shapes.ts';
 
-/** Keys, what they spent, and what is left of their limits. They are changed on the command line and by the admin API. */
+/**
+ * Keys, what they spent, and what is left of their limits. They are changed on the command line and by the admin API.
+ */
 export function KeysView() {
   const keys = useLoaded<KeysShown | { readonly off: true }>('keys');
   return (
