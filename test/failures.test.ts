@@ -13,7 +13,7 @@ describe('a failure that does not stop the product', () => {
     const log = { debug: () => {}, error: () => {}, warn: (...line: unknown[]) => lines.push(line) };
     const cause = new Error('disk');
     new Failures(log as never).of('forwarding')('store_io', cause, { requestId: '01' });
-    expect(lines).toEqual([[{ requestId: '01', reason: 'store_io', err: cause }, 'forwarded as it came']]);
+    expect(lines).toEqual([[{ requestId: '01', reason: 'store_io', err: cause }, 'forwarded unchanged']]);
   });
 
   it('does not grow if reporting it fails', () => {

@@ -7,7 +7,7 @@ import { type AdminRoute, openApi } from './routes.ts';
 
 const MAX_BODY = '2mb';
 
-/** Serves the admin API and its OpenAPI document. Who calls it was admitted before. */
+/** Serves the admin API and its OpenAPI document. Its callers have already been authenticated. */
 export function adminRouter(
   routes: readonly AdminRoute[],
   version: string,

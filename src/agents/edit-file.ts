@@ -187,7 +187,7 @@ function realFile(file: string): string {
     if (target === null) return at;
     at = resolve(dirname(at), target);
   }
-  throw new UserError(`${file} is a link that leads round in a circle: remove it first`);
+  throw new UserError(`${file} is a symbolic link in a loop: remove it first`);
 }
 
 function linkTarget(path: string): string | null {

@@ -34,7 +34,7 @@ export function addEntries(text: string | null, edit: JsonEdit): string {
   let now = before.text;
   for (const entry of edit.entries) now = withEntry(now, entry, edit);
   if (!isDeepStrictEqual(contentOf(treeOf(now, edit)), wanted)) {
-    throw new UserError(`${edit.file} has the same key twice: leave one of them first`);
+    throw new UserError(`${edit.file} has the same key twice: remove one of the two first`);
   }
   return before.bom + (text === null ? `${now}\n` : now);
 }

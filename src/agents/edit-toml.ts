@@ -110,7 +110,7 @@ function refuseConflicts(value: JsonValue, { file, top, tables }: TomlEdit): voi
     (name) => valueAt(value, name.split('.')) !== undefined,
   );
   if (taken === undefined) return;
-  throw new UserError(`${file} has ${taken} already: take that out first, or change it by hand`);
+  throw new UserError(`${file} already has ${taken}: remove that first, or edit the file by hand`);
 }
 
 /** An inline table is closed: the only tables that cannot be added to a file that is valid. */
@@ -121,7 +121,7 @@ function refuseInline(value: JsonValue, next: string, { file, tables }: TomlEdit
     const names = [...new Set(Object.keys(tables).map((name) => name.split('.')[0] ?? name))];
     const closed = names.filter((name) => valueAt(value, [name]) !== undefined).join(' and ') || 'a table';
     throw new UserError(
-      `${file} has ${closed} as an inline table, which nothing can be added to: write it as tables of their own ([${names[0]}.name]), or change it by hand`,
+      `${file} has ${closed} as an inline table, which cannot be extended: write separate tables instead ([${names[0]}.name]), or edit the file by hand`,
     );
   }
 }

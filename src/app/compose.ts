@@ -42,16 +42,16 @@ export interface Services extends Context {
   readonly onPruned: ((result: PruneTextResult) => void) | undefined;
   /** As `pruner`, but never asks another swe-pruner: two servers that point at each other would loop. */
   readonly ownPruner: Pruner;
-  /** At long work on the thread of the requests. */
+  /** The turns that requests take at long work on the main thread. */
   readonly turns: Turns;
-  /** Takes down what proxied requests show. */
+  /** Records the segments of proxied requests. */
   readonly recorder: Recorder;
   readonly contextGc: ContextGc;
   /** The ledger: the cost of requests, and the effect of pruning. */
   readonly ledger: Ledger;
   /** As `OpenLedger.ledgerStarted`. */
   readonly ledgerStarted: Promise<void>;
-  /** Says how boldly texts are cut; `null` where nothing is learnt. */
+  /** Learns how boldly texts are cut; `null` if learning is off. */
   readonly learner: Learner | null;
   readonly prices: Prices;
   readonly resources: Resources;
@@ -66,14 +66,16 @@ export interface Services extends Context {
   readonly projectBook: ProjectBook;
   /** Searches what was kept. */
   readonly recall: Recall;
-  /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
+  /** Called for each request, because the store's upkeep waits for a pause between requests. */
   onRequest(): void;
   health(): HealthReport;
   /** Writes what waits, ends the store's upkeep and closes it. */
   close(): Promise<void>;
 }
 
-/** Builds the services over what is kept. A new one is a field of `Services`, a line here, and its end in `close`. */
+/**
+ * Builds the services over a context. A new service needs a field of `Services`, a line here, and a line in `close`.
+ */
 export function openServices(
   context: Context,
   onPruned?: (result: PruneTextResult) => void,
@@ -138,7 +140,7 @@ function openProjectBook({ settings, store, log, failures }: Context): ProjectBo
     settings,
     store: store.projectSettings,
     onUnreadable: (project) =>
-      log.warn({ project }, 'the settings of a project are not understood: a newer program wrote them'),
+      log.warn({ project }, 'the settings of a project cannot be read: a newer version of the program wrote them'),
     onFailure: failures.of('projects'),
   });
 }
@@ -279,12 +281,15 @@ function openBackend({ settings, log, clock }: Base): OpenScorer | null {
     onFailure: (failure) => log.warn(failure, 'backend failed, ranked without it'),
     onBreaker: (openedBy) => {
       if (openedBy === null) log.info({ backend }, 'backend works again');
-      else log.warn({ backend, openedBy }, 'backend left alone for a while');
+      else log.warn({ backend, openedBy }, 'backend keeps failing, not asked for a while');
     },
   });
 }
 
-/** Keeps account over a store. A broken file of prices stops nothing: its models then have tokens and no dollars. */
+/**
+ * Opens the ledger over a store. A broken price file is not fatal: its models are then counted in tokens only, not in
+ * dollars.
+ */
 function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger {
   const { settings, store, events, failures, clock, log } = context;
   const onFailure = failures.of('ledger');
@@ -307,7 +312,7 @@ function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger
       if (avoided.billed(turn)) counters.onCompaction?.('avoided');
     },
     onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
-      log.warn({ figures }, 'the day has too many figures: those of further projects are added to (others)'),
+      log.warn({ figures }, 'too many ledger figures for one day: further projects are counted under (others)'),
     ),
   });
   const ledgerStarted = store.ready().then(
@@ -346,7 +351,7 @@ interface OpenLedger {
   readonly ledger: Ledger;
   readonly learner: Learner | null;
   readonly prices: Prices;
-  /** Once other processes on the store know of this one. Never rejects. */
+  /** Settles after the first write to the store, which announces this process to others. Never rejects. */
   readonly ledgerStarted: Promise<void>;
 }
 

@@ -58,8 +58,8 @@ export function signInsOf({ events, clock }: Pick<Context, 'events' | 'clock'>):
 }
 
 /**
- * Adds an event where the server starts with other settings than the last time on this store: their names, no values. Never
- * rejects.
+ * Adds an event if the settings differ from those of the last start on this store. It has the names of the changed
+ * settings, not their values. Never rejects.
  */
 export async function noteSettings({ settings, store, events, clock, failures }: Context): Promise<void> {
   try {
@@ -76,7 +76,7 @@ export async function noteSettings({ settings, store, events, clock, failures }:
   }
 }
 
-/** The shown value of each setting; of a secret only whether it is set. */
+/** A short hash of the shown value of each setting; for a secret, only of whether it is set. */
 function hashesOf(settings: Settings): Record<string, string> {
   return Object.fromEntries(
     rows.map(({ key, setting }) => {
@@ -96,21 +96,21 @@ export function callersOf({ allowedHosts, allowedOrigins, host }: Settings): All
   return allowedCallers([...allowedHosts, host], allowedOrigins, !isLoopbackHost(host));
 }
 
-/** The consequence of each failure, and how it is reported. */
+/** The log level and the message for the failures of each part. */
 const parts = {
-  projects: { level: 'warn', message: 'settings of projects' },
+  projects: { level: 'warn', message: 'settings of projects could not be read' },
   pruning: { level: 'warn', message: 'pruning fell back' },
-  forwarding: { level: 'warn', message: 'forwarded as it came' },
-  segments: { level: 'warn', message: 'context not kept' },
+  forwarding: { level: 'warn', message: 'forwarded unchanged' },
+  segments: { level: 'warn', message: 'segments could not be recorded' },
   recall: { level: 'warn', message: 'results could not be kept for recall' },
   compactions: { level: 'warn', message: 'a compaction could not be noted' },
   shelf: { level: 'warn', message: 'tools could not be noted' },
   answers: { level: 'warn', message: 'an answer could not be kept' },
   events: { level: 'warn', message: 'events could not be written' },
-  ledger: { level: 'error', message: 'the ledger' },
-  counts: { level: 'debug', message: 'the provider did not count' },
+  ledger: { level: 'error', message: 'the ledger failed' },
+  counts: { level: 'debug', message: 'the provider did not return a token count' },
   reports: { level: 'warn', message: 'a request could not be reported' },
-  subscriptions: { level: 'debug', message: 'a resource could not be looked at' },
+  subscriptions: { level: 'debug', message: 'a resource could not be read' },
   upkeep: { level: 'debug', message: 'upkeep of the store failed' },
   rpc: { level: 'error', message: 'rpc failed' },
   prune: { level: 'error', message: 'prune failed' },

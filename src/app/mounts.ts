@@ -43,15 +43,15 @@ export interface MountParts extends Services {
   readonly hops: Hops;
   readonly onPathUnknown: (path: string) => void;
   readonly metrics: Metrics;
-  /** Knows whether requests with large results save nothing. */
+  /** The alarm that is raised if requests with large results save nothing. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
   /** Fires when the server stops, so that endless answers do not delay that. */
   readonly stopping: AbortSignal;
-  /** Whom the tools of `/rpc` are for. Its largest message is that of `/rpc`; `/prune` takes half of it. */
+  /** The face of the tools of `/rpc`. Its `maxInputBytes` limits the body of `/rpc`; `/prune` accepts half as much. */
   readonly face: ToolFace;
 }
 
-/** Answers what it has a route for, and leaves the rest to others. */
+/** Answers requests for its routes, and passes on all others. */
 export type View = RequestHandler;
 
 /** A viewer whose requests are answered from a view of their own. */
@@ -107,7 +107,7 @@ const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOption
   mountPage,
 ];
 
-/** Answers `/rpc` of one child: a few of the tools, for as long as it lives. */
+/** Serves `/rpc` to one child, with the tools that `childTools` allows. */
 export function childRpc({ tools, settings, version, failures, face }: MountParts, childId: string): RequestListener {
   const isGiven = picomatch([...settings.childTools]);
   const offered = tools.registry.list(['rpc']).filter(({ name }) => isGiven(name));
@@ -118,7 +118,7 @@ export function childRpc({ tools, settings, version, failures, face }: MountPart
     .use('/', rpcRouter({ server, maxBodyBytes: face.maxInputBytes, onFailure: failures.of('rpc') }));
 }
 
-/** Builds what answers everything but the wires and `/health`. */
+/** Builds the handler of all requests except model requests and `/health`. */
 export async function openMounts(parts: MountParts): Promise<RequestListener> {
   const { allowedHosts, allowedOrigins, host, authToken } = parts.settings;
   const app = express().disable('x-powered-by');
@@ -193,7 +193,7 @@ function viewPartsOf(
   return { ...narrowed, tools: openTools(narrowed, parts.face), pageLedger, ...further };
 }
 
-/** Errors that reached express: answered as JSON, like all others, and without a stack. */
+/** Answers errors that reached express: as JSON, like all other errors, and without a stack. */
 function onThrown({ log }: MountParts): ErrorRequestHandler {
   return (err: unknown, _req, res, _next) => {
     const status = err instanceof Error && 'status' in err && typeof err.status === 'number' ? err.status : 500;
@@ -201,7 +201,7 @@ function onThrown({ log }: MountParts): ErrorRequestHandler {
       sendError(res, 'invalid_request', 'The request cannot be read: correct its path and fields.', status);
       return;
     }
-    log.error({ err }, 'not answered');
+    log.error({ err }, 'a request failed in a route');
     sendError(res, 'internal_error');
   };
 }
@@ -222,7 +222,7 @@ function mountMetrics(app: Express, parts: MountParts, access: LocalGuardOptions
   });
 }
 
-/** Only where its token is set; a key, or the token of the other endpoints, does not open it. */
+/** Mounts the admin API if its token is set. Keys and the token of the other endpoints do not give access to it. */
 function mountAdmin(app: Express, parts: ViewParts, open: LocalGuardOptions): void {
   const { adminToken } = parts.settings;
   if (adminToken === null) return;
@@ -283,7 +283,7 @@ function mountPrune(
   app.use('/prune', localGuard(access), router);
 }
 
-/** Most processes are never looked at: what the page needs loads with the first request for it. */
+/** Loads the page with the first request for it, because most processes never show it. */
 function mountPage(app: Express, parts: ViewParts): void {
   if (!parts.settings.page) return;
   const page = onDemand(() => openPageOf(parts), parts.failures.of('loading'));
@@ -314,7 +314,8 @@ function passthroughTo(upstream: Upstream, { destinations, settings, hops, log }
     destinations,
     headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
-    onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
+    onUpstreamError: (code) =>
+      log.warn({ upstreamError: code }, 'the upstream failed while a request was passed through'),
   });
 }
 

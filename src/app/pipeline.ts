@@ -54,7 +54,9 @@ export interface RewriterParts {
   readonly recoverCommand?: string;
 }
 
-/** Tools whose results pass whole: Anthropic's memory tool, whose notes are kept to be read as they are. */
+/**
+ * Tools whose results are never pruned: Anthropic's memory tool, because its notes must be read as they were written.
+ */
 const ALWAYS_WHOLE = ['memory'];
 
 /** The pipeline of a request as the settings ask for it. */

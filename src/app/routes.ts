@@ -27,19 +27,19 @@ export interface OpenRoutes extends Routes {
   health(): HealthReport;
   /** Whether everything can be served. If the store fails meanwhile, requests are forwarded unchanged. */
   ready(): boolean;
-  /** Once all is loaded, or could not be. Never rejects. */
+  /** Settles when everything is loaded or has failed to load. Never rejects. */
   readonly loaded: Promise<void>;
-  /** Ends what would never end by itself, such as a page that follows what happens. */
+  /** Ends answers that would never end by themselves, such as the event stream of an open page. */
   endStreams(): void;
-  /** Ends the children that were started, while the way to the model is still open to them. */
+  /** Ends the started children while they can still reach the model. */
   stopChildren(): Promise<void>;
   /** Writes pending data and closes everything, including the store. */
   close(): Promise<void>;
 }
 
 /**
- * Builds the handlers of requests. Most of a start is spent here, loading libraries, so that it happens after the port
- * is open.
+ * Builds the request handlers. It runs after the port is open, because loading the libraries takes most of the start-up
+ * time.
  *
  * @param port - the one listened on
  */
@@ -156,7 +156,10 @@ async function openExtensions(services: Services, port: number): Promise<OpenExt
   return Promise.all(extensionsOn(services.settings, 'http').map((one) => one.open(services, place)));
 }
 
-/** Holds keys and projects to their dollars per month. A budget that is nearly used up is logged, and recorded in the audit trail. */
+/**
+ * Enforces the monthly budgets of keys and projects. A budget that is nearly used up is logged, and recorded in the
+ * audit trail.
+ */
 async function openBudgets(services: Services, opened: readonly OpenExtension[]): Promise<Budgets> {
   const { store, events, clock, log, failures, projectBook } = services;
   const budgets = new Budgets({
@@ -165,7 +168,7 @@ async function openBudgets(services: Services, opened: readonly OpenExtension[])
     budgets: () => [...opened.flatMap((one) => one.budgets?.() ?? []), ...projectBook.budgets()],
     onWarn: ({ of, name, dollars: budget }, dollars) => {
       const payload = { of, name, budget, spent: Math.round(dollars * 100) / 100 };
-      log.warn(payload, 'a budget of dollars is nearly used up');
+      log.warn(payload, 'a monthly budget is nearly used up');
       const about = { tsMs: clock.nowMs(), level: 'warn', runId: BUDGETS_RUN, opId: null, audit: true } as const;
       const project = of === 'project' ? name : undefined;
       events.add([{ ...about, kind: 'budget_warned', payload, project }]);
@@ -179,7 +182,10 @@ async function openBudgets(services: Services, opened: readonly OpenExtension[])
   return budgets;
 }
 
-/** The gatekeepers in their order: the doors of extensions, the budgets, and last the provider keys that this server lends. */
+/**
+ * The gatekeepers in their order: the doors of extensions, the budgets, and last the provider keys that this server
+ * lends.
+ */
 async function frontFor(parts: MountParts, budgets: Budgets): Promise<Gatekeeper> {
   const { opened, destinations, settings } = parts;
   const { budgetDoor } = await import('../proxy/doors/budget-door.ts');
@@ -222,7 +228,10 @@ function inTurn(first: readonly Gatekeeper[], last: Gatekeeper): Gatekeeper {
   return first.reduceRight((inner, outer) => (coming) => outer({ ...coming, next: () => inner(coming) }), last);
 }
 
-/** Largest body of `/rpc` and `/prune`: two texts of the largest size that is pruned, at 6 bytes a character at most. */
+/**
+ * The body limit of `/rpc`: at least this many bytes, and room for two texts of the maximum size that is pruned, at up
+ * to 6 bytes a character.
+ */
 const MIN_RPC_BODY_BYTES = 32 * 1024 * 1024;
 const BODY_BYTES_PER_CHAR = 16;
 

@@ -38,10 +38,10 @@ export interface StdioParts {
 }
 
 export interface StdioServer {
-  /** Settles when the client has gone or `stop` was called, and nothing that was started runs any more. */
+  /** Settles when the client has disconnected or `stop` was called, and all started commands have ended. */
   readonly done: Promise<void>;
   stop(): void;
-  /** Ends what runs at once; for a process that is about to exit. */
+  /** Kills running commands immediately, for a process that is about to exit. */
   killAll(): void;
 }
 
@@ -52,7 +52,10 @@ const CONTRACT_VERSION = '1.0.0';
  * they send SIGTERM.
  */
 const GRACE_MS = 1_500;
-/** How long commands may take to end when the server does: the least patient clients leave it half a second. */
+/**
+ * Time for commands to end when the server ends, in milliseconds: the least patient clients allow the server half a
+ * second.
+ */
 const COMMANDS_END_MS = 250;
 
 /**
@@ -104,15 +107,15 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
 function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pruner: SwePrunerClient | null): Tool[] {
   const focus = createFocus({
     pruner,
-    onFailure: (_reason, cause) => say(`the pruner failed, the output goes back whole: ${describe(cause)}`),
+    onFailure: (_reason, cause) => say(`pruning failed, returning the whole output: ${describe(cause)}`),
   });
   return [readTool, bashTool, grepTool].map((make) => make({ cwd, runner, focus }));
 }
 
 /**
- * A proxy on a free port of this machine, over the same store: children come to their model and their tools by it. Its
- * other doors ask for a token that nobody has, unless there is one in the settings. `null` where no children can be
- * started: they are off, or the store is this process's memory.
+ * Starts a proxy on a free local port over the same store; children reach their model and tools through it. Its other
+ * routes require the token of the settings, or a random one that nobody has. `null` if no children can be started: they
+ * are off, or the store is in memory.
  */
 async function openDoor(base: Base): Promise<RunningServer | null> {
   const { settings } = base;
@@ -165,7 +168,7 @@ function facesOf(tools: 'pruner' | 'all'): readonly Face[] {
   return tools === 'all' ? ['stdio', 'rpc'] : ['rpc'];
 }
 
-/** The server of the stdio contract, to the letter. */
+/** The server exactly as the stdio contract specifies it. */
 function plainFace(tools: readonly Tool[]): McpServerOptions {
   return { registry: new ToolRegistry(tools), faces: ['stdio'], version: CONTRACT_VERSION, strict: true };
 }

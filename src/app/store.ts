@@ -5,12 +5,12 @@ import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 /** Inputs besides the settings: the clock, and the observers of the store's own work. */
 export type StoreParts = Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'>;
 
-/** Longest delay of the start by a store that does not answer. */
+/** Maximum time that a store that does not answer can delay the start, in milliseconds. */
 const READY_MS = 5_000;
 
 /**
- * Opens the store that the settings name, and waits until it is known whether it can be used. One that cannot is no error here: what
- * needs it says so. Only the driver of that store is loaded.
+ * Opens the configured store and waits for the first attempt to open it, up to `READY_MS`. A store that cannot be
+ * opened is not an error here: the code that uses it reports that. Only the driver of this store is loaded.
  */
 export async function openStore(settings: Settings, parts: StoreParts): Promise<StoreHandle> {
   const options = {
@@ -42,7 +42,9 @@ async function whenReady(store: StoreHandle): Promise<StoreHandle> {
   return store;
 }
 
-/** Whether there is a store to look into; one on a database server is there, or says itself that it is not. */
+/**
+ * Whether there is a store to read. A database server is assumed to have one; if it does not, opening it reports that.
+ */
 export function storeExists(settings: Settings, fileExists: (path: string) => boolean): boolean {
   return settings.databaseUrl !== null || fileExists(settings.dbPath);
 }

@@ -80,7 +80,7 @@ const families: readonly ((parts: Parts) => readonly Tool[])[] = [
   ],
 ];
 
-/** Tools that take an `idempotency_key` when that is on: those that change something, and those for many at once. */
+/** Tools that accept an `idempotency_key` if idempotency is on: tools that change something, and batch tools. */
 const KEYED: ReadonlySet<string> = new Set([
   'prune_text',
   'context_gc_prune',

@@ -47,16 +47,16 @@ export interface Wires {
   readonly sockets: SocketWire;
   /** A WebSocket was asked for where there is none. */
   readonly onUpgradeRefused: () => void;
-  /** A request was forwarded unread that may belong to a session; the path has no query. */
+  /** Called when a request that may belong to a session was forwarded unread. `path` is without a query. */
   readonly onPathUnknown: (path: string) => void;
   /** Counts requests that were forwarded because they were not understood, by reason. */
   readonly notUnderstood: NotUnderstood;
-  /** Knows whether requests with large results save nothing. */
+  /** The alarm that is raised if requests with large results save nothing. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
   readonly destinations: Destinations;
   /** Number of requests that are not answered yet. */
   readonly inProgress: () => number;
-  /** Knows requests that have been here before. */
+  /** Detects requests that have passed this proxy before. */
   readonly hops: Hops;
   /** Writes pending reports and closes the connections. */
   close(): Promise<void>;
@@ -68,10 +68,10 @@ export interface Wires {
  */
 const HEAP_SHARE = 1 / 16;
 
-/** Most characters of a path in the log. */
+/** Maximum length of a path in the log, in characters. */
 const MAX_LOGGED_CHARS = 200;
 
-/** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
+/** Opens the forwarding and pruning of requests to models, the same for every wire. */
 export async function openWires(services: Services, metrics: Metrics, owners?: Ownership): Promise<Wires> {
   const { settings, store, events, clock, log, failures, ledger, toolWatch } = services;
   const nextId = requestIds();
@@ -80,7 +80,10 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const destinations = new Destinations(settings, upstreams, (prefix) => {
     // a long word may be a secret
     const shown = prefix.slice(0, MAX_LOGGED_CHARS).replace(/[\w-]{24,}/g, '…');
-    log.warn({ prefix: shown }, 'a longer path was taken: what stands before its last version is dropped');
+    log.warn(
+      { prefix: shown },
+      'a path with an unknown prefix was accepted: the part before its last version segment is dropped',
+    );
   });
   const notUnderstood = new NotUnderstood();
   const savings = savingWatch(services);
@@ -299,7 +302,7 @@ function storeWaitOf({ databaseWaitMs }: Settings, store: Services['store']): St
 
 const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   budget: 'context over its budget, parts stashed',
-  payoff: 'what was looked at again since is stashed, for that pays now',
+  payoff: 'older copies of what was read again are stashed, because that pays now',
 };
 
 /** The ports for segments: directives, the recorder, and the collectors, if context GC is on. */

@@ -9,12 +9,14 @@ interface Kept {
   readonly after: Gap;
 }
 
-/** `none`: it follows the line before it. Otherwise lines were left out, and perhaps known is how many or up to where. */
+/**
+ * `none`: it follows the line before it. Otherwise lines were left out; their number or the last of them may be known.
+ */
 type Gap = 'none' | 'unknown' | { readonly lines: number } | { readonly upTo: number };
 
 const FILTERED = /^\(filtered (\d{1,9}) lines?\)$/;
 const ELLIPSIS = /^(?:#|\/\/|--|;|%|\/\*|<!--)? ?(?:\.{3}|…)(?: ?\*\/| ?-->)?$/;
-/** Most equal lines compared after a gap, and most following lines compared for each. */
+/** Maximum number of equal lines compared after a gap, and most following lines compared for each. */
 const MAX_PLACES = 64;
 const LOOK_AHEAD = 8;
 

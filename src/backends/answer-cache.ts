@@ -6,7 +6,7 @@ export interface CacheOptions {
   readonly clock: Clock;
   /** How long an answer is remembered; 0 forgets it at once. */
   readonly ttlMs: number;
-  /** Most remembered answers; 0 remembers none. */
+  /** Maximum number of remembered answers; 0 remembers none. */
   readonly maxItems: number;
 }
 

@@ -8,7 +8,7 @@ export interface DeepInfraOptions {
   readonly endpointUrl: string;
   readonly apiKey: string | null;
   readonly timeoutMs: number;
-  /** Most lines that one call sends. */
+  /** Maximum number of lines that one call sends. */
   readonly maxDocs: number;
   readonly poster: JsonPoster;
 }
@@ -16,7 +16,7 @@ export interface DeepInfraOptions {
 /** Characters of the goal and of each line that are sent: a reranker gains nothing from more. */
 const MAX_GOAL_CHARS = 2_000;
 const MAX_LINE_CHARS = 2_000;
-/** All lines of one call together, and the goal as often as it is repeated. */
+/** Maximum number of characters of one call: its lines, and the goal once for each line. */
 const MAX_CALL_CHARS = 8_000_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 

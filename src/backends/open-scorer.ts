@@ -18,7 +18,7 @@ export interface OpenScorerOptions extends RemoteScorerOptions {
   readonly proxies?: Proxies;
 }
 
-/** A service without a setting for its time has what the caller gives it, and never more than this. */
+/** Maximum time of a call to a service that has no time-out setting; callers usually set a lower limit. */
 const LONGEST_CALL_MS = 300_000;
 
 /** The configured backend; `null` for the engine's own ranking, which makes no calls. */

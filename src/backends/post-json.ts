@@ -30,7 +30,7 @@ export class CallFailure extends Error {
 export interface JsonPost {
   readonly url: string;
   readonly body: unknown;
-  /** Beside the content type. */
+  /** Headers in addition to the content type. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Longest time until the whole answer is there, in milliseconds. */
   readonly timeoutMs: number;
@@ -103,7 +103,8 @@ export class JsonPoster {
   }
 
   async #request({ url, headers, body }: JsonPost, signal: AbortSignal) {
-    this.#library ??= import('undici'); // costs a process that calls nobody half its start
+    // loaded on demand: it would double the start-up time of a process that makes no calls
+    this.#library ??= import('undici');
     const { EnvHttpProxyAgent, request } = await this.#library.catch((cause: unknown) => {
       this.#library = null;
       throw cause;
@@ -112,7 +113,7 @@ export class JsonPoster {
     this.#agent ??= new EnvHttpProxyAgent({
       connections: MAX_CONNECTIONS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // empty ones are given, or it would look into the environment itself
+      // empty strings, because the agent would otherwise read the environment itself
       httpProxy: httpProxy ?? '',
       httpsProxy: httpsProxy ?? '',
       noProxy: noProxy.join(','),

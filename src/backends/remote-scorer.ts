@@ -164,7 +164,7 @@ function breakerKind({ kind, status }: CallFailure): string {
   return status >= 500 ? 'status_5xx' : `status_${status}`;
 }
 
-/** How long an overloaded service asks to be left alone: seconds or a date; `null` where it does not say. */
+/** The pause that an overloaded service requests, in seconds or as a date; `null` if it requests none. */
 function retryAfterMs({ status, retryAfter }: CallFailure, nowMs: number): number | null {
   if (retryAfter === null || (status !== 429 && status !== 503)) return null;
   const isDate = /^[A-Z][a-z]{2}, \d\d /.test(retryAfter);

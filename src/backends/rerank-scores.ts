@@ -29,14 +29,15 @@ function isFiniteNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-/** The opinion of the line that scored lowest, and how far the best that is not surely relevant stands above it. */
+/** The opinion of the line with the lowest score, and the range above it for scores below one half. */
 const LOWEST = 0.1;
 const SPAN = 0.7;
 
 /**
- * Turns the scores of some lines into opinions of all. A score of at least one half is taken at its word. Below it only
- * the order counts: a bare line rarely says enough to be judged alone, so the scale of small scores means little. Lines
- * that say the same as a scored one share its score; there is no opinion of others.
+ * Turns the scores of some lines into opinions of all. A score of at least one half is used directly, but raised to at
+ * least `LOWEST + SPAN`. Below it only the order counts: a bare line rarely says enough to be judged alone, so the
+ * scale of small scores means little. Lines that say the same as a scored one share its score; there is no opinion of
+ * others.
  *
  * @param sent - indexes of the scored lines, from 0
  */

@@ -31,7 +31,7 @@ export function swePrunerConfig(env: Env): SwePrunerConfig {
     url: url === '' ? null : url,
     timeoutMs,
     token: /^[\x21-\x7e]+$/.test(env.PRUNER_TOKEN ?? '') ? (env.PRUNER_TOKEN ?? null) : null,
-    warnings: usable ? warnings : [...warnings, 'PRUNER_URL is not an http(s) address: outputs go back unpruned'],
+    warnings: usable ? warnings : [...warnings, 'PRUNER_URL is not an http(s) address: outputs are returned unpruned'],
   };
 }
 
@@ -54,8 +54,8 @@ function readTimeout(text: string | undefined): { readonly timeoutMs: number; re
 
 /** The meaning of a refusal, and the remedy. */
 const refusals: Readonly<Record<number, string>> = {
-  401: '401: it asks for a token, and got none or another; set PRUNER_TOKEN or MCP_PRUNER_AUTH_TOKEN to its token',
-  403: '403: it does not let this host in; address it as 127.0.0.1, or list the host in its MCP_PRUNER_ALLOWED_HOSTS',
+  401: '401: the service requires a token, and got none or a wrong one; set PRUNER_TOKEN or MCP_PRUNER_AUTH_TOKEN to its token',
+  403: '403: the service rejects this host name; address it as 127.0.0.1, or list the host in its MCP_PRUNER_ALLOWED_HOSTS',
 };
 
 /** The swe-pruner service that the stdio tools ask. */

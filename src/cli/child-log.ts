@@ -42,7 +42,7 @@ export async function openChildLog(settings: Settings, name: string, io: Io): Pr
       await log.end();
       await store.close();
       // only now: the agent may own the terminal till then
-      if (lost !== null) io.err(`mcp-pruner: not all of the log of ${name} could be kept: ${reasonOf(lost)}\n`);
+      if (lost !== null) io.err(`mcp-pruner: part of the log of ${name} could not be kept: ${reasonOf(lost)}\n`);
     },
   };
 }

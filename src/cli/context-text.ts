@@ -1,6 +1,6 @@
 import type { ColdFigures } from '../core/ports/compactions.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
-import { count, money } from './report-words.ts';
+import { count, money, plural } from './report-words.ts';
 import { printable } from './terminal.ts';
 
 const MOST_SHOWN = 10;
@@ -34,7 +34,7 @@ export function hourCacheWords({ requests, usd, hour_cache: { cost, saved } }: C
   readonly what: string;
   readonly advice: string;
 } {
-  const found = `${count(requests)} requests found their cache expired, ${money(usd)}`;
+  const found = `the cache had expired for ${plural(requests, 'request')}, which cost ${money(usd)}`;
   const hour = `a cache lifetime of an hour would have cost ${money(cost)} and saved ${money(saved)}`;
   return {
     what: `${found}; ${hour}`,

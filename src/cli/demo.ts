@@ -13,7 +13,7 @@ import { type Paint, painter } from './terminal.ts';
 
 export const demo: Command = {
   usage: 'demo',
-  about: 'Shows the whole thing offline, without a key: an embedded upstream, a real log, a real source file.',
+  about: 'Shows pruning offline, without a key, with an embedded upstream, a real log and a real source file.',
   options: {},
   arguments: { least: 0, most: 0 },
   async run(_call, io) {
@@ -68,7 +68,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
     await new Promise<void>((resolve) => proxyLog.flush(() => resolve()));
     closeSync(fd);
   }
-  stage.heading('5. The log line of the request that brought the log');
+  stage.heading('5. The log line of the request with the service log');
   const lines = readFileSync(logFile, 'utf8').split('\n');
   say(lines.find((line) => line.includes('model request')) ?? '');
 }
@@ -105,10 +105,10 @@ async function showTurns(stage: Stage, url: string, log: string, received: reado
   stage.say('tool result                              original lines     tokens (estimated, markers in)');
   showSaved(stage, 'service log (700 requests, 1 failure)', log, pruned);
   showSaved(stage, source.path, source.text, forwarded[5]?.content ?? '');
-  stage.say('A file that an agent reads may be edited next: it passes whole unless a cut saves 8,000 tokens.');
+  stage.say('An agent may edit a file that it has read, so the file passes whole unless cutting saves 8,000 tokens.');
   stage.heading('2. What the model sees of the log (first 24 lines)');
   for (const line of pruned.split('\n').slice(0, 24)) stage.say(parseMarker(line) ? stage.paint('red', line) : line);
-  stage.heading('3. Any line can be had back: recover_text over /rpc');
+  stage.heading('3. Every line can be recovered: recover_text over /rpc');
   await showRecovered(stage, url, log, pruned);
   stage.heading("4. The next turn begins with the same bytes, so the provider's prompt cache holds");
   const answered = { role: 'assistant', content: 'Noted.' };

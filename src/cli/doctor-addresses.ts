@@ -57,7 +57,9 @@ export async function checkAddresses(settings: Settings, io: Io, own: string): P
     .filter(({ origin }) => alive.get(origin) === false)
     .map(({ origin, where }): Finding => {
       const own = origin === proxyUrl(settings);
-      const advice = own ? 'start the proxy: mcp-pruner serve' : 'correct it, take it out, or start what belongs there';
+      const advice = own
+        ? 'start the proxy: mcp-pruner serve'
+        : 'correct or remove it, or start the program that belongs there';
       return { level: 'failure', what: `${where} leads to ${origin}, where nothing listens`, advice };
     });
 }

@@ -74,7 +74,7 @@ async function checkClient(client: Client, own: string, machine: Machine): Promi
   if (stale !== null) return { level: 'failure', what: `${title} is set up ${stale}`, advice: again };
   const { running } = machine;
   if (running === null && (own.match(OWN_ADDRESS) !== null || own.includes(`"${machine.url}"`))) {
-    const what = `${title} is set up for the proxy, which does not run`;
+    const what = `${title} is set up for the proxy, which is not running`;
     return { level: 'failure', what, advice: 'mcp-pruner serve' };
   }
   const broken = client.problem?.(machine.place) ?? null;
@@ -122,14 +122,14 @@ function pastProxy(
 ): { readonly what: string; readonly advice: string } | null {
   const cloud = cloudOf?.(place) ?? null;
   if (cloud === null) return null;
-  const what = `${title} uses ${cloud.title} past the proxy: nothing is pruned`;
+  const what = `${title} uses ${cloud.title} directly, not through the proxy: nothing is pruned`;
   if (cloud.signing === 'unknown') {
     const advice =
       'its requests are signed: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
     return { what, advice };
   }
   if (cloud.current.startsWith(url)) return null;
-  return { what, advice: `mcp-pruner setup ${name} --write sets ${cloud.variable}, mcp-pruner run ${name} as well` };
+  return { what, advice: `set ${cloud.variable} with mcp-pruner setup ${name} --write, or use mcp-pruner run ${name}` };
 }
 
 /** A login for another provider than the proxy's upstream. */
@@ -158,13 +158,13 @@ async function refusal(own: string): Promise<string | null> {
       { jsonrpc: '2.0', id: 1, method: 'tools/list' },
       /Bearer ([\x21\x23-\x7e]{1,512})/.exec(own)?.[1],
     );
-    if (status !== 200) return `${withoutQuery(rpc)} answers ${status} to it`;
+    if (status !== 200) return `${withoutQuery(rpc)} answers its requests with ${status}`;
   }
   const prune = /"?PRUNER_URL"?\s?[:=]\s?"([^"]{1,512})"/.exec(own)?.[1];
   if (prune !== undefined && prune !== '') {
     const token = /"?PRUNER_TOKEN"?\s?[:=]\s?"([^"]{1,512})"/.exec(own)?.[1];
     const status = await postStatus(prune, { code: 'a line\n', query: 'a question' }, token);
-    if (status !== 200) return `${prune} answers ${status} to it`;
+    if (status !== 200) return `${prune} answers its requests with ${status}`;
   }
   return null;
 }

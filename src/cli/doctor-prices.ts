@@ -10,7 +10,7 @@ import type { Finding } from './finding.ts';
  */
 export async function checkPrices(settings: Settings, io: Io): Promise<Finding[]> {
   const { problems, warnings } = pricesOf(settings);
-  const advice = 'correct the file, or let MCP_PRUNER_PRICES name another; all other prices hold';
+  const advice = 'correct the file, or set MCP_PRUNER_PRICES to another one; all other prices still apply';
   return [
     ...problems.map((what) => ({ level: 'failure', what, advice }) as const),
     ...warnings.map((what) => ({ level: 'note', what }) as const),

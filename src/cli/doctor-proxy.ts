@@ -18,7 +18,7 @@ export async function checkPort(settings: Settings): Promise<PortFinding> {
   const url = proxyUrl(settings);
   const none = (finding: Finding): PortFinding => ({ finding, health: null });
   if (settings.port === 0)
-    return none({ level: 'note', what: 'the port is any free one, so agents cannot be configured with it' });
+    return none({ level: 'note', what: 'the port is 0 (any free port), so agents cannot be configured with it' });
   const health = await proxyHealth(url);
   if (health !== null) return { finding: { level: 'ok', what: `the proxy answers at ${url}` }, health };
   if ((await probe(url)) === null) {
@@ -62,8 +62,8 @@ async function checkProvider(
     settings,
   );
   if (!other) return [reached];
-  const what = `the proxy that runs forwards to ${reported}, this environment says ${new URL(own).origin} (${variable})`;
-  return [reached, { level: 'note', what, advice: 'restart the proxy with the settings that are meant' }];
+  const what = `the running proxy forwards to ${reported}, but this environment names ${new URL(own).origin} (${variable})`;
+  return [reached, { level: 'note', what, advice: 'restart the proxy with the intended settings' }];
 }
 
 /** Tests an address by the route of its requests: directly, or up to the outbound proxy. */
@@ -73,7 +73,7 @@ async function checkWay(name: string, url: string, variable: string, settings: S
   if (way.proxy !== null) {
     const what = `${name} is reached ${way.shown}`;
     if (problem === null) return { level: 'ok', what: `${what}, which answers` };
-    const advice = 'check HTTPS_PROXY and HTTP_PROXY; NO_PROXY names hosts that are reached without';
+    const advice = 'check HTTPS_PROXY and HTTP_PROXY; NO_PROXY lists hosts that are reached directly';
     return { level: 'failure', what: `${what}, which cannot be reached: ${problem}`, advice };
   }
   if (problem === null) return { level: 'ok', what: `${name} answers` };

@@ -20,16 +20,16 @@ export async function checkStore(settings: Settings, io: Io, running: ProxyHealt
   if (path === ':memory:') {
     return { level: 'note', what: 'the store is in memory only: a restart loses all originals' };
   }
-  const advice = 'correct its rights or MCP_PRUNER_DB_PATH; a file that is broken can be moved away';
+  const advice = 'correct its permissions or MCP_PRUNER_DB_PATH; a damaged file can be moved away';
   if (!io.fileExists(path)) {
     const differs = storeDiffers(settings, running, null);
     if (differs !== null) return { level: 'failure', what: differs, advice: SAME_STORE_ADVICE };
     const folder = nearestFolder(path);
     return isWritable(folder) && statSync(folder).isDirectory()
-      ? { level: 'ok', what: `the store ${path} will be made at the first start` }
+      ? { level: 'ok', what: `the store ${path} will be created at the first start` }
       : {
           level: 'failure',
-          what: `the store ${path} cannot be made: ${folder} is no folder that can be written to`,
+          what: `the store ${path} cannot be created: ${folder} is not a writable folder`,
           advice,
         };
   }
@@ -48,7 +48,7 @@ async function look(settings: Settings, io: Io, running: ProxyHealth | null, adv
     return { level: 'ok', what: `the store ${where} holds ${prunes} prunes in ${Math.ceil(bytes / 1024)} KiB` };
   } catch {
     const why = store.problem()?.message ?? 'it cannot be read';
-    return { level: 'failure', what: `the store ${where} is of no use: ${why}`, advice };
+    return { level: 'failure', what: `the store ${where} cannot be used: ${why}`, advice };
   } finally {
     await store.close();
   }

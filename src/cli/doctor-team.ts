@@ -51,7 +51,7 @@ function keyedAddresses(io: Io): Map<string, string> {
 async function checkAddress(address: string, where: string): Promise<Finding> {
   const origin = address.slice(0, address.indexOf('/k/'));
   const status = await postStatus(`${address}/rpc`, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
-  if (status === 200) return { level: 'ok', what: `${origin} lets the key in ${where} in` };
+  if (status === 200) return { level: 'ok', what: `${origin} accepts the key in ${where}` };
   const advice =
     status === 401 || status === 403
       ? `ask for another one (mcp-pruner keys create, rotate), put it into ${KEY_VARIABLE}, and run setup again`

@@ -6,23 +6,26 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
   [
     'encoding_not_understood',
     [
-      'bodies passed unread: packed in an unknown way, broken, or too large once unpacked',
-      'understood are zstd, gzip, br and deflate up to MCP_PRUNER_MAX_BODY_BYTES',
+      'bodies passed unread: compressed in an unknown way, damaged, or too large when decompressed',
+      'zstd, gzip, br and deflate are supported, up to MCP_PRUNER_MAX_BODY_BYTES',
     ],
   ],
   [
     'body_not_understood',
-    ['bodies passed unread: no request of the wire whose path they came by', 'look for their requestId in the log'],
+    ['bodies passed unread: they are no requests of the wire of their path', 'look for their requestId in the log'],
   ],
   [
     'frame_not_understood',
-    ['frames of a WebSocket passed unread: no JSON object with a type', 'look which client has opened the connection'],
+    [
+      'WebSocket frames passed unread: they are no JSON objects with a type',
+      'find out which client opened the connection',
+    ],
   ],
   [
     'path_not_understood',
     [
-      'large requests passed whole: posted to a path of which nobody knows what it is',
-      'the log names the path; understood are chat/completions, messages, responses and generateContent: set the client to one',
+      'large requests passed whole: they were posted to an unknown path',
+      'the log names the path; set the client to a supported one: chat/completions, messages, responses or generateContent',
     ],
   ],
   [
@@ -35,22 +38,22 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
   [
     'upgrade_refused',
     [
-      'WebSockets were refused: only /v1/responses has them',
-      'nothing is lost where the client goes on by POST; else switch WebSocket off in it',
+      'WebSockets were refused: only /v1/responses supports them',
+      'nothing is lost if the client continues with POST; otherwise disable WebSocket in the client',
     ],
   ],
   [
     'websocket_not_opened',
     [
-      'WebSockets could not be opened, because the upstream opens none or was away',
-      'clients go on by POST after some retries; for Codex set supports_websockets = false',
+      'WebSockets could not be opened, because the upstream does not support them or was not available',
+      'clients continue with POST after some retries; for Codex set supports_websockets = false',
     ],
   ],
   [
     'prefix_binding_mismatch',
     [
-      'answers were made without earlier thinking: what stands before it was not what it was made from',
-      'a session that changed its proxy or its store midway recovers with a compaction or a new session; otherwise report it',
+      'the provider dropped thinking blocks, because the history before them had changed',
+      'if the session changed its proxy or its store midway, compact it or start a new one; otherwise report it',
     ],
   ],
 ]);

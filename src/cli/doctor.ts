@@ -24,8 +24,8 @@ const NODE: readonly [number, number, number] = [20, 18, 1];
 export const doctor: Command = {
   usage: 'doctor [--json]',
   about: [
-    'Checks Node, configuration, port, upstream, store, token, the agents that are set up and the addresses that lead',
-    'nowhere, and says what to do. Exits with 1 when something is broken. Sends no key and no text of yours anywhere.',
+    'Checks Node, configuration, port, upstream, store, token, agents that are set up and addresses on which nothing listens,',
+    'and suggests fixes. Exits with 1 if something is broken. Sends keys and tokens only to their own proxy, and no text of yours.',
   ].join('\n'),
   options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
   arguments: { least: 0, most: 0 },
@@ -113,6 +113,6 @@ function checkToken(settings: Settings): Finding {
   if (problem !== null) return { level: 'failure', what: problem };
   if (settings.authToken !== null) return { level: 'ok', what: 'a token is set' };
   const own = settings.localToken === 'auto';
-  if (settings.requireKey && !own) return { level: 'ok', what: 'no token needed: keys are asked for' };
-  return { level: 'ok', what: own ? "this user's token is asked for" : 'no token needed: only this machine is let in' };
+  if (settings.requireKey && !own) return { level: 'ok', what: 'no token needed: keys are required' };
+  return { level: 'ok', what: own ? "this user's token is required" : 'no token needed: only this machine has access' };
 }

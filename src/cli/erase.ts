@@ -9,8 +9,8 @@ import { readSettings } from './read-settings.ts';
 export const erase: Command = {
   usage: 'erase --project <name> [--with-settings] | --user <name> | --key <key> [--dry-run]',
   about: [
-    'Erases everything that the store keeps of a project or a person, searches it again, and prints the result as a JSON',
-    'document: keep it as the proof. Servers may run on. A conversation that continues is stored again, so end the keys first.',
+    'Erases everything that the store has of a project or a person, searches the store again, and prints the result as a JSON',
+    'document: keep it as proof. Servers may stay up. A conversation that continues is stored again, so revoke its keys first.',
     'The exit code is 1 if a trace was left. What stays and why is in docs/operate.md.',
   ].join('\n'),
   options: {
@@ -26,7 +26,7 @@ export const erase: Command = {
       value: '<name>',
       doc: 'the conversations of somebody who signed in, and the name everywhere',
     },
-    key: { type: 'string', value: '<key>', doc: 'the same of a key (id or name) that was revoked or has expired' },
+    key: { type: 'string', value: '<key>', doc: 'the same for a key (id or name) that was revoked or has expired' },
     'dry-run': { type: 'boolean', doc: 'count what would be erased, and change nothing' },
   },
   arguments: { least: 0, most: 0 },
@@ -41,7 +41,7 @@ export const erase: Command = {
     const { settings } = readSettings(call, io);
     const { openStore, storeExists } = await import('../app/store.ts');
     if (!storeExists(settings, (path) => io.fileExists(path))) {
-      throw new UserError(`there is no store at ${settings.dbPath}: MCP_PRUNER_DB_PATH names another`);
+      throw new UserError(`there is no store at ${settings.dbPath}: set MCP_PRUNER_DB_PATH to the right file`);
     }
     const store: StoreHandle = await openStore(settings, { clock: io.clock, readonly: isDry });
     try {
@@ -67,7 +67,7 @@ async function payerOf(store: StoreHandle, of: 'user' | 'key', name: string, io:
   const alive = found.filter(({ revokedMs, expiresMs }) => {
     return revokedMs === null && (expiresMs === null || expiresMs > io.clock.nowMs());
   });
-  if (alive.length > 0) throw new UserError(`${name} is in force: mcp-pruner keys revoke ${name} first`);
+  if (alive.length > 0) throw new UserError(`${name} is still valid: run mcp-pruner keys revoke ${name} first`);
   if (found.length > 1) throw new UserError(`several keys have the name ${name}: use an id from mcp-pruner keys list`);
   const [key] = found;
   // a key is forgotten some time after its end; its bills are not
@@ -101,7 +101,9 @@ async function eraseAndProve(store: StoreHandle, { subject, asked, isDry }: Aske
   }
   io.out(text);
   if (isDry || erased.complete) return 0;
-  io.err('mcp-pruner: traces are left: something still writes or reads them. Stop it, and run the command again\n');
+  io.err(
+    'mcp-pruner: traces are left, because a process still writes or reads them. Stop that process, and run the command again\n',
+  );
   return 1;
 }
 
@@ -115,5 +117,9 @@ function keptBeside(subject: Subject): readonly string[] {
   ];
   if ('payer' in subject) return [...common, 'conversations whose bills the ledger no longer keeps'];
   const settings = subject.withSettings ? [] : ['settings of the project: they protect conversations that go on'];
-  return [...common, ...settings, 'keys that open the project, and what names no project: graphs, plans and boards'];
+  return [
+    ...common,
+    ...settings,
+    'keys that open the project, and data that name no project: graphs, plans and boards',
+  ];
 }

@@ -42,16 +42,16 @@ export const evalCommand: Command = {
   ].join('\n'),
   options: {
     git: { type: 'string', value: '<repository>', doc: 'a git repository, bare or not' },
-    cases: { type: 'string', value: '<n>', doc: 'files to try, at most (300)' },
+    cases: { type: 'string', value: '<n>', doc: 'maximum number of files to test (default 300)' },
     ratio: { type: 'string', value: '<r,r,…>', doc: `values of max_prune_ratio (${DEFAULT_RATIOS})` },
-    'min-keep-lines': { type: 'string', value: '<n>', doc: 'fewest lines that stay (20)' },
+    'min-keep-lines': { type: 'string', value: '<n>', doc: 'minimum number of lines to keep (default 20)' },
     origin: {
       type: 'string',
       value: '<origin>',
-      doc: 'how a text came in: read, as the proxy takes a file that an agent opens, or unknown (read)',
+      doc: 'origin of the texts: read (a file that an agent opens) or unknown (default read)',
     },
-    'max-files': { type: 'string', value: '<n>', doc: 'a commit that touches more is a mass edit (20)' },
-    seed: { type: 'string', value: '<n>', doc: 'another seed draws other commits (1)' },
+    'max-files': { type: 'string', value: '<n>', doc: 'skip commits that touch more files (default 20)' },
+    seed: { type: 'string', value: '<n>', doc: 'seed for the choice of commits (default 1)' },
     json: { type: 'boolean', doc: 'print the report as JSON' },
   },
   arguments: { least: 0, most: 0 },
@@ -85,7 +85,7 @@ async function evaluate(source: Source, options: EvaluateOptions, io: Io): Promi
   const sample = new SampleReport();
   const totals = newTotals();
   const bar = new ProgressBar(io.errIsTerminal ? io.err : null, cases);
-  const onProgress = (made: number, seen: number): void => bar.show(made, `${seen} commits looked at`);
+  const onProgress = (made: number, seen: number): void => bar.show(made, `${seen} commits examined`);
   try {
     for await (const item of sampleCases(repo, { cases, seed, maxFiles, onProgress }, sample)) {
       evaluateCase(item, options, totals);

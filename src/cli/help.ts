@@ -4,7 +4,7 @@ import type { Command } from './command.ts';
 export function programHelp(commands: Readonly<Record<string, { readonly summary: string }>>): string {
   const names = Object.keys(commands);
   return [
-    'mcp-pruner: prunes large tool results on their way to a model; every cut is marked and can be taken back.',
+    'mcp-pruner: prunes large tool results on their way to a model; every cut is marked and can be recovered.',
     '',
     'Usage: mcp-pruner <command> [options]',
     '',

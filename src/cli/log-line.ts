@@ -69,7 +69,7 @@ function requestFacts(fields: Fields, paint: Paint): string {
 }
 
 function fallbacksOf(fallbacks: unknown, paint: Paint): string {
-  return Array.isArray(fallbacks) ? paint('yellow', `without a backend: ${fallbacks.map(word).join(', ')}`) : '';
+  return Array.isArray(fallbacks) ? paint('yellow', `fallback: ${fallbacks.map(word).join(', ')}`) : '';
 }
 
 /** Anything else: its fields by name; of an error its type and words. */

@@ -8,9 +8,9 @@ import { commandHelp, programHelp } from './help.ts';
 /** All commands. */
 export const commands: Readonly<Record<string, LazyCommand>> = {
   serve: { summary: 'run the proxy', load: async () => (await import('./serve.ts')).serve },
-  demo: { summary: 'show the whole thing offline', load: async () => (await import('./demo.ts')).demo },
+  demo: { summary: 'show pruning offline, without a key', load: async () => (await import('./demo.ts')).demo },
   stdio: {
-    summary: 'serve MCP over stdin and stdout; what runs without a command',
+    summary: 'serve MCP over stdin and stdout (the default command)',
     load: async () => (await import('./stdio.ts')).stdio,
   },
   run: { summary: 'start an agent through the proxy', load: async () => (await import('./run.ts')).run },
@@ -36,7 +36,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     load: async () => (await import('./recover.ts')).recover,
   },
   recall: {
-    summary: 'search the tool results that were seen',
+    summary: 'search earlier tool results',
     load: async () => (await import('./recall.ts')).recall,
   },
   tools: {
@@ -54,11 +54,11 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     load: async () => (await import('./stats.ts')).stats,
   },
   report: {
-    summary: 'show what was spent and saved in dollars, here or in the sessions of an agent',
+    summary: 'show the dollars spent and saved, through the proxy or in past sessions of agents',
     load: async () => (await import('./report.ts')).report,
   },
   prices: {
-    summary: 'list the prices of models, and say which row fits one',
+    summary: 'list the prices of models, or show the row for one model',
     load: async () => (await import('./prices.ts')).prices,
   },
   projects: {

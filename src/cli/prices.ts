@@ -12,8 +12,8 @@ const DAY_MS = 86_400_000;
 export const prices: Command = {
   usage: 'prices [model] [--json]',
   about: [
-    'Lists what a million tokens of each model cost, in dollars; with a model, the row that fits it today, where the row',
-    'was looked up, and how old it is. Exits with 1 where no row fits.',
+    'Lists the dollars per million tokens of each model; with a model, the row that fits it today, where the row',
+    'was looked up, and how old the row is. Exits with 1 if no row fits.',
   ].join('\n'),
   options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
   arguments: { least: 0, most: 1 },

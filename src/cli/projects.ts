@@ -28,8 +28,8 @@ const FIELDS = {
 export const projects: Command = {
   usage: 'projects list | set <project> [--mode … --holdout … --language …] | history <project> [--json]',
   about: [
-    'Shows and changes the settings that a project has of its own; the rest is as the server is configured. They hold for what is',
-    'new within a second on every proxy: what was sent before is sent again as it was. `none` removes a setting.',
+    'Shows and changes the settings of single projects; all others are as the server is configured. A change applies within a',
+    'second on every proxy, to whatever is new: what was sent before is sent again as it was. `none` removes a setting.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -38,15 +38,27 @@ export const projects: Command = {
     'never-prune-tools': {
       type: 'string',
       value: '<globs>',
-      doc: 'set: tools whose results pass whole, with commas between',
+      doc: 'set: tools whose results pass whole, separated by commas',
     },
-    'never-prune-paths': { type: 'string', value: '<globs>', doc: 'set: files that pass whole, with commas between' },
+    'never-prune-paths': { type: 'string', value: '<globs>', doc: 'set: files that pass whole, separated by commas' },
     language: { type: 'string', value: '<language>', doc: 'set: of the reasons in markers, fr or en' },
     'dollars-per-month': { type: 'string', value: '<number>', doc: 'set: budget per month (UTC); 429 beyond it' },
-    shelf: { type: 'string', value: '<on|off>', doc: 'set: shorten tools that nobody calls in new conversations' },
-    'text-days': { type: 'string', value: '<days>', doc: 'set: erase texts and conversations unused for so long' },
-    'ledger-days': { type: 'string', value: '<days>', doc: 'set: erase bills of requests after so long (31 or more)' },
-    'audit-days': { type: 'string', value: '<days>', doc: 'set: erase events after so long, the audit trail included' },
+    shelf: { type: 'string', value: '<on|off>', doc: 'set: in new conversations, shorten tools that are never called' },
+    'text-days': {
+      type: 'string',
+      value: '<days>',
+      doc: 'set: erase texts and conversations that are unused for this long',
+    },
+    'ledger-days': {
+      type: 'string',
+      value: '<days>',
+      doc: 'set: erase bills of requests after this long (31 or more)',
+    },
+    'audit-days': {
+      type: 'string',
+      value: '<days>',
+      doc: 'set: erase events after this long, including the audit trail',
+    },
     json: { type: 'boolean', doc: 'list, history: as JSON, one row a line' },
   },
   arguments: { least: 1, most: 2 },
@@ -125,7 +137,8 @@ async function set(call: Call, io: Io, project: string, changes: ReadonlyMap<str
     await store.ready();
     const held = (await store.projectSettings.current()).find((row) => row.project === project);
     const before = held ? projectSettingsIn(held.settings) : {};
-    if (before === null) throw new UserError(`a newer program wrote the settings of ${project}: upgrade first`);
+    if (before === null)
+      throw new UserError(`a newer version of the program wrote the settings of ${project}: upgrade first`);
     const merged = Object.entries({ ...before, ...Object.fromEntries(changes) }).filter(([, value]) => value !== null);
     const text = JSON.stringify(Object.fromEntries(merged));
     const atMs = io.clock.nowMs();

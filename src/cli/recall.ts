@@ -6,7 +6,7 @@ import { painter, printable } from './terminal.ts';
 export const recall: Command = {
   usage: 'recall <words> [--project P] [--task T] [--path G] [--tool G] [--limit N] [--json]',
   about:
-    'Searches the tool results that were seen, the best hits first: words in any order, names and parts of names. Prints lines\n' +
+    'Searches earlier tool results for words in any order, names and parts of names, the best hits first. Prints lines\n' +
     'with the prune id that mcp-pruner recover takes. With --task only the conversations of that task are searched.',
   options: {
     ...configOption,
@@ -45,7 +45,7 @@ export const recall: Command = {
 function limitOf(call: Call): number {
   const text = textOption(call, 'limit') ?? String(DEFAULT_HITS);
   const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit < 1) throw new UsageError(`--limit ${JSON.stringify(text)} is not a number from 1 on`);
+  if (limit < 1) throw new UsageError(`--limit ${JSON.stringify(text)} is not a whole number of at least 1`);
   return Math.min(limit, MOST_HITS);
 }
 

@@ -18,7 +18,7 @@ export class Bills {
   #atMs: number;
   #count = 0;
 
-  /** @throws UserError when the prices that the settings name are none */
+  /** A broken price file is no error: models without a price are billed in tokens only. */
   constructor(settings: Settings, clock: Clock) {
     this.#atMs = clock.nowMs();
     this.#ledger = new Ledger({

@@ -21,7 +21,7 @@ export const replay: Command = {
   usage: 'replay <file.jsonl>… [options]',
   about: [
     'Sends recorded conversations through the very code of the proxy, offline: nothing is forwarded and nothing is',
-    'stored. A line of a file is a request of any wire, or an object with a "request" and perhaps a "response".',
+    'stored. A line of a file is a request (chat, messages or responses), or an object with "request" and optionally "response".',
     'Reports tokens before and after, the bill with a prompt cache, dollars by the table of prices (of the usage in a',
     'recorded response, else estimated), whether every request begins with the one before it, and how many of the lines',
     'that a conversation needed later had been kept.',

@@ -37,7 +37,7 @@ export function holdoutFrom(path: string, cwd: string): HoldoutResult | null {
       );
     }
     const { conversation, ...compared } = row.data;
-    if (seen.has(String(conversation))) throw new UserError(`${path}, line ${i + 1}: the conversation came before`);
+    if (seen.has(String(conversation))) throw new UserError(`${path}, line ${i + 1}: the conversation is a duplicate`);
     seen.add(String(conversation));
     conversations.push(compared);
   }

@@ -13,7 +13,7 @@ export function reportHtml(report: LedgerReport, version: string): string {
       .join('')}</dl>`,
     daysOf(report),
     ...partsOf(report).map(partAsHtml),
-    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, but for ${htmlText(count(report.totals.estimated))} requests where they are estimates` : ''}. Removed tokens are ${report.checked === null ? '' : `counted by the provider in ${htmlText(count(report.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the same request billed without any cut, with the prompt cache hit where it did hit. Gross is that minus what was spent; regret is what came again because it had been cut; net is gross minus regret.</p></section>`,
+    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, except for ${htmlText(count(report.totals.estimated))} requests with estimated tokens` : ''}. Removed tokens are ${report.checked === null ? '' : `counted by the provider in ${htmlText(count(report.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the bill of the same requests without any cut, with the same cache hits. Gross is that bill minus the dollars spent; regret is the cost of text that was sent again because it had been cut; net is gross minus regret.</p></section>`,
   ];
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>mcp-pruner: what pruning changed</title><style>${STYLE}</style></head><body><main>${body.join('\n')}</main></body></html>\n`;
 }
@@ -45,5 +45,5 @@ function daysOf({ days }: LedgerReport): string {
     return `<g><title>${htmlText(label)}</title><rect class="s" x="${x}" y="${(HEIGHT - spent).toFixed(1)}" width="${wide}" height="${spent.toFixed(1)}"/><rect class="g" x="${x}" y="${(HEIGHT - spent - saved).toFixed(1)}" width="${wide}" height="${saved.toFixed(1)}"/></g>`;
   });
   const [first, last] = [shown[0]?.day ?? '', shown.at(-1)?.day ?? ''];
-  return `<section><h2>Dollars by day</h2><p>Blue: spent. Green: what pruning took off.</p><svg viewBox="0 0 720 ${HEIGHT + 18}" role="img" aria-label="Dollars by day, at most ${htmlText(money(most))}">${bars.join('')}<text x="0" y="${HEIGHT + 14}">${htmlText(first)}</text><text x="720" y="${HEIGHT + 14}" text-anchor="end">${htmlText(last)}</text></svg></section>`;
+  return `<section><h2>Dollars by day</h2><p>Blue: spent. Green: saved by pruning.</p><svg viewBox="0 0 720 ${HEIGHT + 18}" role="img" aria-label="Dollars by day, at most ${htmlText(money(most))}">${bars.join('')}<text x="0" y="${HEIGHT + 14}">${htmlText(first)}</text><text x="720" y="${HEIGHT + 14}" text-anchor="end">${htmlText(last)}</text></svg></section>`;
 }

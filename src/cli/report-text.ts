@@ -13,8 +13,8 @@ export function reportText(report: LedgerReport, paint: Paint, width: number | u
   const notes = report.notes.map((note) => wrap(printable(note), width, 2));
   if (report.totals.requests === 0) {
     const nothing = [
-      `nothing was recorded since ${report.sinceDay}: requests through the proxy count`,
-      'mcp-pruner report --sessions says what pruning would have changed in past sessions',
+      `nothing was recorded since ${report.sinceDay}: only requests through the proxy are counted`,
+      'mcp-pruner report --sessions shows what pruning would have changed in past sessions',
     ];
     return [...notes, ...nothing.map((line) => wrap(line, width, 2)), ''].join('\n');
   }

@@ -14,8 +14,8 @@ import { type Part, part } from './report-table.ts';
 
 /** Causes of cache misses as people read them. */
 const CAUSES: Readonly<Record<MissCause, string>> = {
-  first_request: 'first request: nothing was there yet',
-  expired: 'expired: too long since the request before',
+  first_request: 'first request: nothing was cached yet',
+  expired: 'expired: too long after the previous request',
   model_changed: 'another model was asked',
   tools_changed: 'the client changed its tools',
   system_changed: 'the client changed its system prompt',
@@ -63,13 +63,13 @@ export function partsOf(report: LedgerReport): Part[] {
 function sharesPart({ shares }: LedgerReport): Part {
   type Row = readonly [name: string, of: Share, show: (value: number) => string];
   const rows: readonly Row[] = [
-    ['the texts that were looked at (tokens)', shares.ofTexts, count],
+    ['texts that were examined (tokens)', shares.ofTexts, count],
     ['newly billed input (tokens)', shares.ofNewInput, count],
     ['all input (tokens)', shares.ofAllInput, count],
     ['the bill, net', shares.ofBill, money],
   ];
   return part<Row>(
-    { title: 'What was removed, of four wholes', note: '', words: 1 },
+    { title: 'Share that was removed, by four measures', note: '', words: 1 },
     [
       ['of', ([name]) => name],
       ['removed', ([, of, show]) => show(of.part)],
@@ -84,7 +84,7 @@ function missesPart({ misses }: LedgerReport): Part {
   return part(
     {
       title: 'Why the cache missed',
-      note: 'Dollars are what the missing tokens cost above the price of reading them.',
+      note: 'Dollars: the cost of the missed tokens above the price of reading them from the cache.',
       words: 1,
     },
     [
@@ -101,7 +101,7 @@ function toolsPart({ tools }: LedgerReport): Part {
   return part(
     {
       title: 'Tools and kinds',
-      note: 'Saved: at the price at which a text would have entered. Regret: what came again because it had been cut.',
+      note: 'Saved: at the price of tokens that are sent for the first time. Regret: text that was sent again because it had been cut.',
       words: 2,
     },
     [
@@ -124,7 +124,7 @@ function stepsPart({ steps }: LedgerReport): Part {
   return part(
     {
       title: 'Learnt from regret',
-      note: 'What is decided from then on is cut so many steps more mildly (below 0) or boldly than configured.',
+      note: 'Later decisions cut this many steps more boldly than configured, or more mildly (below 0).',
       words: 3,
     },
     [
@@ -168,7 +168,7 @@ function checkedPart({ checked }: LedgerReport): Part {
   return part(
     {
       title: 'Removed tokens, counted by the provider',
-      note: `Of the share of requests that MCP_PRUNER_VERIFY names. These counts replace the estimates.${failed > 0 ? ` No count for ${count(failed)} requests${reasons && ` (${reasons})`}.` : ''}`,
+      note: `For the share of requests that MCP_PRUNER_VERIFY sets. These counts replace the estimates.${failed > 0 ? ` No count for ${count(failed)} requests${reasons && ` (${reasons})`}.` : ''}`,
       words: 0,
     },
     [
@@ -254,15 +254,15 @@ function workPart({ work }: LedgerReport): Part {
 
 const HOW: Readonly<Record<HoldoutResult['method'], string>> = {
   pairs:
-    'No difference between the groups is seen but for the cuts, so each pruned conversation is compared with its own bill without cuts; whether it also goes on longer, the turns say.',
+    'Apart from the cuts, no difference between the groups was found, so each pruned conversation is compared with its own bill without cuts. The row "turns" shows whether conversations got longer.',
   groups: 'The groups are compared with each other, by classes of the size of the first request.',
 };
 
 function planWords({ more, share, days }: HoldoutPlan): string {
   if (more === 0) return '';
-  if (more === null) return ' No number of conversations would decide it: there is no difference.';
-  const time = days === null ? '' : `, about ${count(days)} days`;
-  return ` Some ${count(more)} more conversations${time} decide it with MCP_PRUNER_HOLDOUT=${share}.`;
+  if (more === null) return ' No number of conversations would decide the comparison: there is no difference.';
+  const time = days === null ? '' : ` (about ${plural(days, 'day')})`;
+  return ` About ${count(more)} more conversations${time} would decide the comparison, with MCP_PRUNER_HOLDOUT=${share}.`;
 }
 
 /** The top figures of the report. */

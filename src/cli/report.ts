@@ -38,7 +38,7 @@ export const report: Command = {
     by: { type: 'string', value: '<what>', doc: `a row for each ${SPENT_BY.join(', ')}: tokens, dollars, saved` },
     csv: { type: 'boolean', doc: 'with --by: print CSV' },
     json: { type: 'boolean', doc: 'print JSON' },
-    html: { type: 'string', value: '<file>', doc: 'write one HTML file that needs nothing else' },
+    html: { type: 'string', value: '<file>', doc: 'write a self-contained HTML file' },
     from: { type: 'string', value: '<file>', doc: 'compare the conversations of a file with its control group' },
     share: { type: 'boolean', doc: 'with --sessions: a block of figures to post, without paths, names or texts' },
     sessions: { type: 'boolean', doc: 'what pruning would have changed in the sessions on this machine' },
@@ -53,7 +53,7 @@ export const report: Command = {
     if (call.values.json === true && textOption(call, 'html') !== undefined) {
       throw new UsageError('--html and --json exclude each other: run report once for each');
     }
-    if (call.values.share === true) throw new UsageError('--share is of report --sessions');
+    if (call.values.share === true) throw new UsageError('--share needs --sessions');
     const days = daysOf(call, DEFAULT_DAYS);
     const from = textOption(call, 'from');
     if (from !== undefined) {

@@ -24,7 +24,7 @@ export interface RunProxy {
   close(): Promise<void>;
 }
 
-/** Size above which the log of earlier runs is deleted. */
+/** Size above which the log of earlier runs is renamed to `run.log.1`, replacing an older one. */
 const LOG_BYTES = 5 * 1024 * 1024;
 /** A missing listener answers at once; a machine under load may need time. */
 const HEALTH_MS = 5_000;
@@ -33,7 +33,7 @@ const HEALTH_MS = 5_000;
 export interface ProxyHealth {
   /** Origins that requests are forwarded to, by field of `/health`; older versions lack some. */
   readonly upstreams: ReadonlyMap<ProviderFacts['field'], string>;
-  /** Id of the store that it uses; absent while that store is away. */
+  /** Id of the store that it uses; absent while that store is not available. */
   readonly storeId?: string;
   /** Numbers of unread requests since its start because their format is unknown, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;

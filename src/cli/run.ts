@@ -35,8 +35,8 @@ export const run: Command = {
     'Starts an agent through the proxy, and with the MCP server configured, by flags, environment and temporary files:',
     'none of your own files is changed. Uses the proxy that runs, or starts one for the run. Exits with the code of the',
     'agent. JEEVES_PRUNER_ENABLED=false leaves the MCP server out, true has the agent start one with read, bash and grep;',
-    'JEEVES_PRUNER_URL and JEEVES_MCP_PRUNER_PATH replace the pruner that it asks and the server itself.',
-    'MCP_PRUNER_KEY is your key of the proxy at --proxy, where that asks for one; no command line shows it.',
+    'JEEVES_PRUNER_URL replaces the pruner that the server asks, JEEVES_MCP_PRUNER_PATH the server itself.',
+    'MCP_PRUNER_KEY is your key for the proxy at --proxy, if that requires one; no command line shows the key.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -49,7 +49,8 @@ export const run: Command = {
     const [name = '', ...args] = call.positionals;
     const client = findClient(name) ?? anyProgram(name);
     const { launch } = client;
-    if (launch === null) throw new UsageError(`${name} cannot be wired for one run: see mcp-pruner setup ${name}`);
+    if (launch === null)
+      throw new UsageError(`${name} cannot be configured for a single run: see mcp-pruner setup ${name}`);
     const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
     if (client.needsModel && model === null) {
       throw new UsageError(`${name} needs a model: mcp-pruner run ${name} --model <name>, or set OPENAI_MODEL`);
@@ -151,7 +152,10 @@ async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunPr
   return { ...named, sameStore: await keepsOriginalsHere(url, settings, io, token), token };
 }
 
-/** Writes the temporary files and links of a launch. A link needs rights that Windows may refuse: the agent starts without. */
+/**
+ * Writes the temporary files and links of a launch. A link needs rights that Windows may refuse: the agent starts
+ * without.
+ */
 function writeLaunchFiles(folder: string, { files, links = [] }: Launch): void {
   for (const { name, text } of files) {
     mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });

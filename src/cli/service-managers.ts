@@ -59,7 +59,7 @@ function systemd({ env, homeDir }: Io): ServiceManager {
       if (code === 0) return;
       const why = code === null ? 'systemctl is not there' : output.trim().split('\n')[0];
       throw new UserError(
-        `systemd of this user cannot be reached (${why}): run "mcp-pruner serve" under what starts programs here ` +
+        `systemd of this user cannot be reached (${why}): run "mcp-pruner serve" with another program that starts services ` +
           '(OpenRC, runit, supervisord, a line "@reboot" of crontab), or in Docker with restart: unless-stopped',
       );
     },

@@ -31,9 +31,9 @@ export function serviceCommand(run: RunTool): Command {
   return {
     usage: `service <${actions.join('|')}>`,
     about: [
-      'Runs the proxy in the background, from every login on and again after a failure: by systemd, launchd or the task',
-      'scheduler of this user. install takes the settings of the moment along, into a file that nobody else can read; run',
-      'it again after a change. status shows whether it runs, logs shows its log, remove ends it and takes it away.',
+      'Runs the proxy in the background from login on, and restarts it after a failure, by systemd, launchd or the task',
+      'scheduler of this user. install copies the current settings into a file that nobody else can read; run',
+      'it again after a change. status shows whether the service runs, logs shows its log, remove stops and removes it.',
     ].join('\n'),
     options: configOption,
     arguments: { least: 1, most: 1 },
@@ -73,7 +73,9 @@ async function install(job: Job): Promise<number> {
   io.out(`written: ${manager.file}\nwritten: ${program.envFile} (only you can read it)\n`);
   const url = proxyUrl(settings);
   if (!(await answersSoon(url))) {
-    throw new UserError(`${manager.title} took it, but nothing answers at ${url}: see mcp-pruner service logs`);
+    throw new UserError(
+      `${manager.title} started the service, but nothing answers at ${url}: see mcp-pruner service logs`,
+    );
   }
   io.out(`the proxy answers at ${url}\n`);
   if (manager.hint !== null) io.out(`${manager.hint}\n`);

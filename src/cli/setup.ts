@@ -26,15 +26,15 @@ const HIDDEN_KEY = '<key>';
 export const setup: Command = {
   usage: `setup <${names.join('|')}> [--write|--undo]`,
   about: [
-    "Prints what an agent's configuration needs: the proxy's address, and the MCP server that gives cuts back.",
+    "Prints the configuration that an agent needs: the proxy's address, and the MCP server that recovers cuts.",
     'With --write it goes into the files of the agent; the original of each file is kept next to it, and --undo restores it.',
     'Any other program: export OPENAI_BASE_URL=http://127.0.0.1:8006/v1',
-    'Where the proxy asks for a key, put yours into MCP_PRUNER_KEY: it goes into the files, which only you can read then.',
+    'If the proxy requires a key, put yours into MCP_PRUNER_KEY: it is written to the files, which only you can read then.',
   ].join('\n'),
   options: {
     ...configOption,
     write: { type: 'boolean', doc: 'change the files' },
-    undo: { type: 'boolean', doc: 'take the change back' },
+    undo: { type: 'boolean', doc: 'undo the change' },
     model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
     proxy: { type: 'string', value: '<url>', doc: 'a proxy that others run, such as https://pruner.example' },
     mcp: {
@@ -93,7 +93,7 @@ function explain(client: Client, wiring: Wiring, cloud: ClientCloud | null, io: 
 /** A note on the settings that the proxy needs for the cloud that a client uses. */
 function cloudNote({ title, key, upstream, signing }: ClientCloud, origin: string): string {
   if (signing === 'unknown') {
-    return `Requests to ${title} are signed, so that they go past the proxy: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for the client and for serve.`;
+    return `Requests to ${title} are signed and bypass the proxy: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for the client and for serve.`;
   }
   const address =
     upstream === null || upstream.startsWith(origin)
@@ -129,7 +129,7 @@ function mcpAccess(
   if (!['http', 'stdio', 'none'].includes(way)) throw new UsageError(`--mcp is http, stdio or none, not ${way}`);
   if (way === 'stdio' && textOption(call, 'proxy') !== undefined) {
     throw new UsageError(
-      '--mcp stdio gives back what is in the store of this machine: not what the proxy at --proxy cuts',
+      '--mcp stdio recovers texts from the store of this machine, not the cuts of the proxy at --proxy',
     );
   }
   // whichever way it was set up, its entry stands in the same place

@@ -31,7 +31,8 @@ export const stats: Command = {
     const { compactions } = contexts;
     if (call.values.json === true)
       io.out(`${JSON.stringify({ ...asJson(since, totals, wires), compactions }, null, 2)}\n`);
-    else if (totals.length === 0) io.out(`nothing was recorded since ${since}: requests through the proxy count\n`);
+    else if (totals.length === 0)
+      io.out(`nothing was recorded since ${since}: only requests through the proxy are counted\n`);
     else {
       writeTables(totals, io, painter(io));
       writeWires(wires, io, painter(io));
@@ -44,7 +45,7 @@ export const stats: Command = {
 function daysOf(call: Call): number {
   const text = textOption(call, 'days') ?? String(DEFAULT_DAYS);
   const days = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (days < 1) throw new UsageError(`--days ${JSON.stringify(text)} is not a number of days from 1 on`);
+  if (days < 1) throw new UsageError(`--days ${JSON.stringify(text)} is not a whole number of days, at least 1`);
   return days;
 }
 

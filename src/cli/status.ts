@@ -23,7 +23,7 @@ export const status: Command = {
   usage: 'status [--hook]',
   about: [
     `Prints one line: whether the proxy runs, and what it saved in ${DAYS} days. Exit code 1 where it does not run.`,
-    'With --hook, the answer is what a session-start hook of an agent prints: the line for the user, and always exit code 0.',
+    'With --hook, prints the line in the form that a session-start hook of an agent needs, and always exits with 0.',
     'If the agent is set up for a proxy that does not run, the line says how to start it or how to undo the set-up.',
     'MCP_PRUNER_START_FROM_HOOK=true starts the proxy instead.',
   ].join('\n'),

@@ -11,10 +11,10 @@ const FILE_TOOLS = ['read', 'bash', 'grep'];
 export const stdio: Command = {
   usage: 'stdio [--tools files|pruner|all|<names>] [--task T] [--enable-… ]',
   about: [
-    'Serves MCP over stdin and stdout; diagnostics go to stderr. It is what runs without any command.',
+    'Serves MCP over stdin and stdout; diagnostics go to stderr. This is the default command.',
     'PRUNER_URL names the pruner (http://localhost:8000/prune; empty for none), PRUNER_TIMEOUT_MS how long it may take,',
     'PRUNER_TOKEN or PRUNER_TOKEN_FILE the bearer token that it asks for, MCP_PRUNER_CWD where commands run.',
-    'With --enable-children a proxy of its own serves the children, on a free port of this machine, as long as it runs.',
+    'With --enable-children it also runs a proxy for the children, on a free port of this machine.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -41,7 +41,8 @@ export const stdio: Command = {
     for (const warning of pruner.warnings) say(`warning: ${warning}`);
     const { tools, only } = toolsOf(call);
     const store = tools === 'files' ? {} : { store: { tools, ...(await storeParts(call, io)) } };
-    if (io.errIsTerminal) say('serving MCP over stdin and stdout (the proxy is: mcp-pruner serve; help: --help)');
+    if (io.errIsTerminal)
+      say('serving MCP over stdin and stdout (to run the proxy: mcp-pruner serve; for help: --help)');
     const parts = {
       env: io.env,
       cwd: io.cwd,

@@ -6,7 +6,7 @@ import { type Call, type Command, configOption, type Io, textOption, UsageError 
 export const store: Command = {
   usage: 'store move --from sqlite:<file> --to postgres://… (or the other way round)',
   about:
-    'Copies everything that one store holds into another, and compares the two. Stop what uses them first. It may be run again after an interruption. A URL with a password is better given as - and put into MCP_PRUNER_DATABASE_URL.',
+    'Copies everything from one store into another, and compares the two. Stop the programs that use them first. An interrupted move can be run again. For a URL with a password, give - and put the URL into MCP_PRUNER_DATABASE_URL.',
   options: {
     ...configOption,
     from: { type: 'string', value: '<store>', doc: 'sqlite:<file>, postgres://…, or - for MCP_PRUNER_DATABASE_URL' },
@@ -29,7 +29,7 @@ export const store: Command = {
         const { rows, originals } = await moveStore(source, target, textHash, (progress) => draw(io, progress));
         const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
         if (io.errIsTerminal) io.err('\r\x1b[K');
-        io.out(`moved ${total} rows; all are equal on both sides, and ${originals} originals have their hash\n`);
+        io.out(`moved ${total} rows; both stores are equal, and the hashes of ${originals} originals are correct\n`);
         return 0;
       } finally {
         await target.close();

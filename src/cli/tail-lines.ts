@@ -1,7 +1,7 @@
 import type { Store, StoredEvent } from '../core/ports.ts';
 import { type Paint, printable } from './terminal.ts';
 
-/** Most blocks of one text that are shown. */
+/** Maximum number of blocks of one text that are shown. */
 const MAX_BLOCKS = 3;
 
 /** Savings of the events shown. */

@@ -4,7 +4,7 @@ import { withStore } from './open-store.ts';
 import { describeEvent, Totals } from './tail-lines.ts';
 import { painter } from './terminal.ts';
 
-/** How often the store is looked at. */
+/** Interval between queries of the store. */
 const LOOK_MS = 250;
 const PAGE = 1_000;
 /** Events of the past that are shown when nothing says how far back. */
@@ -24,7 +24,7 @@ export const tail: Command = {
   usage: 'tail [--run <id>] [--tool <name>] [--kind <kind,…>] [--since 10m] [--once] [--json]',
   about: [
     'Follows what the proxy does, from the store: what was cut, where and why, and what that saved. Ends with Ctrl-C.',
-    `Begins with the last ${LAST} events, or with those since a while ago. Tokens are estimates.`,
+    `Begins with the last ${LAST} events, or with those after --since. Tokens are estimates.`,
   ].join('\n'),
   options: {
     ...configOption,
@@ -35,8 +35,8 @@ export const tail: Command = {
       value: '<kinds>',
       doc: 'only these kinds, such as pruned,fallback (default: all but debug)',
     },
-    since: { type: 'string', value: '<time>', doc: 'begin so long ago, such as 90s, 10m, 2h or 1d' },
-    once: { type: 'boolean', doc: 'print what there is and end' },
+    since: { type: 'string', value: '<time>', doc: 'how far back to begin, such as 90s, 10m, 2h or 1d' },
+    once: { type: 'boolean', doc: 'print the events so far and exit' },
     json: { type: 'boolean', doc: 'one JSON object a line' },
   },
   arguments: { least: 0, most: 0 },
@@ -102,7 +102,7 @@ async function wantedPast(store: Pick<Store, 'events'>, filter: Filter) {
   }
 }
 
-/** Says of each kind asked for that the store has no event of it; it may be a slip of the pen, or still to come. */
+/** Reports each requested kind without events in the store: the name may be misspelt, or the events may still come. */
 function unseenKinds({ kinds }: Filter, seen: ReadonlySet<string>): string[] {
   const known = [...seen].sort().join(', ');
   return [...(kinds ?? [])]

@@ -31,7 +31,7 @@ export const tools: Command = {
     const nowMs = io.clock.nowMs();
     const shown = found.map((tool) => shownOf(tool, { never, shortens, nowMs }));
     if (call.values.json === true) io.out(`${JSON.stringify(shown, null, 2)}\n`);
-    else if (shown.length === 0) io.out('no tools were seen: requests through the proxy count\n');
+    else if (shown.length === 0) io.out('no tools were seen: only requests through the proxy are counted\n');
     else {
       const rows = shown.map((one, i) => rowOf(found[i]?.client ?? '', one));
       io.out(`${table([HEADS, ...rows], { words: 2, width: io.columns })}\n`);

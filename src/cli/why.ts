@@ -14,7 +14,7 @@ export const why: Command = {
   usage: 'why <prune_id|marker> [--lines 10-40] [--json]',
   about:
     'Says which rule or score kept or cut each region of a text, and against which goal. It explains the decision that is\n' +
-    'stored; where this version would decide otherwise, or another backend had a say, it says so and shows the recorded facts.',
+    'stored; if this version would decide otherwise, or another backend was involved, it says so and shows the recorded facts.',
   options: {
     ...configOption,
     lines: {
@@ -71,7 +71,7 @@ function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Deci
       : '',
     boldness ? boldnessWords(boldness) : '',
     ranked && threshold !== null && cuts.length > 0
-      ? `a region goes when its worth is below ${threshold.toFixed(2)}; 1.00 is what the text's average token is worth${basis?.hints.origin === 'read' ? '; the smaller a file that was read, the lower it lies' : ''}`
+      ? `a region is cut if its worth is below ${threshold.toFixed(2)}; 1.00 is the average worth of a token of the text${basis?.hints.origin === 'read' ? '; for a file that was read, the smaller the file, the lower this threshold' : ''}`
       : '',
     ranked && whole !== '' ? `left whole: ${wholeWords(whole)}` : '',
     caveat(certainty, whole),

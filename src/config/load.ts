@@ -61,8 +61,7 @@ export function loadSettings(input: LoadInput): Loaded {
       values[key] = setting.instead;
       origins[key] = given.origin;
       warnings.push(`${wrongValue(given, setting)}; ${String(setting.instead)} is used`);
-    } else
-      problems.push(`${wrongValue(given, setting)}; correct it or take it out (default: ${defaultWords(setting)})`);
+    } else problems.push(`${wrongValue(given, setting)}; correct or remove it (default: ${defaultWords(setting)})`);
   }
   if (problems.length > 0) throw new SettingsError(problems);
 
@@ -90,7 +89,7 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
   if (isOpen) imply('page', false, 'host');
   // a shared store that other machines can reach requires keys unless configured otherwise
   if (isOpen && values.databaseUrl !== null) imply('requireKey', true, 'host');
-  // users of an authenticating proxy take the place of keys: everybody else still needs one
+  // users of an authenticating proxy need no key, but everybody else does
   if (values.trustedAuthHeader !== null) imply('requireKey', true, 'trustedAuthHeader');
   if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
   // a raised minimum size of texts applies to the output of commands, too
@@ -147,7 +146,7 @@ function readConfigFile(input: LoadInput): ConfigFile {
     const nothing = { path: null, values: new Map(), problems: [], warnings: [] };
     if (named !== undefined) {
       const asker = input.configFile !== undefined ? '--config' : 'MCP_PRUNER_CONFIG';
-      const problem = `cannot read the configuration file ${path} (named by ${asker}): ${code}; correct the path or its rights`;
+      const problem = `cannot read the configuration file ${path} (named by ${asker}): ${code}; correct the path or the permissions`;
       return { ...nothing, problems: [problem] };
     }
     if (code === 'ENOENT' || code === 'ENOTDIR') return nothing;

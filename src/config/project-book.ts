@@ -31,7 +31,7 @@ export interface ProjectBookOptions {
 
 /**
  * The settings of projects, in memory. They apply to new texts; texts that were sent before have records, which are
- * replayed regardless. While the store is away, the last settings apply.
+ * replayed regardless. While the store is not available, the last settings apply.
  */
 export class ProjectBook {
   readonly #options: ProjectBookOptions;
@@ -67,7 +67,7 @@ export class ProjectBook {
     return this.#own.get(project) ?? NOTHING;
   }
 
-  /** The kill switch of the server stays above those of projects. */
+  /** How a project's requests are treated. The server's kill switch overrides the project's mode. */
   modeOf(project: string): Treated {
     const { settings } = this.#options;
     const { mode = settings.mode } = this.of(project);
@@ -110,7 +110,7 @@ export class ProjectBook {
     return SHORTENS[shelf === 'on' && toolShelf === 'always' ? 'always' : shelf];
   }
 
-  /** Retentions of projects that are shorter than the server's. */
+  /** The retentions that projects have of their own. */
   retentions(): ProjectRetention[] {
     return [...this.#own].flatMap(([project, { textDays, ledgerDays, auditDays }]) =>
       (textDays ?? ledgerDays ?? auditDays) === undefined ? [] : [{ project, textDays, ledgerDays, auditDays }],

@@ -7,11 +7,11 @@ import { isLoopbackHost } from './warnings.ts';
 const PLAIN_PATH = /^\/[\w./-]{1,60}\/cli\.js$/;
 
 /**
- * The program that markers name to an agent without `recover_text`, where `mcp-pruner` itself is not on the PATH: the file
- * that this proxy runs from.
+ * The command in markers for an agent without `recover_text`, if `mcp-pruner` is not on the PATH: it runs the file of
+ * this proxy.
  *
  * @param program - absolute path of the program's file
- * @returns `undefined` where `mcp-pruner` does it: it is on the PATH, or agents may run on other machines
+ * @returns `undefined` if markers should name `mcp-pruner`: it is on the PATH, or agents may run on other machines
  */
 export function recoverCommand(settings: Settings, path: string, program: string): string | undefined {
   const isOwnMachine = isLoopbackHost(settings.host) && settings.databaseUrl === null;

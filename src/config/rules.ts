@@ -28,7 +28,8 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Rule<nu
   return {
     schema: z.int().min(min).max(max),
     fromText: numberFromText,
-    allowed: max === Number.MAX_SAFE_INTEGER ? `a whole number from ${min} on` : `a whole number from ${min} to ${max}`,
+    allowed:
+      max === Number.MAX_SAFE_INTEGER ? `a whole number, ${min} or more` : `a whole number from ${min} to ${max}`,
   };
 }
 

@@ -27,7 +27,7 @@ export function shownSettings({ settings, origins }: Pick<Loaded, 'settings' | '
   });
 }
 
-/** Settings that say what happens to requests; all others are about the server itself, such as addresses and paths. */
+/** Settings of how requests are treated; all others are about the server itself, such as addresses and paths. */
 const OF_REQUESTS: ReadonlySet<string> = new Set(Object.keys({ ...pruningSettings, ...toolsSettings }));
 
 /** Settings in force, with their source in words; secrets never. @param isNarrow - leaves out those of the server */

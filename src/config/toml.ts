@@ -70,7 +70,7 @@ function secretProblem(path: string, file: string): string {
     ({ setting }) => setting.secret && path.toLowerCase() === `${SECTION}.${tomlTwin(setting.env[0])}`,
   );
   const where = row === undefined ? 'an environment variable' : `the environment variable ${row.setting.env[0]}`;
-  return `${file}: ${path} looks like a secret, and secrets may not stand in a file: take it out and use ${where}`;
+  return `${file}: ${path} looks like a secret, and secrets are not allowed in the file: remove it and use ${where}`;
 }
 
 /** The TOML key that a user would expect for a variable: `DEEPINFRA_API_KEY` as `deepinfra_api_key`. */

@@ -26,14 +26,14 @@ export function servingProblem(settings: Settings): string | null {
     const url = settings[key];
     if (url === null || !isItself(url, settings)) continue;
     return (
-      `the upstream ${url} (${variable}) is this proxy itself: set it to where the model is, or choose another port with ` +
+      `the upstream ${url} (${variable}) is this proxy itself: set it to the address of the model's provider, or choose another port with ` +
       'MCP_PRUNER_PORT'
     );
   }
   const { trustedAuthHeader, trustedProxies, groupProjects } = settings;
   if (trustedAuthHeader !== null && (!requireKey || trustedProxies.length === 0)) {
     return (
-      `MCP_PRUNER_TRUSTED_AUTH_HEADER (${trustedAuthHeader}) lets in whom an authenticating proxy vouches for: name its ` +
+      `MCP_PRUNER_TRUSTED_AUTH_HEADER (${trustedAuthHeader}) admits the users of an authenticating proxy: name the proxy's ` +
       'addresses in MCP_PRUNER_TRUSTED_PROXIES, and leave MCP_PRUNER_REQUIRE_KEY on for everybody else'
     );
   }
@@ -43,7 +43,7 @@ export function servingProblem(settings: Settings): string | null {
   }
   if (isLoopbackHost(host) || authToken !== null || localToken !== 'off' || requireKey) return null;
   return (
-    `host ${host} (MCP_PRUNER_HOST) lets other machines in: set MCP_PRUNER_AUTH_TOKEN to a long random secret ` +
+    `host ${host} (MCP_PRUNER_HOST) gives other machines access: set MCP_PRUNER_AUTH_TOKEN to a long random secret ` +
     '(for example from: openssl rand -hex 32) or MCP_PRUNER_LOCAL_TOKEN to auto, or listen on 127.0.0.1'
   );
 }

@@ -8,7 +8,7 @@ const SMALL_BYTES = 64 * 1024;
 export interface BoundedBodyOptions {
   /** Largest body after decompression; a larger one fails with `entity.too.large`. */
   readonly maxBodyBytes: number;
-  /** Most bytes of all bodies held at once; default: 64 MiB or twice the largest body. */
+  /** Maximum number of bytes of all bodies held at once; default: 64 MiB or twice the largest body. */
   readonly maxHeldBytes?: number | undefined;
   /** Answers a request whose body exceeds the budget; its connection is closed afterwards. */
   readonly refuse: (res: Response) => void;

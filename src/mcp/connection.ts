@@ -5,14 +5,14 @@ import { failure, isObject, type Reply, type RpcId } from './json-rpc.ts';
 import { LongStep } from './long-step.ts';
 import { toWireError } from './wire-error.ts';
 
-/** Most requests of a batch that are executed. */
+/** Maximum number of requests of a batch that are executed. */
 const MAX_BATCH_CALLS = 100;
 /**
- * Most characters of answers in a batch; further requests are refused. A few bytes may ask for the largest text again
- * and again.
+ * Maximum number of characters of a batch's answers; further requests are refused. A few bytes could otherwise request
+ * the largest text again and again.
  */
 const MAX_BATCH_ANSWER_CHARS = 4_000_000;
-/** Most requests of one client that run at once, including the delivery of their answers; others wait. */
+/** Maximum number of requests of one client that run at once, including the delivery of their answers; others wait. */
 const MAX_RUNNING = 32;
 
 export type RpcRequest = Extract<Message, { kind: 'request' }>;

@@ -16,7 +16,7 @@ export interface Payload {
   readonly messages: readonly Message[];
 }
 
-/** Most members of a batch: `[1,1,1,…]` of some megabytes would otherwise produce gigabytes of answers. */
+/** Maximum number of members of a batch: `[1,1,1,…]` of some megabytes would otherwise produce gigabytes of answers. */
 const MAX_BATCH = 1000;
 /**
  * Bounds of one message or batch. Chosen: a graph of the largest size and a hundred `recover_text` of a thousand ranges

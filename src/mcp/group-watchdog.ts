@@ -40,7 +40,7 @@ export class GroupWatchdog {
     this.#send(`+ ${group}\n`);
   }
 
-  /** The group ended, or may outlive this process. */
+  /** Stops watching a group that has ended or may outlive this process. */
   release(group: number): void {
     this.#send(`- ${group}\n`);
   }

@@ -1,12 +1,13 @@
 import { constants } from 'node:buffer';
 
 /**
- * Most characters of one answer's text on the wire. Every client reads an answer as one line, so a line longer than the
- * longest JavaScript string is lost as a whole. The subtracted part leaves room for the surrounding message.
+ * Maximum number of characters of one answer's text on the wire. Every client reads an answer as one line, so a line
+ * longer than the longest JavaScript string is lost as a whole. The subtracted part leaves room for the surrounding
+ * message.
  */
 const MAX_WIRE_CHARS = constants.MAX_STRING_LENGTH - 1024 * 1024;
 
-/** Most characters that a byte of UTF-8 needs inside a JSON string. */
+/** Maximum number of characters that a byte of UTF-8 needs inside a JSON string. */
 const WIRE_COST = Uint8Array.from({ length: 256 }, (_, byte) => {
   if ('"\\\b\t\n\f\r'.includes(String.fromCharCode(byte))) return 2;
   return byte < 0x20 ? 6 : 1;

@@ -5,7 +5,7 @@ import type { Method } from './server.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
-/** Most resources in one answer, newest first. Others can be read by their URI. */
+/** Maximum number of resources in one answer, newest first. Others can be read by their URI. */
 const MAX_LISTED = 500;
 
 const templates = [

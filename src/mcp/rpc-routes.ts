@@ -16,9 +16,9 @@ export interface RpcRouterDeps {
   readonly server: McpServer;
   /** Largest request body after decompression. Must have room for a text of any allowed size with JSON escapes. */
   readonly maxBodyBytes: number;
-  /** Most bytes of answers not yet read by clients; default: 64 MiB. */
+  /** Maximum number of bytes of answers not yet read by clients; default: 64 MiB. */
   readonly maxUnreadBytes?: number;
-  /** Most bytes of bodies being received or processed; default: 64 MiB or twice the largest body. */
+  /** Maximum number of bytes of bodies being received or processed; default: 64 MiB or twice the largest body. */
   readonly maxUploadBytes?: number;
   /** Counts texts to be pruned against the limits of the client's key. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;

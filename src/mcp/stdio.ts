@@ -33,7 +33,7 @@ export const MAX_LINE_BYTES = 128 * 1024 * 1024;
 /** Pieces of an answer are combined into writes of up to this size. */
 const WRITE_CHARS = 64 * 1024;
 
-/** Most messages in progress or waiting; beyond it, reading pauses. */
+/** Maximum number of messages in progress or waiting; beyond it, reading pauses. */
 const MAX_WAITING = 1_000;
 
 /**

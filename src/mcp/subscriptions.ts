@@ -5,7 +5,7 @@ import type { Peer } from './tool.ts';
 
 /** Poll interval for subscribed resources, because other processes change them too. */
 const LOOK_MS = 500;
-/** Most subscriptions of one client. */
+/** Maximum number of subscriptions of one client. */
 const MAX_SUBSCRIPTIONS = 100;
 
 /** Notifies clients of changes in the runs and agents that they subscribed to. */

@@ -104,7 +104,7 @@ export class ToolRegistry {
 
   /**
    * @param enabledFlags - flags in the tools' spelling (`--enable-bulk`)
-   * @param profiles - sets of tools by name; what a set names beyond the tools that are on is passed over
+   * @param profiles - sets of tools by name; names of tools that are off are ignored
    */
   constructor(
     tools: readonly Tool[],
@@ -150,7 +150,7 @@ export class ToolRegistry {
     const offered = this.list(faces, only);
     if (tool !== undefined && offered.includes(tool)) return tool;
     const known = offered.map((one) => one.name).join(', ');
-    throw invalidParams({ field: 'name', message: `Unknown tool ${clip(name)}; there are ${known}` });
+    throw invalidParams({ field: 'name', message: `Unknown tool ${clip(name)}; available: ${known}` });
   }
 
   /** The listed name for a name or an alias, whatever its face and flag; `null` for an unknown tool. */

@@ -39,7 +39,7 @@ function rendered(writer: LineWriter, render: (line: string) => string): Pick<Li
   };
 }
 
-/** Most characters waiting for a slow reader; beyond it new lines are dropped. */
+/** Maximum number of characters that wait for a slow reader; beyond it, new lines are dropped. */
 const MAX_WAITING_CHARS = 16 * 1024 * 1024;
 /** Lines are written in batches: one write per line would cost a busy proxy a tenth of its time. */
 const TOGETHER_CHARS = 64 * 1024;
@@ -152,8 +152,8 @@ const MAX_HARMLESS = 1_000;
 const MAX_DEPTH = 5;
 
 /**
- * Replaces values of keys that name a credential, at any depth, and strings that are a bearer credential. Returns the
- * same object if there is nothing to hide, otherwise a copy.
+ * Replaces values of keys that name a credential, strings that are a bearer or basic credential, and whatever is nested
+ * too deeply. Returns the same object if there is nothing to hide, otherwise a copy.
  */
 function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
   return hideIn(fields, 0);

@@ -83,7 +83,7 @@ export interface ProviderTokens {
 export interface PruningSample {
   readonly candidates: number;
   readonly pruned: number;
-  /** Tokens of the candidates, markers included. */
+  /** Tokens of the candidates; `tokensAfter` includes markers. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** Time spent in pruning. */
@@ -116,7 +116,7 @@ export interface MetricsOptions {
   readonly storeSizes: () => Promise<StoreSizes>;
   /** The labels of requests and dollars; default: the model. */
   readonly labels?: readonly MetricLabel[];
-  /** Most distinct values of each of these labels; default: 50. */
+  /** Maximum number of distinct values of each of these labels; default: 50. */
   readonly maxValues?: number;
   /** Further figures, read at each scrape. */
   readonly gauges?: readonly GaugeSource[];
@@ -150,7 +150,7 @@ export interface Metrics {
   page(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** Most requests counted while the library is loading, which takes well under a second. */
+/** Maximum number of requests counted while the library is loading, which takes well under a second. */
 const MAX_WAITING = 10_000;
 const MAX_VALUES = 50;
 const MAX_REASONS = 50;
@@ -160,7 +160,7 @@ function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-/** Records on what is loaded with the first record; records made meanwhile wait for it. */
+/** Loads the recorder with the first record; further records wait until it is loaded. */
 function recordLater(open: () => Promise<Recorder>) {
   let recorder: Recorder | undefined;
   let loading: Promise<Recorder> | undefined;

@@ -95,7 +95,7 @@ function pruningMetrics({ counter, histogram }: Maker): Recorder['pruning'] {
   const tokensBefore = counter('tokens_before_total', 'Estimated tokens of candidates as they came.');
   const tokensAfter = counter('tokens_after_total', 'Estimated tokens of candidates as they were passed on.');
   const tokensSaved = counter('tokens_saved_total', 'Estimated tokens saved.');
-  const fallbacks = counter('fallbacks_total', 'Times something passed whole or by the fallback ranking.', 'reason');
+  const fallbacks = counter('fallbacks_total', 'Fallbacks by reason (docs/errors.md).', 'reason');
   const time = histogram('pruning_seconds', 'Time spent in pruning, for each request.', PRUNING_SECONDS);
   return (sample) => {
     add(candidates, sample.candidates);
@@ -137,11 +137,19 @@ function ledgerMetrics(
   labels: readonly MetricLabel[],
 ): Pick<Recorder, 'billed' | 'folded' | 'compaction'> {
   const dollars = counter('dollars_total', 'What requests cost, by the table of prices.', ...labels);
-  const without = counter('dollars_without_pruning_total', 'What they would have cost without any cut.', ...labels);
-  const regret = counter('regret_dollars_total', 'What came again because it had been cut.');
+  const without = counter('dollars_without_pruning_total', 'What requests would have cost without any cut.', ...labels);
+  const regret = counter('regret_dollars_total', 'What text cost that was sent again because it had been cut.');
   const unpriced = counter('unpriced_requests_total', 'Requests of models without a price.', ...labels);
-  const missTokens = counter('cache_miss_tokens_total', 'Tokens not read from the cache that stood there.', 'cause');
-  const missDollars = counter('cache_miss_dollars_total', 'What these cost above reading them.', 'cause');
+  const missTokens = counter(
+    'cache_miss_tokens_total',
+    'Tokens that were in the cache and were not read from it.',
+    'cause',
+  );
+  const missDollars = counter(
+    'cache_miss_dollars_total',
+    'What missed tokens cost above the price of reading them from the cache.',
+    'cause',
+  );
   const folded = counter(
     'ledger_folded_figures_total',
     'Figures added to the project (others), as a day had too many.',

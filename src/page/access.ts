@@ -59,13 +59,13 @@ export class PageAccess {
   /**
    * Why a page or a name that is not ours is refused; `null` for all others.
    *
-   * @param isEmpty - what is asked for holds nothing: then a link of another page may lead to it
+   * @param isEmpty - the requested page contains no data, so that links of other sites may open it
    */
   foreign(req: IncomingMessage, isEmpty = false): Refusal | null {
     const caller = callerOf(req);
     const { allowed } = this.#options;
     if (isForeignPage(caller, allowed) && !(isEmpty && followsLink(req))) return 'forbidden_origin';
-    // whatever the token: a browser always says by which name it was led here
+    // regardless of the token: a browser always sends the host name of the address
     return isForeignHost(caller, { ...allowed, anyHost: false }) ? 'forbidden_host' : null;
   }
 
@@ -126,7 +126,10 @@ export class PageAccess {
     return value !== undefined && seal !== null && isSame(given, seal) ? value : null;
   }
 
-  /** Survives a restart, and is void once the configured token is another one, or the key is; `null` for a void key. */
+  /**
+   * The signature of a cookie. It survives a restart, and becomes invalid if the configured token or the key changes;
+   * `null` for an invalid key.
+   */
   #seal(untilMs: number, keyId: string): string | null {
     const { token, keys } = this.#options;
     const secret = keys ? keys.secretOf(keyId) : (token ?? this.#ownKey);

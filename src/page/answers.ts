@@ -48,8 +48,8 @@ export class Refused extends Error {
 export type Answer = (req: Request, res: Response) => Promise<object> | object;
 
 /**
- * Sends what `answer` gives. What it throws is reported: a store that is away as 503, what cannot be had as 404, what does
- * not fit as 422, all else as 500 and to `onFailure`.
+ * Sends the result of `answer`. Errors become a status: 503 if the store is not available, 404 if something is not
+ * found, 422 for an invalid request, else 500 with a report to `onFailure`.
  */
 export function answering(answer: Answer, onFailure: FailureReporter): RequestHandler {
   return async (req, res) => {

@@ -114,7 +114,7 @@ export async function conversationPage(
     project === null ? named[0] : named.find((one) => readProjectKey(one.project).project === project);
   const known = listed.find(({ row }) => row === conversation?.row);
   if (!conversation || !known) {
-    const hint = 'Nothing is known of this conversation: it had no text that was looked at, or is no longer kept.';
+    const hint = 'This conversation is unknown: it had no text that was examined, or is no longer stored.';
     throw new PrunerError('resource_not_found', { hint });
   }
   const limit = TEXTS_OF_A_PAGE;

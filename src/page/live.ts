@@ -15,11 +15,11 @@ export interface LiveOptions {
 
 /** Pages that follow at the same time; one more is refused. */
 const MOST_STREAMS = 16;
-/** Other processes write too: a stream looks again so often, and says so often that it lives. */
+/** Poll interval of a stream, because other processes write too, and the number of polls between heartbeats. */
 const LOOK_AGAIN_MS = 1_000;
 const BEAT_EVERY = 15;
 const AT_ONCE = 500;
-/** Most bytes that may wait for a page that does not read. It is disconnected then, and reconnects by itself. */
+/** Maximum number of bytes that wait for a slow page. Beyond it, the page is disconnected and reconnects by itself. */
 const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -94,7 +94,7 @@ export class LiveFeed {
       const events = await this.#options.store.events({ fromSeq: next, limit: AT_ONCE });
       if (events.length === 0) return next;
       const isFull = events.length === AT_ONCE;
-      // the last request of a full reading may be cut in two: it is read again, unless it is all there was
+      // the last request of a full batch may be incomplete: it is read again, unless it is the only one
       const last = isFull ? events.findLastIndex(({ kind }) => kind === 'request') : -1;
       const whole = last > 0 ? events.slice(0, last) : events;
       next = (whole.at(-1)?.seq ?? next) + 1;

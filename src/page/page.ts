@@ -183,7 +183,7 @@ function enter({ access }: PageParts): Answer {
     const { token } = bodyOf(req, z.strictObject({ token: z.string().max(1_000) }));
     const cookie = await access.enter(req, token);
     if (cookie === null)
-      throw new Refused('unauthorized', access.takesKeys ? 'This is no key of this server.' : 'This is not the token.');
+      throw new Refused('unauthorized', access.takesKeys ? 'This key is not valid here.' : 'The token is wrong.');
     res.setHeader('Set-Cookie', cookie);
     return {};
   };
@@ -192,7 +192,7 @@ function enter({ access }: PageParts): Answer {
 function live(parts: PageParts): Answer {
   const feed = new LiveFeed({ ...parts, lastSeq: () => parts.store.records.lastSeq() });
   return async (req, res) => {
-    if (feed.isFull) throw new Refused('shutting_down', 'Too many pages follow already, or the server stops.');
+    if (feed.isFull) throw new Refused('shutting_down', 'Too many pages are open already, or the server is stopping.');
     const since = Number(req.headers['last-event-id'] ?? Number.NaN);
     const { from } = queryOf(req, z.object({ from: count.optional() }));
     await feed.stream(req, res, Number.isSafeInteger(since) ? since + 1 : (from ?? null));

@@ -7,7 +7,10 @@ const MOST_TEXTS = 30;
 const OF_A_REQUEST = new Set(['candidate', 'pruned', 'left_whole', 'fallback', 'client_failed', 'upstream_failed']);
 const MOST_FACTS = 8;
 
-/** Puts events together to requests, in the order of their first events. Events of requests that began before are left out. */
+/**
+ * Puts events together to requests, in the order of their first events. Events of requests that began before are left
+ * out.
+ */
 export function happenedIn(events: readonly StoredEvent[]): Happened {
   const groups = new Map<string, StoredEvent[]>();
   const notes: NoteShown[] = [];
@@ -90,9 +93,9 @@ function isFaulty({ status, upstreamError, fallbacks, end }: RequestShown): bool
   return status >= 400 || upstreamError !== null || fallbacks.length > 0 || isCutOff;
 }
 
-/** Events that are looked at in one step back. */
+/** Number of events read per step back. */
 const STEP = 500;
-/** Steps of one page: what is seldom must not make a long walk of a page. */
+/** Maximum number of steps for one page, so that a rarely matching filter does not read the whole history. */
 const MOST_STEPS = 20;
 
 /**

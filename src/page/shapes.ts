@@ -171,7 +171,7 @@ export interface CutShown {
   readonly tokensAfter: number;
 }
 
-/** One text of a conversation. Its words are asked for by its prune ids: of what was never cut none are kept. */
+/** One text of a conversation. Its content is requested by its prune ids; a text that was never cut has none. */
 export interface TextOfTurn {
   readonly id: string;
   readonly row: number;
@@ -194,7 +194,7 @@ export interface TextOfTurn {
   /** The client no longer sends it. */
   readonly left: boolean;
   readonly cuts: readonly CutShown[];
-  /** Under which its whole text can be had while it is stashed; `null` where it cannot. */
+  /** The prune id of its whole text while it is stashed; `null` if there is none. */
   readonly stash: string | null;
 }
 

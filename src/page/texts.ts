@@ -8,7 +8,7 @@ import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
 import type { LineShown, SentAs, TextPart, WhyShown } from './shapes.ts';
 
-/** Most characters of one answer, which a browser shows at once. */
+/** Maximum number of characters of one answer, which a browser shows at once. */
 const MOST_LINES = 2_000;
 const MOST_CHARS = 300_000;
 /** A longer line is asked for by itself. */
@@ -104,7 +104,7 @@ async function find(store: Originals, pruneId: string): Promise<{ prune: StoredP
   const prune = await store.findPrune(pruneId);
   const text = prune && (await store.findOriginal(pruneId));
   if (prune === null || text === null) {
-    const hint = 'This original is not there: its time is over, it was deleted, or the store was replaced.';
+    const hint = 'This original is not available: it has expired, was deleted, or the store was replaced.';
     throw new PrunerError('prune_id_not_found', { hint });
   }
   return { prune, text, lines: splitLines(text) };

@@ -58,7 +58,7 @@ export interface FurtherResources {
   ): Promise<object | 'expired' | null>;
 }
 
-/** Most events in one read of a run, the newest; `resources_watch` returns all. */
+/** Maximum number of events in one read of a run: the newest. `resources_watch` returns all. */
 const MAX_READ = 10_000;
 /** Poll interval for entries of other processes. */
 const LOOK_AGAIN_MS = 250;
@@ -279,7 +279,7 @@ function find(uri: string): Found {
   throw wrongKind(
     uri,
     kind,
-    `This server has run_events, snapshot and child_logs only; ${extensionTools.map(({ flag }) => flag).join(', ')} gives the others.`,
+    `This server has run_events, snapshot and child_logs only; start it with ${extensionTools.map(({ flag }) => flag).join(', ')} for the others.`,
   );
 }
 

@@ -13,7 +13,7 @@ export interface DecideElsewhereOptions {
   readonly here: Decider;
   /** UTF-16 units from which a text is large. */
   readonly largeChars?: number;
-  /** Most characters of smaller texts handled on the main thread at a time. */
+  /** Maximum number of characters of smaller texts that are handled on the main thread at a time. */
   readonly mostCharsHere?: number;
   /** The worker's program. */
   readonly program?: URL;
@@ -23,12 +23,15 @@ export interface DecideElsewhereOptions {
 
 /** About 25 ms of work. For less, a thread costs more than it spares others. */
 const LARGE_CHARS = 256 * 1024;
-/** Smaller texts take turns with everything else; a thread that must first be compiled anew pays only for many of them. */
+/**
+ * Smaller texts are decided on the main thread, in turns with other work: only for many at once is it worth starting a
+ * thread.
+ */
 const MOST_CHARS_HERE = 1024 * 1024;
 const PROGRAM = new URL('./decide-worker.js', import.meta.url);
 /** How long past its deadline a thread may be silent before it is ended. */
 const GRACE_MS = 250;
-/** Threads that end by faults before no new one is started. */
+/** Number of threads that may end by a fault before no new thread is started. */
 const MAX_FAULTS = 3;
 const MAX_THREADS = 4;
 

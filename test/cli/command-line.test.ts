@@ -31,7 +31,7 @@ describe('the command line', () => {
     [['stats', '--days'], '--days needs a value'],
     [['stats', '--json=1'], '--json takes no value'],
     [['stats', 'more'], 'unexpected argument "more"'],
-    [['stats', '--days', '0'], 'not a number of days'],
+    [['stats', '--days', '0'], 'is not a whole number of days, at least 1'],
     [['recover'], 'too few arguments: mcp-pruner recover <prune_id|marker>'],
     [['recover', 'prn_x', '--lines', '9-3'], 'is not a range of lines'],
     [['recover', 'prn_x', '--lines', '0'], 'is not a range of lines'],

@@ -31,7 +31,7 @@ describe('mcp-pruner keys', () => {
     ];
     const made = await run(['keys', 'create', ...options, '--expires', '90d'], { env });
     expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^mpk_[\w-]{43}\n$/) });
-    expect(made.err).toMatch(/^key_[\w-]{12} \(ci\) opens web, api\. A key is shown this once/);
+    expect(made.err).toMatch(/^key_[\w-]{12} \(ci\) opens web, api\. A key is shown only once/);
     const { out } = await run(['keys', 'list'], { env });
     expect(out).toMatch(
       /^key_[\w-]{12} {2}open {5}ci: opens web, api, 60 requests\/min, 1000 tokens\/day, made 2026-01-10, until 2026-04-10, never used\n$/,

@@ -167,7 +167,7 @@ describe('report --sessions', () => {
     expect([throughProxy, report.totals.saved, report.totals.removed]).toEqual([1, 0, 0]);
     expect(report.totals.dollars).toBeCloseTo(OPUS, 9);
     const { out } = await run(['report', '--sessions'], { homeDir: home, clock: { nowMs } });
-    expect(out).toContain('1 session went through the proxy already');
+    expect(out).toContain('1 session already went through the proxy: not counted in "saved"');
   });
 
   it('states first that there is no price, and shows no saving in dollars', async () => {

@@ -82,10 +82,10 @@ describe('the report', () => {
     };
     await add(paused(0.01, 'a'));
     for (const text of await said()) expect(text).not.toContain('ENABLE_PROMPT_CACHING_1H');
-    expect((await said())[0]).toContain('1 requests found their cache expired, $0.01');
+    expect((await said())[0]).toContain('the cache had expired for 1 request, which cost $0.01');
     await add(paused(3, 'b'));
     for (const text of await said()) {
-      expect(text).toContain('2 requests found their cache expired, $3.01');
+      expect(text).toContain('the cache had expired for 2 requests, which cost $3.01');
       expect(text).toContain('ENABLE_PROMPT_CACHING_1H=1');
     }
   });
@@ -95,10 +95,10 @@ describe('the report', () => {
     for (const part of [
       'spent $12.50',
       'saved, net $2.00 (13.3 % of the bill)',
-      'the texts that were looked at (tokens) 1,000 4,000 25.0 %',
+      'texts that were examined (tokens) 1,000 4,000 25.0 %',
       'newly billed input (tokens) 1,000 2,000 50.0 %',
       'all input (tokens) 5,000 15,000 33.3 %',
-      'expired: too long since the request before',
+      'expired: too long after the previous request',
       '24 conversations pruned, 6 left whole',
       'too few to tell',
       '1.10',

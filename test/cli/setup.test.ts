@@ -138,7 +138,9 @@ describe('mcp-pruner setup', () => {
     const notes = narrow.out.split('\n').filter((line) => line.startsWith('# ') && !line.startsWith('# in '));
     expect(notes.length).toBeGreaterThan(3);
     for (const line of notes) expect(line.length).toBeLessThanOrEqual(60);
-    expect((await runCommand(['setup', 'qwen'], options)).out).toMatch(/^# OPENAI_BASE_URL wins .* OPENAI_MODEL\.$/m);
+    expect((await runCommand(['setup', 'qwen'], options)).out).toMatch(
+      /^# OPENAI_BASE_URL takes precedence .* OPENAI_MODEL\.$/m,
+    );
   });
 
   it.each([
@@ -165,7 +167,7 @@ describe('mcp-pruner doctor', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/note {2}no proxy runs[^\n]*\n {6}start it: mcp-pruner serve\n/);
     expect(out).toMatch(/ok {4}the upstream/);
-    expect(out).toMatch(/ok {4}the store .* will be made/);
+    expect(out).toMatch(/ok {4}the store .* will be created/);
     expect(out).toMatch(/note {2}no agent is set up/);
   });
 
@@ -206,7 +208,7 @@ describe('mcp-pruner doctor', () => {
     const failures = (JSON.parse(out) as { level: string; what: string }[]).filter(({ level }) => level === 'failure');
     expect(failures.map(({ what }) => what)).toEqual([
       expect.stringMatching(/another program answers/),
-      expect.stringMatching(/the store .* is of no use/),
+      expect.stringMatching(/the store .* cannot be used/),
       expect.stringMatching(/Qwen Code is set up for http:\/\/127\.0\.0\.1:2, not/),
     ]);
   });
@@ -241,7 +243,10 @@ describe('mcp-pruner doctor', () => {
     await run(at, ['setup', 'claude', '--write'], env);
     const bedrock = { ...env, CLAUDE_CODE_USE_BEDROCK: '1', AWS_REGION: 'us-east-1' };
     const past = await run(at, ['doctor'], { ...bedrock, AWS_BEARER_TOKEN_BEDROCK: 'b' });
-    expect(past).toMatchObject({ code: 1, out: expect.stringMatching(/FAIL {2}Claude Code uses Amazon Bedrock past/) });
+    expect(past).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/FAIL {2}Claude Code uses Amazon Bedrock directly, not through the proxy/),
+    });
     const signed = await run(at, ['setup', 'claude'], bedrock);
     expect(signed.out.replace(/\n# /g, ' ')).toContain('Requests to Amazon Bedrock are signed');
     const written = await run(at, ['setup', 'claude', '--write'], { ...bedrock, AWS_BEARER_TOKEN_BEDROCK: 'b' });
@@ -283,7 +288,9 @@ describe('mcp-pruner doctor', () => {
       await run(at, args, { ...env, MCP_PRUNER_AUTH_TOKEN: 'another-token' });
       const refused = await run(at, ['doctor'], env);
       expect(refused.code).toBe(1);
-      expect(refused.out).toMatch(way === 'http' ? /rpc answers 401/ : /prune answers 401/);
+      expect(refused.out).toMatch(
+        way === 'http' ? /rpc answers its requests with 401/ : /prune answers its requests with 401/,
+      );
     }
   });
 
@@ -311,7 +318,9 @@ describe('mcp-pruner doctor', () => {
     const { code, out } = await run(at, ['doctor'], elsewhere);
     expect(code).toBe(0);
     expect(out).toContain(`ok    the upstream ${new URL(upstreamUrl).origin} answers`);
-    expect(out).toMatch(/note {2}the proxy that runs forwards to .*, this environment says https:\/\/nowhere\.invalid/);
+    expect(out).toMatch(
+      /note {2}the running proxy forwards to .*, but this environment names https:\/\/nowhere\.invalid/,
+    );
   });
 
   it('finds an agent that is logged in for another provider than the one forwarded to', async () => {

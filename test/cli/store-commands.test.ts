@@ -229,7 +229,7 @@ describe('mcp-pruner stats', () => {
   it('reports when nothing was recorded', async () => {
     const later = { nowMs: () => NOW + 400 * DAY };
     const { out } = await runPlain(['stats'], { env: { MCP_PRUNER_DB_PATH: db }, clock: later });
-    expect(out).toBe('nothing was recorded since 2027-02-08: requests through the proxy count\n');
+    expect(out).toBe('nothing was recorded since 2027-02-08: only requests through the proxy are counted\n');
   });
 });
 

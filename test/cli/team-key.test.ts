@@ -93,7 +93,7 @@ describe('the key of a proxy that others run', () => {
     const { run } = machine({ MCP_PRUNER_KEY: key });
     await run('setup', 'claude', '--proxy', stage.url, '--write');
     const good = await run('doctor');
-    expect(good.out).toMatch(new RegExp(`ok {4}${stage.url} lets the key in \\S+ in`));
+    expect(good.out).toMatch(new RegExp(`ok {4}${stage.url} accepts the key in \\S+$`, 'm'));
     await keys(place, 'revoke', 'of web');
     await expect.poll(async () => (await run('doctor')).out).toMatch(/FAIL {2}\S+ answers 401 to the key in/);
     expect(good.out + (await run('doctor', '--json')).out).not.toContain(key);

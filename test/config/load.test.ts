@@ -124,7 +124,7 @@ describe('a configuration that cannot be used', () => {
     [{ MCP_PRUNER_PORT: '80o6' }, 'MCP_PRUNER_PORT = "80o6"', 'a whole number from 0 to 65535', '8006'],
     [{ MCP_PRUNER_PORT: '70000' }, 'MCP_PRUNER_PORT = 70000', 'a whole number from 0 to 65535', '8006'],
     [{ MCP_PRUNER_MAX_PRUNE_RATIO: '1.5' }, 'MCP_PRUNER_MAX_PRUNE_RATIO = 1.5', 'from 0 to 1', '0.9'],
-    [{ MCP_PRUNER_MIN_KEEP_LINES: '2.5' }, 'MCP_PRUNER_MIN_KEEP_LINES = 2.5', 'a whole number from 0 on', '20'],
+    [{ MCP_PRUNER_MIN_KEEP_LINES: '2.5' }, 'MCP_PRUNER_MIN_KEEP_LINES = 2.5', 'a whole number, 0 or more', '20'],
     [{ MCP_PRUNER_MODE: 'dry' }, 'MCP_PRUNER_MODE = "dry"', 'one of prune, shadow', 'prune'],
     [{ MCP_PRUNER_ENABLED: 'maybe' }, 'MCP_PRUNER_ENABLED = "maybe"', 'true or false', 'true'],
     [

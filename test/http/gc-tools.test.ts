@@ -205,7 +205,7 @@ describe('context_gc_analyze', () => {
     const { agent } = await withCandidates();
     const usage = (current: number) => ({ context_descriptors: { token_usage: { current, limit: 1_000 } } });
     expect((await agent.analyze(usage(2_000))).warning).toBeUndefined();
-    expect((await agent.analyze(usage(200_000))).warning).toContain('over its limit');
+    expect((await agent.analyze(usage(200_000))).warning).toContain('would exceed its limit by about');
   });
 });
 
@@ -324,7 +324,9 @@ describe('a conversation with verified history', () => {
     await agent.send();
     const analysis = await agent.analyze();
     expect(analysis.pruning_candidates).toHaveLength(1);
-    expect(analysis.message).toContain('1 conversation is on a wire whose provider refuses any change');
+    expect(analysis.message).toContain(
+      '1 conversation is on a wire whose provider refuses changes to earlier messages',
+    );
   });
 
   it.each(['stash', 'delete'] as const)('refuses to %s, with the reason and a remedy', async (action) => {
@@ -333,7 +335,7 @@ describe('a conversation with verified history', () => {
     const sent = upstream.last.body;
     const { pruned_segments, errors } = await agent.prune([segment], action, { confirm: true });
     expect(pruned_segments).toEqual([]);
-    expect(errors.join()).toMatch(/stays as it was sent: the provider .* refuses any change.*\/compact in Claude Code/);
+    expect(errors.join()).toMatch(/stays as it was sent: the provider .* refuses changes.*\/compact in Claude Code/);
     await claudeTurn(proxy.url);
     expect(upstream.last.body.equals(sent)).toBe(true);
   });
@@ -343,7 +345,7 @@ describe('a conversation with verified history', () => {
     await claudeTurn(proxy.url);
     const { pinned_segments, errors } = await agent.pin([segment]);
     expect(pinned_segments).toEqual([]);
-    expect(errors.join()).toContain('Lines that were cut come back by recover_text.');
+    expect(errors.join()).toContain('To get back lines that were cut, call recover_text.');
   });
 
   it('waits for its client if it is over the budget, with a line in the log', async () => {

@@ -259,7 +259,7 @@ describe('on a disk of its own', () => {
     await proxy.start();
     expect(await fresh()).toBe('as it came');
     expect(await reasons()).toEqual(['store_readonly']); // though SQLite says that it cannot open the file
-    expect(await proxy.logText()).toContain('it lies on a read-only file system');
+    expect(await proxy.logText()).toContain('it is on a read-only file system');
     execFileSync('mount', ['-o', 'remount,rw', folder]);
     await until(async () => (await fresh()) === 'pruned');
     expect(await again(0)).toBe('pruned');

@@ -38,7 +38,7 @@ describe.each([
         return new Member(stage, by).send('/v1/chat/completions', HELLO, PROVIDER);
       };
       expect((await ask(first)).status).toBe(200);
-      await until(() => first.log().includes('a budget of dollars is nearly used up'));
+      await until(() => first.log().includes('a monthly budget is nearly used up'));
       expect((await ask(second)).status).toBe(200);
       const refused = await until(async () => {
         const answer = await ask(first); // for a moment only what is under way uses the budget up

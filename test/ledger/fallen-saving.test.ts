@@ -14,13 +14,13 @@ const BEFORE = day('2026-11-01', { removed: 12_345 });
 describe('the note that a day saved nothing', () => {
   it('names the day before and its saving', () => {
     expect(fallenNotes([day('2026-11-02', { requests: 20 }), BEFORE])).toEqual([
-      'nothing was saved in 20 requests on 2026-11-02, 12,345 tokens on 2026-11-01: all tool results were left whole; mcp-pruner doctor names the cause',
+      'nothing was saved in 20 requests on 2026-11-02, 12,345 tokens on 2026-11-01: all tool results were left whole; run mcp-pruner doctor to find the cause',
     ]);
   });
 
   it('names shadow mode, and requests in which nothing was examined', () => {
     expect(fallenNotes([day('2026-11-02', { wouldRemove: 5 }), BEFORE])[0]).toContain('shadow mode');
-    expect(fallenNotes([day('2026-11-02', { looked: 0 }), BEFORE])[0]).toContain('no tool result was looked at');
+    expect(fallenNotes([day('2026-11-02', { looked: 0 }), BEFORE])[0]).toContain('no tool result was examined');
   });
 
   it('needs 50 requests with large results if no day before saved anything', () => {

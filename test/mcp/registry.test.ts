@@ -69,7 +69,7 @@ describe('the registry of tools', () => {
     expect(names(['--enable-extra'], ['some', 'other'])).toEqual(['plain', 'extra', 'other']);
     expect(() => names([], ['none'])).toThrow('Unknown tool none');
     const registry = new ToolRegistry(tools, new Set(), profiles);
-    expect(() => registry.find('other', ['rpc'], ['some'])).toThrow('there are plain');
+    expect(() => registry.find('other', ['rpc'], ['some'])).toThrow('available: plain');
   });
 
   it('separates the tools of different faces', async () => {
@@ -183,7 +183,7 @@ describe('a client that is shown chosen tools alone', () => {
     const { error } = await ask('prune_text', pruneArgs());
     expect(error).toMatchObject({
       code: -32602,
-      message: 'Invalid params: name: Unknown tool prune_text; there are health',
+      message: 'Invalid params: name: Unknown tool prune_text; available: health',
     });
     expect(pruner.inputs).toEqual([]);
   });
@@ -196,7 +196,7 @@ describe('a client that is shown chosen tools alone', () => {
         const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method });
         const answer = JSON.parse((await send(port, body, { path: `/rpc?tools=${tools}` })).body) as Answer;
         expect(answer).toMatchObject({ id: 7, error: { code: -32602 } });
-        expect(answer.error?.message).toMatch(/Unknown tool .*; there are prune_text, recover_text, health$/);
+        expect(answer.error?.message).toMatch(/Unknown tool .*; available: prune_text, recover_text, health$/);
       }
     },
   );

@@ -168,7 +168,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await page.getByRole('link', { name: 'All conversations' }).click();
       await expect.poll(() => rows.count()).toBe(2);
       await page.getByRole('searchbox').fill('nothing has these words');
-      await page.getByRole('button', { name: 'Take all filters out' }).click();
+      await page.getByRole('button', { name: 'Clear all filters' }).click();
       await expect.poll(() => rows.count()).toBe(3);
       expect(await contrastFaults(page)).toEqual([]);
     });
@@ -240,7 +240,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       expect(await page.getByRole('searchbox').inputValue()).toBe('gl?');
       await page.getByRole('searchbox').fill('');
       await page.getByRole('button', { name: '? Keys' }).click();
-      await page.getByLabel('Single keys are on').uncheck();
+      await page.getByLabel('Enable single-key shortcuts').uncheck();
       await page.keyboard.press('Escape');
       await page.keyboard.press('g');
       await page.keyboard.press('l');
@@ -498,7 +498,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
         .toMatch(/^27 days: \$[\d.]+ instead of \$[\d.]+; \d+ cuts were needed after all.*; 1 compaction seen\.$/);
       expect(await figure('Saved, net')).toMatch(/\$[\d.]+\n\d+ % of what it would have cost/);
       const main = page.getByRole('main');
-      for (const words of ['of the texts looked at', 'of newly billed input', 'of all input', 'of the bill'])
+      for (const words of ['of the texts examined', 'of newly billed input', 'of all input', 'of the bill'])
         await main.getByText(words).first().waitFor();
       expect(await main.getByRole('region', { name: 'Against a control group' }).innerText()).toMatch(
         /Cost of a conversation/,
@@ -532,7 +532,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       const field = page.getByLabel('Token');
       await field.fill('wrong');
       await page.keyboard.press('Enter');
-      await page.getByText('This is not the token.').waitFor();
+      await page.getByText('The token is wrong.').waitFor();
       expect(await axeFaults(page)).toEqual([]);
       await field.fill(TOKEN);
       await page.getByRole('button', { name: 'Sign in' }).click();
@@ -548,12 +548,12 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       for (const [view, words] of [
         ['live', 'No request has come yet'],
         ['conversations', 'No conversation has been seen yet'],
-        ['tools', 'No text was looked at yet'],
+        ['tools', 'No text has been examined yet'],
         ['store', 'Nothing was cut yet'],
         ['fleet', 'The fleet is off'],
         ['doctor', 'The checks run where the server was started'],
-        ['conversation/p/none', 'Nothing is known of this conversation'],
-        ['text/prn_0123456789AB', 'This original is not there'],
+        ['conversation/p/none', 'This conversation is unknown'],
+        ['text/prn_0123456789AB', 'This original is not available'],
       ] as const) {
         await page.goto(`${fresh.url}/#/${view}`);
         await page.getByText(words).waitFor();
@@ -586,7 +586,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
           for (const view of ['Overview', 'Live', 'Conversations', 'Store'] as const) {
             await page.getByRole('link', { name: view, exact: true }).click();
             await expect.poll(() => heading(page).textContent()).toBe(view);
-            await page.getByRole('main').getByText('The store is away', { exact: true }).waitFor();
+            await page.getByRole('main').getByText('The store is not available', { exact: true }).waitFor();
           }
           await page.getByRole('link', { name: 'Settings', exact: true }).click();
           await page.getByLabel('Search settings').fill('db_path');
@@ -616,7 +616,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
           await expect.poll(() => rows.count()).toBe(100);
           expect(await rows.last().textContent()).toContain('model-99900');
           await page.getByLabel('Only requests').selectOption('fault');
-          await page.getByText('No request fits so far.').waitFor();
+          await page.getByText('No request matches the filters so far.').waitFor();
           await page.goto(`${full.url}/#/conversations?sort=dollars`);
           await expect.poll(() => page.locator('.talk').count()).toBe(50);
           expect(await page.locator('.talk').first().innerText()).toContain('$99.95');
@@ -654,7 +654,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     const field = page.getByLabel('Token or key');
     await field.fill(`mpk_${'A'.repeat(43)}`);
     await page.keyboard.press('Enter');
-    await page.getByText('This is no key of this server.').waitFor();
+    await page.getByText('This key is not valid here.').waitFor();
     await field.fill(key);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();

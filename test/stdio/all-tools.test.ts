@@ -73,7 +73,7 @@ describe('mcp-pruner stdio --tools all', () => {
     const [code] = await once(wrong.child, 'close');
     expect(code).toBe(2);
     expect(wrong.stderr).toMatch(
-      /^mcp-pruner: --tools: Unknown tool recover; there are read, bash, grep, prune_text, recover_text/,
+      /^mcp-pruner: --tools: Unknown tool recover; available: read, bash, grep, prune_text, recover_text/,
     );
   });
 

@@ -184,7 +184,7 @@ describe('a store file that cannot be used', () => {
     db.close();
     const store = openStore(path);
     expect(store.problem()).toMatchObject({ reason: 'newer_schema' });
-    expect(store.problem()?.message).toMatch(/schema version 999.*knows up to \d+.*upgrade/);
+    expect(store.problem()?.message).toMatch(/schema version 999.*supports versions up to \d+.*upgrade/);
     await expect(put(store, 'a')).rejects.toMatchObject({ reason: 'newer_schema' });
   });
 

@@ -134,7 +134,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     await source.close();
     const url = await emptyDatabase();
     const said = await cli(['store', 'move', '--from', `sqlite:${first}`, '--to', url]);
-    expect(said).toMatch(/^moved \d+ rows; all are equal on both sides, and 3 originals have their hash\n$/);
+    expect(said).toMatch(/^moved \d+ rows; both stores are equal, and the hashes of 3 originals are correct\n$/);
     expect(said).not.toContain(url);
 
     const moved = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
@@ -209,7 +209,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     await runSql(url, "UPDATE mcp_pruner.usage SET requests = 7 WHERE model = 'n'");
     await expect(moveStore(from, to, textHash, ignore)).rejects.toThrow(/usage: rows from number 1 on are not equal/);
     await runSql(url, "UPDATE mcp_pruner.usage SET requests = 1 WHERE model = 'n'");
-    await expect(moveStore(from, to, () => 'another', ignore)).rejects.toThrow(/does not have its hash/);
+    await expect(moveStore(from, to, () => 'another', ignore)).rejects.toThrow(/does not match its hash/);
   });
 
   it('leaves out no table of either side', async () => {

@@ -18,7 +18,7 @@ interface Row {
   readonly upstream: (variables: Variables) => string | null;
   /** Variables that exclude a base URL. */
   readonly without?: readonly string[];
-  /** `true`: requests are signed with keys of AWS unless one of these variables is set. */
+  /** Variables that switch off AWS signing; absent for a cloud whose requests are never signed. */
   readonly unsignedBy?: readonly string[];
 }
 

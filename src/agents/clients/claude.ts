@@ -47,8 +47,8 @@ function environment(wiring: Wiring, place: ClientPlace): Record<string, string>
 }
 
 /**
- * Claude Code puts a line into its system prompt that changes with each request. A local model caches by the exact prefix, so
- * the line ends every cache hit; `0` leaves it out.
+ * Claude Code puts a line into its system prompt that changes with each request. A local model caches by the exact
+ * prefix, so the line ends every cache hit; `0` leaves it out.
  */
 const ATTRIBUTION = 'CLAUDE_CODE_ATTRIBUTION_HEADER';
 
@@ -120,7 +120,7 @@ export const claude: Client = {
   upstream: upstreamOf,
   cloud: cloudOf,
   notes: [
-    'Logins with a subscription and API keys go through as they are.',
-    'Close Claude Code before a change to its files: it writes there itself.',
+    'Subscription logins and API keys work unchanged.',
+    'Close Claude Code before changing its files: it writes to them itself.',
   ],
 };

@@ -96,7 +96,9 @@ export interface ClientCloud {
   readonly key: 'bedrockUrl' | 'vertexUrl' | 'azureUrl';
   /** The current destination; `null` if each request names it. */
   readonly upstream: string | null;
-  /** Whether requests are signed with keys of AWS: `own`, those of its environment; `unknown`, of a profile or a login. */
+  /**
+   * Whether requests are signed with keys of AWS: `own`, those of its environment; `unknown`, of a profile or a login.
+   */
   readonly signing: 'none' | 'own' | 'unknown';
 }
 
@@ -141,7 +143,7 @@ export function headersJson(mcp: McpAccess): { readonly headers?: Readonly<Recor
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
 
-/** Whether a server's entry holds what only its owner may read. */
+/** Whether a server's entry contains a token, which only its owner may read. */
 export function holdsToken(mcp: McpAccess | null): boolean {
   if (mcp === null) return false;
   return mcp.transport === 'http' ? mcp.token !== undefined : mcp.server.env?.PRUNER_TOKEN !== undefined;
@@ -150,7 +152,7 @@ export function holdsToken(mcp: McpAccess | null): boolean {
 /** A server as a client spells it. */
 type ServerJson = (mcp: McpAccess) => JsonValue;
 
-/** The server of the product among those of a file of JSON; nothing where there is none. */
+/** The entry of the product's server in a JSON file; empty if there is no server. */
 export function serverEntries(mcp: McpAccess | null, toJson: ServerJson, key = 'mcpServers'): JsonEntry[] {
   return mcp === null ? [] : [{ path: [key, SERVER_NAME], value: toJson(mcp) }];
 }
@@ -160,7 +162,7 @@ export function serversText(mcp: McpAccess, toJson: ServerJson): string {
   return JSON.stringify({ mcpServers: { [SERVER_NAME]: toJson(mcp) } });
 }
 
-/** The change of a file that the client has for its servers; none where there is none. */
+/** The edit of the client's file of servers; empty if there is no server. */
 export function serverEdits(
   file: string,
   mcp: McpAccess | null,
@@ -179,7 +181,7 @@ export function stdioJson({ command, args = [], env = {} }: McpServerConfig, mor
   return { ...more, command, args: [...args], env: { ...env } } satisfies JsonValue;
 }
 
-/** A server without a named transport: whether it has a URL or a command says which. */
+/** A server entry without the name of its transport, which follows from its URL or command. */
 export function serverJson(mcp: McpAccess): JsonValue {
   return mcp.transport === 'http' ? { url: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
 }

@@ -68,7 +68,7 @@ export const cline: Client = {
       env: {
         CLINE_PROVIDER_SETTINGS_PATH: join(folder, 'providers.json'),
         CLINE_MCP_SETTINGS_PATH: join(folder, 'mcp.json'),
-        // its daemon outlives the run and would serve the next one with the addresses of this one
+        // its daemon outlives the run, and would serve the next run with the addresses of this run
         CLINE_SESSION_BACKEND_MODE: 'local',
       },
       files: [

@@ -152,8 +152,8 @@ export const codex: Client = {
   edits: (wiring, place) => [configEdit(responsesProvider(wiring.baseUrl, place), wiring, place)],
   upstream: upstreamOf,
   notes: [
-    `With a ChatGPT login the proxy has to forward to ${CHATGPT_UPSTREAM} (MCP_PRUNER_UPSTREAM_URL); mcp-pruner run codex sees to that.`,
-    `codex resume lists the sessions of one provider: those begun before stand under the old one.`,
+    `With a ChatGPT login the proxy has to forward to ${CHATGPT_UPSTREAM} (MCP_PRUNER_UPSTREAM_URL); mcp-pruner run codex sets this.`,
+    `codex resume lists the sessions of one provider: earlier sessions are listed under the old one.`,
   ],
 };
 

@@ -1,6 +1,6 @@
 import { type ClientPlace, headersJson, type JsonValue, type McpAccess, stdioJson } from './client.ts';
 
-// Qwen Code grew out of Gemini CLI: both take servers in one spelling, and have one fault.
+// Qwen Code is a fork of Gemini CLI: both use the same format for servers, and share a fault.
 
 /** An MCP server as their settings have it. */
 export function serverJson(mcp: McpAccess): JsonValue {

@@ -10,8 +10,8 @@ const SETTINGS = 'settings.json';
 const RUN_HOME = 'gemini-home';
 
 /**
- * Gemini CLI takes the login type `gateway`, and then refuses an API key, where a base URL is set and its settings name no
- * type. A type that the user chose stays.
+ * If a base URL is set and the settings name no login type, Gemini CLI uses `gateway`, which refuses an API key. A type
+ * that the user chose is kept.
  */
 const API_KEY_LOGIN: JsonEntry = {
   path: ['security', 'auth', 'selectedType'],
@@ -50,7 +50,7 @@ export const gemini: Client = {
   upstream: ({ env: { GOOGLE_GEMINI_BASE_URL: base = '' } }) =>
     base === '' ? null : `${base.replace(/(?<!\/)\/+$/, '')}/v1beta`,
   notes: [
-    'The address is set by GOOGLE_GEMINI_BASE_URL only; ~/.gemini/.env may hold it. It needs GEMINI_API_KEY.',
+    'The address is set by GOOGLE_GEMINI_BASE_URL only, which can be in ~/.gemini/.env. Gemini CLI needs GEMINI_API_KEY.',
     'A login with a Google account uses another service, which this address does not change.',
   ],
 };

@@ -29,6 +29,6 @@ export const junie: Client = {
   ],
   notes: [
     `junie --model custom:${PROVIDER} uses it, with the key in OPENAI_API_KEY.`,
-    'Written as the documentation of Junie describes; not tried with the program.',
+    'This follows the documentation of Junie and was not tested with the program.',
   ],
 };

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { ClientPlace, Launch } from './client.ts';
 
 /**
- * A folder of settings for one run: one file is the run's own, everything else in it links to the user's folder, so that
- * logins, sessions and histories stay where they are.
+ * A folder of settings for one run: one file is the run's own, everything else in it links to the user's folder, so
+ * that logins, sessions and histories stay where they are.
  *
  * @param home - path of the folder, relative to that of the run
  * @param own - the user's folder

@@ -39,6 +39,6 @@ export const pi: Client = {
   ],
   notes: [
     'Its providers openai, anthropic and google go through the proxy, with their models and keys.',
-    'pi has no MCP: it takes cut lines back by its shell, with mcp-pruner recover.',
+    'pi does not support MCP: it recovers cut lines in its shell, with mcp-pruner recover.',
   ],
 };

@@ -35,7 +35,7 @@ export const qwen: Client = {
     ];
   },
   notes: [
-    'OPENAI_BASE_URL wins over this file: unset it. The key is read from OPENAI_API_KEY, the model from OPENAI_MODEL.',
-    'Where HTTPS_PROXY is set, unset it for qwen: it would send what goes to this machine there too.',
+    'OPENAI_BASE_URL takes precedence over this file: unset it. The key is read from OPENAI_API_KEY, the model from OPENAI_MODEL.',
+    'If HTTPS_PROXY is set, unset it for qwen: otherwise qwen sends requests to this machine through that proxy, too.',
   ],
 };

@@ -44,6 +44,6 @@ export const zed: Client = {
   ],
   notes: [
     'Its providers openai, anthropic and google go through the proxy, with the keys that Zed holds. Models that Zed',
-    'hosts itself do not. Written as the documentation of Zed describes; not tried with the program.',
+    'hosts itself do not. This follows the documentation of Zed and was not tested with the program.',
   ],
 };

@@ -10,8 +10,8 @@ export interface Size {
 const LEAST_LOSS = 0.3;
 
 /**
- * How often a conversation was compacted, and how often it would have been with cuts: by the same growth, at the size at
- * which it was compacted, down to the size that was left.
+ * The number of compactions of a conversation, and an estimate of that number with cuts: for the same growth, with a
+ * compaction at the largest size reached, down to the largest size left.
  */
 export function compactionsOf(sizes: readonly Size[]): { count: number; withCuts: number } {
   let count = 0;

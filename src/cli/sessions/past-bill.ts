@@ -50,7 +50,7 @@ export class PastBill {
     this.#prices = prices;
   }
 
-  /** Bills one request. @param rehearsed - `null` where nothing would have been cut */
+  /** Bills one request. @param rehearsed - `null` if the request was not sent through the pruner */
   add(request: SessionRequest, rehearsed: Rehearsed | null, { counts, bytesPerToken }: AddOptions): void {
     const place: Place = this.#places.get(request.thread) ?? { known: null, sizes: [], lines: null };
     const price = this.#prices.of(request.model, request.atMs);
@@ -164,7 +164,7 @@ interface AddOptions {
   readonly bytesPerToken: number;
 }
 
-/** A request of which nothing but its bill is looked at. */
+/** A request of which only the bill is used. */
 function plainFacts(request: SessionRequest): RequestFacts {
   const { atMs, project, wire, model, usage, length } = request;
   return {

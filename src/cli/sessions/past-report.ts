@@ -47,7 +47,9 @@ export interface PastReport {
     readonly tokens: number;
     readonly dollars: number;
   }[];
-  /** Histories that began anew with less, and how many of them would have come about with cuts, by the sizes reached. */
+  /**
+   * Histories that began anew with less, and how many of them would have come about with cuts, by the sizes reached.
+   */
   readonly compactions: { readonly count: number; readonly withCuts: number };
   /** Calls made again that brought the same result. */
   readonly rereads: { readonly count: number; readonly tokens: number; readonly dollars: number };

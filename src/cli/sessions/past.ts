@@ -10,7 +10,7 @@ import { Rehearsal, type Rehearsed } from './rehearsal.ts';
 
 /** Deciding takes the time it takes: no client waits for an answer. */
 const TIMEOUT_MS = 600_000;
-/** Most request keys remembered to recognise duplicates in other files. */
+/** Maximum number of request keys remembered to recognise duplicates in other files. */
 const MAX_KEYS = 2_000_000;
 /** Cut texts of a session that the store is asked about. */
 const ASKED = 12;
@@ -55,7 +55,7 @@ export class Past {
         else short.push(file);
       });
     }
-    // what is too short to have a scale of its own goes by that of all others
+    // a session too short for a scale of its own gets the scale of all others
     this.#done -= short.length;
     for (const file of short) await this.#read(file, (session) => this.#session(file, session, sinceMs));
     return {

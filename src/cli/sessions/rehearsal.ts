@@ -29,7 +29,7 @@ export interface Rehearsed {
   readonly facts: RequestFacts;
   /** Bytes that would have been cut from its messages, markers subtracted. */
   readonly cutBytes: number;
-  /** Texts that were looked at in it for the first time. */
+  /** Texts that it contains for the first time. */
   readonly outcomes: readonly TextOutcome[];
   /** A message as it would have been sent. */
   readonly shown: (index: number) => string;
@@ -88,7 +88,10 @@ export class Rehearsal {
     this.#newBytes = 0;
   }
 
-  /** The request as it was sent. A long conversation is copied from its request before, since encoding it anew takes far longer. */
+  /**
+   * The request as it was sent. A long conversation is copied from its request before, since encoding it anew takes far
+   * longer.
+   */
   #bodyOf({ wire, model, history, length }: SessionRequest): Buffer {
     const head = `{"model":${JSON.stringify(model)},"${WIRES[wire].list}":[`;
     const last = this.#last;

@@ -10,8 +10,8 @@ import { nothingText, sessionsText } from './text.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * `report --sessions`: what the sessions on this machine cost, and what pruning would have changed. Files are read where they
- * lie; nothing is sent and nothing is written.
+ * `report --sessions`: what the sessions on this machine cost, and what pruning would have changed. Files are read
+ * where they lie; nothing is sent and nothing is written.
  */
 export async function reportSessions(call: Call, io: Io, days: number): Promise<number> {
   const sinceMs = io.clock.nowMs() - days * DAY_MS;

@@ -7,8 +7,8 @@ const MAX_MODELS = 4;
 const MAX_KINDS = 4;
 
 /**
- * The report as a block that can be posted: figures, agents, kinds of texts, and models that have a public price. No path, no
- * project, no tool, no text.
+ * The report as a block that can be posted: figures, agents, kinds of texts, and models that have a public price. No
+ * path, no project, no tool, no text.
  *
  * @param days - how far back it goes
  * @param isPublic - whether a model is one that everybody knows

@@ -11,7 +11,7 @@ const MAX_ROWS = 5;
 
 /** Reasons for a cold cache, in words for a first-time reader. */
 const COLD: Readonly<Partial<Record<MissCause, string>>> = {
-  expired: 'pauses longer than the cache lives',
+  expired: 'pauses longer than the cache lifetime',
   unknown: 'for a reason that the files do not show',
   model_changed: 'another model was asked',
   message_changed: 'the agent changed an earlier message',
@@ -53,7 +53,7 @@ export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST
       paint(
         'dim',
         said(
-          'Nothing left this machine. Removed tokens are estimates by what each session was billed; mcp-pruner run claude (or codex, …) prunes the next one.',
+          'Nothing left this machine. Removed tokens are estimated from the billed usage of each session; mcp-pruner run claude (or codex, …) prunes the next one.',
         ),
       ),
     ],
@@ -78,14 +78,14 @@ function share(part: number, whole: number): string {
 function billLines({ report: { totals, lines }, throughProxy, sessions }: SessionsReport): string[] {
   const input = totals.fresh + totals.write5m + totals.write1h + totals.read;
   const went =
-    throughProxy > 0 ? `${plural(throughProxy, 'session')} went through the proxy already: not in "saved"` : '';
+    throughProxy > 0 ? `${plural(throughProxy, 'session')} already went through the proxy: not counted in "saved"` : '';
   const priced = totals.unpriced < totals.requests;
-  const spent = `spent ${money(totals.dollars)}, by the usage in the files${totals.estimated > 0 ? ` (${plural(totals.estimated, 'request')} shared out)` : ''}`;
+  const spent = `spent ${money(totals.dollars)}, by the usage in the files${totals.estimated > 0 ? ` (${plural(totals.estimated, 'request')} estimated from the totals of their session)` : ''}`;
   const saved = `with pruning ${money(totals.dollarsWith)}: ${money(totals.saved)} saved (${share(totals.saved, totals.dollars)})`;
   const tokens = `${count(totals.removed)} of ${count(input)} input tokens less (${share(totals.removed, input)})`;
   const lost =
     lines.used > 0
-      ? `of ${count(lines.used)} lines the model came back to, ${count(lines.lost)} (${share(lines.lost, lines.used)}) would have been cut; recover_text brings them back`
+      ? `of ${count(lines.used)} lines that the model used again, ${count(lines.lost)} (${share(lines.lost, lines.used)}) would have been cut; recover_text brings them back`
       : '';
   const cuts = throughProxy < sessions ? [...(priced ? [saved] : []), tokens, lost] : [];
   return [priced ? spent : 'no dollars: none of these models has a price', ...cuts, went].filter((line) => line !== '');

@@ -36,7 +36,7 @@ export const backendsSettings = {
     rule: wholeNumber(1, 100_000),
     fallback: 64,
     unit: 'lines',
-    doc: 'Most lines per call to the deepinfra backend.',
+    doc: 'Maximum number of lines per call to the deepinfra backend.',
   }),
   swePrunerUrl: setting({
     rule: optional(httpUrl()),
@@ -56,6 +56,6 @@ export const backendsSettings = {
     rule: wholeNumber(0, 1_000_000),
     fallback: 256,
     unit: 'answers',
-    doc: 'How many answers of a remote backend are cached.',
+    doc: 'Maximum number of cached answers of a remote backend.',
   }),
 };

@@ -40,7 +40,7 @@ export const cloudSettings = {
     fallback: null,
     instead: null,
     secret: true,
-    doc: 'The secret of that key.',
+    doc: "Secret of the proxy's own key for Bedrock.",
   }),
   awsSessionToken: setting({
     env: ['AWS_SESSION_TOKEN'],
@@ -48,7 +48,7 @@ export const cloudSettings = {
     fallback: null,
     instead: null,
     secret: true,
-    doc: 'Session token of that key if it is temporary.',
+    doc: "Session token of the proxy's own key for Bedrock, if the key is temporary.",
   }),
   awsRegion: setting({
     env: ['AWS_REGION', 'AWS_DEFAULT_REGION'],

@@ -34,7 +34,7 @@ export const keepingSettings = {
   recall: setting({
     rule: oneOf(['on', 'off']),
     fallback: 'on',
-    doc: 'on: recall searches all tool results from 1,000 characters on. off: only results that were cut.',
+    doc: 'on: recall searches all tool results of 1,000 characters or more. off: only results that were cut.',
   }),
   conversationTitles: setting({
     rule: onOff(),
@@ -76,7 +76,7 @@ export const keepingSettings = {
     rule: wholeNumber(0, MAX_TIMER_MS),
     fallback: 300_000,
     unit: 'ms',
-    doc: 'Longest pause within an answer; 0: none.',
+    doc: 'Maximum pause within an answer; 0: no limit.',
   }),
   drainTimeoutMs: setting({
     rule: wholeNumber(0, MAX_TIMER_MS),

@@ -28,6 +28,6 @@ export const ledgerSettings = {
   verify: setting({
     rule: share(),
     fallback: 0,
-    doc: "Share of pruned requests on /v1/messages whose uncut length the provider counts, free, with the client's key, after the answer.",
+    doc: "Share of pruned requests on /v1/messages for which the provider counts the tokens without cuts: free of charge, with the client's key, after the answer.",
   }),
 };

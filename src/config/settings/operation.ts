@@ -23,6 +23,6 @@ export const operationSettings = {
     rule: wholeNumber(1, 10_000),
     fallback: 50,
     unit: 'values',
-    doc: 'Most values of each label; further ones are counted as other.',
+    doc: 'Maximum number of values of each label; further values are counted as other.',
   }),
 };

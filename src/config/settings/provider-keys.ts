@@ -14,6 +14,6 @@ export const providerKeySettings = {
     rule: headerSecret(),
     fallback: null,
     secret: true,
-    doc: 'The same at MCP_PRUNER_ANTHROPIC_URL, sent as x-api-key.',
+    doc: "The proxy's own key at MCP_PRUNER_ANTHROPIC_URL, sent as x-api-key if a request has no provider key.",
   }),
 };

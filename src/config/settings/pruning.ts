@@ -25,7 +25,7 @@ export const pruningSettings = {
     fallback: 1000,
     unit: 'characters',
     fallbackWords: '1000, or MCP_PRUNER_MIN_PRUNE_CHARS where that is raised',
-    doc: 'Least size of logs, test runs and listings printed by a command, if less than MCP_PRUNER_MIN_PRUNE_CHARS.',
+    doc: 'Minimum size for pruning logs, test runs and listings printed by a command, if less than MCP_PRUNER_MIN_PRUNE_CHARS.',
   }),
   maxInputChars: setting({
     rule: wholeNumber(1),
@@ -42,13 +42,13 @@ export const pruningSettings = {
   maxPruneRatio: setting({
     rule: share(),
     fallback: 0.9,
-    doc: 'Largest share of the lines of a text that may be cut: a ceiling, not a target.',
+    doc: 'Maximum share of the lines of a text that may be cut: a limit, not a target.',
   }),
   minKeepLines: setting({
     rule: wholeNumber(0),
     fallback: 20,
     unit: 'lines',
-    doc: 'Fewest lines of a text that stay.',
+    doc: 'Minimum number of lines of a text that are kept.',
   }),
   timeoutMs: setting({
     rule: wholeNumber(1, MAX_TIMER_MS),
@@ -64,12 +64,12 @@ export const pruningSettings = {
   markerStyle: setting({
     rule: oneOf(['full', 'short']),
     fallback: 'short',
-    doc: 'full: each marker has prune id and reason. short: only the first of a text. Sent texts keep theirs.',
+    doc: 'full: each marker has prune id and reason. short: only the first marker of a text has them. Texts that were sent keep their markers.',
   }),
   reasonLanguage: setting({
     rule: oneOf(['fr', 'en']),
     fallback: 'fr',
-    doc: 'Language of reasons in markers and annotations. Sent texts keep theirs.',
+    doc: 'Language of reasons in markers and annotations. Texts that were sent keep their language.',
   }),
   annotateLines: setting({
     rule: onOff(),

@@ -19,7 +19,7 @@ export const serverSettings = {
     rule: hostName(),
     fallback: '127.0.0.1',
     flag: 'host',
-    doc: 'Address to listen on. Beyond loopback, MCP_PRUNER_AUTH_TOKEN or MCP_PRUNER_REQUIRE_KEY is required.',
+    doc: 'Address to listen on. If it is not loopback, MCP_PRUNER_AUTH_TOKEN, MCP_PRUNER_LOCAL_TOKEN=auto or MCP_PRUNER_REQUIRE_KEY is required.',
   }),
   port: setting({
     rule: wholeNumber(0, 65_535),
@@ -49,7 +49,7 @@ export const serverSettings = {
     rule: headerSecret(),
     fallback: null,
     secret: true,
-    doc: 'Bearer token for /rpc, /prune and /metrics. Required if the host is not loopback.',
+    doc: 'Bearer token for /rpc, /prune and /metrics. If the host is not loopback, this token, MCP_PRUNER_LOCAL_TOKEN=auto or MCP_PRUNER_REQUIRE_KEY is required.',
   }),
   localToken: setting({
     rule: oneOf(['off', 'auto']),
@@ -98,9 +98,9 @@ export const serverSettings = {
   noProxy: setting({
     env: ['no_proxy', 'NO_PROXY'],
     toml: null,
-    rule: list('host names, each for all below it too, with or without a port; or *'),
+    rule: list('host names, each including its subdomains, with or without a port; or *'),
     fallback: [],
-    doc: 'Hosts reached without a network proxy. Loopback is no exception: list it here.',
+    doc: 'Hosts reached without a network proxy. Loopback addresses must be listed too.',
   }),
   dbPath: setting({
     rule: plainText('a file path'),
@@ -119,7 +119,7 @@ export const serverSettings = {
     rule: wholeNumber(0, MAX_TIMER_MS),
     fallback: 15_000,
     unit: 'ms',
-    doc: 'How long requests wait for an absent database that alone knows their history; others wait 3 seconds (docs/team.md). Keep it below the time-outs of clients and balancers.',
+    doc: 'How long requests wait for an unavailable database if their history is stored only there; others wait 3 seconds (docs/team.md). Keep this below the time-outs of clients and load balancers.',
   }),
   logLevel: setting({
     rule: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { warning: 'warn' }),

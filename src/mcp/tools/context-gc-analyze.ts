@@ -9,7 +9,7 @@ import { defineTool, type Tool } from '../tool.ts';
 import { boundedList, integer, shown } from '../tool-input.ts';
 import { projectId } from './context-gc.ts';
 
-/** Most messages and segments that a caller may describe. */
+/** Maximum number of messages and segments that a caller may describe. */
 const MAX_MESSAGES = 200;
 const MAX_DESCRIBED = 10_000;
 
@@ -30,7 +30,7 @@ const input = z.strictObject({
   }),
   project_id: projectId,
   task_id: shown(z.string().max(200).nullish(), { type: 'string', description: 'Only its conversations.' }),
-  target_tokens: shown(integer.min(0).nullish(), { type: 'integer', description: 'To free.' }),
+  target_tokens: shown(integer.min(0).nullish(), { type: 'integer', description: 'Tokens to free.' }),
 });
 
 type Input = z.infer<typeof input>;
@@ -43,7 +43,7 @@ export function contextGcAnalyzeTool(gc: ContextGc): Tool {
     namespace: 'context_gc',
     summary: 'List the parts of the conversation that can be pruned.',
     description:
-      'Find parts of the conversation that can go: score (higher goes sooner), tokens, why; with target_tokens also a ' +
+      'Find parts of the conversation that can be pruned: score (higher: prune first), tokens, why; with target_tokens also a ' +
       'plan. Changes nothing: give segment_ids to context_gc_prune. Returns JSON: pruning_candidates, total_candidates, estimated_tokens_freed, pruning_plan.',
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,
@@ -109,18 +109,18 @@ function messageFor(
     );
   } else if (total === 0 && segments > 0) {
     parts.push(
-      'No candidates: what there is is pinned, already pruned, recent, the task itself, in use, or too small to be worth a marker.',
+      'No candidates: every segment is pinned, already pruned, recent, the task itself, in use, or too small to be worth a marker.',
     );
   }
   if (total === 0 && pinned > 0) parts.push(`${pinned} pinned: context_gc_unpin makes them candidates again.`);
   if (bound > 0) {
     parts.push(
-      `${bound} ${bound === 1 ? 'conversation is' : 'conversations are'} on a wire whose provider refuses any change to ` +
-        "what it answered (/v1/messages): nothing of it can be set aside. The client's own compaction (/compact in " +
+      `${bound} ${bound === 1 ? 'conversation is' : 'conversations are'} on a wire whose provider refuses changes to ` +
+        "earlier messages (/v1/messages), so that no segment there can be pruned. The client's own compaction (/compact in " +
         'Claude Code) makes room there.',
     );
   }
-  if (taskUnknown) parts.push('No request of that task was seen; the whole project was looked at.');
+  if (taskUnknown) parts.push('No request of that task was seen; the whole project was examined.');
   if (total > candidates.length) parts.push(`The ${candidates.length} candidates with the highest scores are listed.`);
   return parts.join(' ');
 }
@@ -130,7 +130,7 @@ function usageWarning(usage: unknown, tokensFreed: number): string[] {
   const { current, limit } = usage;
   if (typeof current !== 'number' || typeof limit !== 'number' || current - tokensFreed <= limit) return [];
   return [
-    `Even without all candidates the context would be over its limit, by some ${Math.round(current - tokensFreed - limit)} tokens.`,
+    `Even without all candidates, the context would exceed its limit by about ${Math.round(current - tokensFreed - limit)} tokens.`,
   ];
 }
 

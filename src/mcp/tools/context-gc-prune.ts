@@ -19,7 +19,7 @@ export function contextGcPruneTool(gc: ContextGc): Tool {
     namespace: 'context_gc',
     summary: 'Take segments out of the conversation.',
     description:
-      'From the next request on a marker line stands in the place of segments. stash keeps the text (recover_text returns ' +
+      'From the next request on, a marker line replaces the segments. stash keeps the text (recover_text returns ' +
       'it, context_gc_pin puts it back); delete erases it and needs confirm: true. Returns JSON: pruned_segments, tokens_freed, action, errors.',
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     input,

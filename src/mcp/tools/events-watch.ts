@@ -24,7 +24,7 @@ export function eventsWatchTool(resources: Resources): Tool {
     summary: 'Follow the events of all runs.',
     description:
       'Events of all conversations from from_seq on (inclusive), in order; run_id and kinds narrow them. Call again with ' +
-      `from_seq = next_seq for what follows. wait_ms waits for something to come (at most ${MAX_WAIT_MS}). ` +
+      `from_seq = next_seq for what follows. wait_ms waits for a new event (at most ${MAX_WAIT_MS}). ` +
       'Returns JSON: events, next_seq.',
     flag: EVENTS_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },

@@ -5,7 +5,7 @@ import { boundedList } from '../tool-input.ts';
 import { pruneTextInput, toInput, toWire } from './prune-text.ts';
 
 export const BULK_FLAG = '--enable-bulk';
-/** Most entries per call. */
+/** Maximum number of entries per call. */
 export const MAX_ENTRIES = 100;
 
 const input = z.strictObject({ entries: boundedList(pruneTextInput, MAX_ENTRIES, 1) });

@@ -24,9 +24,9 @@ export function pruneTextTool(pruner: Pruner): Tool {
   return defineTool({
     name: 'prune_text',
     namespace: 'pruner',
-    summary: 'Shorten a text by the lines that do not serve a goal.',
+    summary: 'Shorten a text by removing lines that do not serve a goal.',
     description:
-      'Shorten a long text by the lines that do not serve goal_hint. Kept lines are verbatim and in order; one marker line ' +
+      'Shorten a long text by removing lines that do not serve goal_hint. Kept lines are verbatim and in order; one marker line ' +
       'stands for each removed block, which recover_text gives back. ' +
       'Returns JSON: prune_id, pruned_text, annotations, stats, warnings.',
     annotations: { readOnlyHint: true, idempotentHint: true },

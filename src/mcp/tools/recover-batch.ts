@@ -14,7 +14,7 @@ export function recoverBatchTool(pruner: BulkPruner): Tool {
     namespace: 'bulk',
     summary: 'Return the original lines behind many markers at once.',
     description:
-      `recover_text for 1 to ${MAX_ENTRIES} markers in one call. When one of them cannot be had, none is returned and the ` +
+      `recover_text for 1 to ${MAX_ENTRIES} markers in one call. If one of them cannot be recovered, none is returned and the ` +
       'error names its index. Returns JSON: results, one for each entry in order, each as recover_text gives it.',
     flag: BULK_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },

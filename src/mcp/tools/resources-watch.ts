@@ -21,8 +21,8 @@ export function resourcesWatchTool(resources: Resources): Tool {
     namespace: 'resources',
     summary: 'Follow the events of a run or the log of an agent.',
     description:
-      'What came to sc://runs/<runId>/events or sc://children/<childId>/logs from from_seq on (inclusive), in order. ' +
-      'Call again with from_seq = next_seq for what follows. wait_ms waits for something to come when there is nothing ' +
+      'Entries of sc://runs/<runId>/events or sc://children/<childId>/logs from from_seq on (inclusive), in order. ' +
+      'Call again with from_seq = next_seq for what follows. wait_ms waits for a new entry if there is none ' +
       `(at most ${MAX_WAIT_MS}). Returns JSON: uri, kind, events, next_seq.`,
     flag: RESOURCES_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },

@@ -50,7 +50,10 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   return ask<T>(`/page/api/${path}${search === '' ? '' : `?${search}`}`, { signal });
 }
 
-/** Does something. A token that the server no longer knows, since it was started anew, is fetched again once. @throws Failure */
+/**
+ * Runs an action. If the server was restarted and rejects the page's token, fetches a new token and tries once more.
+ * @throws Failure
+ */
 export async function post<T>(path: string, body: object): Promise<T> {
   const send = (): Promise<T> =>
     ask<T>(`/page/api/${path}`, {

@@ -117,7 +117,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
         {session.health?.store !== undefined && session.health.store !== 'ok' && (
           <div class="note bad" role="alert">
             <div>
-              <strong>The store is away ({session.health.store})</strong>
+              <strong>The store is not available ({session.health.store})</strong>
               <p>Requests go through unpruned until it is back. The Doctor view says what is wrong.</p>
             </div>
             <a class="button" href={to('doctor')}>
@@ -163,7 +163,7 @@ function Side({ session, current }: { session: Session; current: string }) {
         <p class={isWell ? 'state good' : 'state warn'}>
           <i aria-hidden="true" />
           {store !== 'ok'
-            ? 'store away'
+            ? 'store not available'
             : mode === 'prune'
               ? 'pruning'
               : mode === 'shadow'

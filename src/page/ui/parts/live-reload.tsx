@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks';
  */
 const PAUSE_MS = 30_000;
 
-/** Calls back some seconds after requests, while the page is visible. */
+/** Calls back `PAUSE_MS` after a request, if the page is visible then. */
 export function useNews(onNews: () => void): void {
   const last = useRef(onNews);
   last.current = onNews;

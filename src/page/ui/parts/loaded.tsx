@@ -11,7 +11,7 @@ export interface Loaded<T> {
 
 type Query = Parameters<typeof get>[1];
 
-/** Reads something of the server, again when what is asked changes; what was read stays until the next is there. */
+/** Reads data from the server. A new query clears the old value; a reload keeps it until the new value arrives. */
 export function useLoaded<T>(path: string, query: Query = {}): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ value: null, failure: null, loading: true });
   const [round, setRound] = useState(0);
@@ -55,15 +55,15 @@ export function Show<T>({
 
 const ADVICE: Readonly<Record<string, string>> = {
   store_unavailable:
-    'The store cannot be read now, so there is nothing to show. Requests go through meanwhile, unpruned. The Doctor view, or mcp-pruner doctor, says what is wrong.',
-  no_answer: 'Start it again with mcp-pruner serve, then try again.',
+    'The store cannot be read at the moment. Meanwhile, requests are forwarded unpruned. The Doctor view, or mcp-pruner doctor, shows the cause.',
+  no_answer: 'Start mcp-pruner serve again, then press Try again.',
 };
 
 export function Trouble({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
   return (
     <div class="note bad" role="alert">
       <div>
-        <strong>{failure.type === 'store_unavailable' ? 'The store is away' : failure.message}</strong>
+        <strong>{failure.type === 'store_unavailable' ? 'The store is not available' : failure.message}</strong>
         {ADVICE[failure.type] && <p>{ADVICE[failure.type]}</p>}
       </div>
       {retry && (

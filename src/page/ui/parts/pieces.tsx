@@ -77,7 +77,7 @@ export function Badge({ tone = '', children }: { tone?: string; children: Compon
 export function BoundBadge() {
   return (
     <span class="badge" title="The provider verifies what was sent before, so texts already sent can no longer change.">
-      history is bound
+      verified history
     </span>
   );
 }

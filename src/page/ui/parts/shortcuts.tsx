@@ -22,7 +22,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['/', 'search'],
   ['j, k', 'next or previous row'],
   ['n, p', 'next or previous cut with its reasons'],
-  ['r', 'read again'],
+  ['r', 'reload'],
   ['?', 'this list'],
   ['Esc', 'close'],
 ];
@@ -92,7 +92,7 @@ export function Shortcuts() {
           </dl>
           <label class="check">
             <input type="checkbox" checked={on} onChange={(event) => switchTo(event.currentTarget.checked)} />
-            Single keys are on
+            Enable single-key shortcuts
           </label>
           <div class="actions end">
             <button type="button" onClick={() => dialog.current?.close()}>

@@ -83,8 +83,10 @@ export function TextView({ id, explained = false }: { id: string; explained?: bo
 /** The settings that change how a text is sent. */
 function SentNote({ sent: { mode, includeMarkers, annotateLines } }: { sent: TextPart['sent'] }) {
   const notes = [
-    mode === 'prune' ? '' : 'Nothing is cut now: the model sees the original, and this is what it would see.',
-    includeMarkers ? '' : 'Markers are switched off: nothing stands in the place of a cut.',
+    mode === 'prune'
+      ? ''
+      : 'Nothing is cut at present: the model sees the original. This is what it would see with cuts.',
+    includeMarkers ? '' : 'Markers are switched off: cut lines are left out without a trace.',
     annotateLines ? 'The number of each kept line is sent with it.' : '',
   ].filter((note) => note !== '');
   return notes.length === 0 ? null : <p class="quiet">{notes.join(' ')}</p>;

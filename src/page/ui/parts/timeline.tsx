@@ -293,12 +293,16 @@ function Happened({
       {compactions.map(({ atMs, tokens, client, ends, other }) => (
         <li key={`${atMs}${other}`}>
           <i class="mark compaction" aria-hidden="true" />
-          {ends ? `${client} compacted it at ${compact(tokens)} tokens` : 'It begins with the summary of another one'},{' '}
-          <Time ms={atMs} />
+          {ends
+            ? `${client} compacted it at ${compact(tokens)} tokens`
+            : 'It begins with the summary of another conversation'}
+          , <Time ms={atMs} />
           {other !== '' && (
             <>
               {': '}
-              <a href={to('conversation', '', other)}>{ends ? 'the conversation that goes on' : 'the one before'}</a>
+              <a href={to('conversation', '', other)}>
+                {ends ? 'the conversation that continues it' : 'the conversation before'}
+              </a>
             </>
           )}
         </li>

@@ -156,8 +156,8 @@ function Sums({ texts }: { texts: readonly TextOfTurn[] }) {
   const cuts = texts.flatMap((text) => text.cuts);
   const before = cuts.reduce((sum, { tokensBefore }) => sum + tokensBefore, 0);
   const after = cuts.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0);
-  const note = 'Of texts that were sent whole no copy is kept here: they are listed without their words.';
-  if (cuts.length === 0) return <p class="quiet sums">Nothing of the texts below was cut. {note}</p>;
+  const note = 'Texts that were sent whole are listed without their content.';
+  if (cuts.length === 0) return <p class="quiet sums">None of the texts below was cut. {note}</p>;
   return (
     <p class="sums">
       {plural(cuts.length, 'text')} of the {number(texts.length)} below {cuts.length === 1 ? 'was' : 'were'} cut:{' '}
@@ -264,7 +264,7 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
 
 function fate({ directed }: TextOfTurn): string {
   return directed === 'delete'
-    ? 'A marker alone is sent from the next request on, and nothing of it is kept here.'
+    ? 'From the next request on, only a marker is sent in its place, and its original is erased here.'
     : 'A marker is sent in its place from the next request on; pin it to send it whole again.';
 }
 
@@ -342,7 +342,7 @@ function Actions({
           </p>
           <p>
             From the next request on the model sees a marker in its place, and the original that is kept here is erased.
-            This cannot be undone. To have it back later, stash it instead.
+            This cannot be undone. To be able to recover the text, stash it instead.
           </p>
         </Confirm>
       )}

@@ -27,7 +27,7 @@ export function ConversationsView() {
   const isFiltered = FILTERS.some((name) => (filters[name] ?? '') !== '');
   return (
     <>
-      <Head title="Conversations" about="What agents worked on, with what it cost and what was cut of it.">
+      <Head title="Conversations" about="What agents worked on, what it cost, and what was cut from it.">
         <button type="button" data-refresh onClick={first.reload}>
           Refresh
         </button>
@@ -38,12 +38,12 @@ export function ConversationsView() {
           page.conversations.length > 0 ? (
             <List key={JSON.stringify(query)} first={page} query={query} />
           ) : isFiltered ? (
-            <Empty title="No conversation fits">
+            <Empty title="No conversation matches the filters">
               <button
                 type="button"
                 onClick={() => change(Object.fromEntries(FILTERS.map((name) => [name, ''] as const)))}
               >
-                Take all filters out
+                Clear all filters
               </button>
             </Empty>
           ) : (
@@ -55,7 +55,8 @@ export function ConversationsView() {
       </Show>
       {facets.value && !facets.value.titles && (
         <p class="quiet small">
-          <code>MCP_PRUNER_CONVERSATION_TITLES=true</code> lists conversations by the first 60 characters of the user.
+          <code>MCP_PRUNER_CONVERSATION_TITLES=true</code> shows the first 60 characters of the user as the title of a
+          conversation.
         </p>
       )}
     </>

@@ -33,7 +33,7 @@ export function DoctorView({ can }: { can: boolean }) {
     <>
       <Head
         title="Doctor"
-        about="Node, configuration, port, upstream, store, and the agents that are set up. No key and no text is sent anywhere."
+        about="Node, configuration, port, upstream, store, and the agents that are set up. Keys are sent only to their own proxy, texts nowhere."
       >
         {can && (
           <button type="button" onClick={check} disabled={busy}>

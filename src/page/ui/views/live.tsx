@@ -95,7 +95,7 @@ export function LiveView() {
   };
   return (
     <>
-      <Head title="Live" about="Requests as they come, and what was cut of each.">
+      <Head title="Live" about="Requests as they arrive, and what was cut from each.">
         <LinkState link={link} />
         <button type="button" onClick={goOn} aria-pressed={paused}>
           {paused ? `Go on${state && state.held.length > 0 ? ` (${state.held.length} new)` : ''}` : 'Pause'}
@@ -110,7 +110,7 @@ export function LiveView() {
             <Start />
           </Empty>
         ) : (
-          <p class="quiet">No request fits so far.</p>
+          <p class="quiet">No request matches the filters so far.</p>
         ))}
       {state && state.notes.length > 0 && <Notes notes={state.notes} />}
       {state && (state.requests.length > 0 || state.next !== null) && (
@@ -186,7 +186,7 @@ function withNew(state: State, requests: readonly RequestShown[], notes: readonl
 const LINKS = {
   joining: 'joining…',
   on: 'following',
-  away: 'the store is away',
+  away: 'the store is not available',
   lost: 'connection lost; trying again',
 };
 
@@ -304,8 +304,8 @@ function Request({ request, above }: { request: RequestShown; above: RequestShow
           <span class="quiet request-time">{duration(request.totalMs)}</span>
         </summary>
         <div class="request-body">
-          {fallbacks.length > 0 && <p>Done without: {fallbacks.join(', ')}</p>}
-          {texts.length === 0 && <p class="quiet">Nothing in it was new and large enough to be looked at.</p>}
+          {fallbacks.length > 0 && <p>Fallbacks: {fallbacks.join(', ')}</p>}
+          {texts.length === 0 && <p class="quiet">The request had no new text that is large enough to be pruned.</p>}
           {texts.length > 0 && <Texts texts={texts} />}
           {request.more > 0 && <p class="quiet">and {plural(request.more, 'more text')}</p>}
           <p>

@@ -77,7 +77,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
       <Totals report={report} />
       {checked !== null && (
         <p class="quiet">
-          The provider counted {plural(checked.requests, 'request')} as they came
+          The provider counted the tokens without cuts of {plural(checked.requests, 'request')}
           {checked.failed > 0 && ` (no count for ${number(checked.failed)}${reasonsOf(checked)})`}:{' '}
           {compact(checked.exact)} tokens were cut, {compact(checked.estimated)} by the estimate.
         </p>
@@ -196,13 +196,13 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
       </dl>
       {totals.wouldRemove > 0 && (
         <p class="quiet">
-          In shadow mode {compact(totals.wouldRemove)} tokens would have been cut of what went out
+          In shadow mode {compact(totals.wouldRemove)} tokens of the sent texts would have been cut
           {isPriced && `, and ${dollars(totals.wouldSave)} saved`}.
         </p>
       )}
       {estimated > 0 && (
         <p class="quiet small notes">
-          {`Of ${plural(estimated, 'request')} the provider did not say what was used: ${number(estimated)} estimates.`}
+          {`The provider reported no usage for ${plural(estimated, 'request')}: these figures are estimates.`}
         </p>
       )}
     </>

@@ -78,7 +78,7 @@ export function SettingsView() {
     <>
       <Head
         title="Settings"
-        about="As they hold now, and where each came from. They are read once at the start: change the environment or the file, then start it again."
+        about="The settings in force and their sources. They are read once at the start: change the environment or the file, then restart the server."
       />
       <Show of={answer}>
         {({ settings, warnings }) => {

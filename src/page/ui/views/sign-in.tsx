@@ -22,8 +22,8 @@ export function SignIn({ onIn }: { onIn: () => void }) {
         <img src="/page/icon.svg" alt="" width="40" height="40" />
         <h1>mcp-pruner</h1>
         <p class="quiet">
-          This server asks for your key (<code>mpk_…</code>), or for its token: the one of{' '}
-          <code>MCP_PRUNER_AUTH_TOKEN</code>, or of the file <code>local-token</code> next to the store.
+          This server requires your key (<code>mpk_…</code>) or its token, from <code>MCP_PRUNER_AUTH_TOKEN</code> or
+          the file <code>local-token</code> next to the store.
         </p>
         <label for="token">Token or key</label>
         <input

@@ -12,7 +12,7 @@ export function StoreView() {
   const store = useLoaded<StoreShown>('store');
   return (
     <>
-      <Head title="Store" about="Originals of what was cut, kept until their time is over.">
+      <Head title="Store" about="Originals of texts, kept until they expire.">
         <button type="button" data-refresh onClick={store.reload}>
           Refresh
         </button>
@@ -33,7 +33,7 @@ export function StoreView() {
                 about="since it was cut"
               />
               <Figure
-                name="Next to go"
+                name="Next to expire"
                 value={now.nextExpiryMs === null ? '–' : ago(now.nextExpiryMs, now.nowMs)}
                 about={`${plural(Math.round(now.ttlS / DAY_S), 'day')} after the last use`}
               />
@@ -118,7 +118,10 @@ function Prunes({ nowMs }: { nowMs: number }) {
             </Empty>
           ) : (
             <>
-              <Table label="Originals" heads={['Prune id', 'Tool', 'Kind', { amount: 'Lines cut' }, 'Made', 'Goes']}>
+              <Table
+                label="Originals"
+                heads={['Prune id', 'Tool', 'Kind', { amount: 'Lines cut' }, 'Created', 'Expires']}
+              >
                 {prunes.map((prune) => (
                   <tr key={prune.row}>
                     <th scope="row">

@@ -34,7 +34,7 @@ export function ToolsView() {
       <Show of={report}>
         {({ tools, steps }) =>
           tools.length === 0 ? (
-            <Empty title="No text was looked at yet">
+            <Empty title="No text has been examined yet">
               <Start />
             </Empty>
           ) : (
@@ -180,7 +180,7 @@ function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
     <Card title="Learnt from regret" flush>
       <p class="quiet">
         New texts are cut more mildly where many cut texts were needed later, and more boldly where hardly any were.
-        Texts already sent stay as they were. <code>MCP_PRUNER_LEARN=false</code> switches it off.
+        Texts already sent stay as they were. <code>MCP_PRUNER_LEARN=false</code> switches learning off.
       </p>
       <Scroll label="Learnt from regret">
         <table>

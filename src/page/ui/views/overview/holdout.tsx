@@ -9,7 +9,7 @@ export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {
       {holdout === null ? (
         <p class="quiet">
           No conversation is held out. With <code>MCP_PRUNER_HOLDOUT=0.1</code> one in ten stays unpruned from its first
-          request on, and what pruning changes is measured instead of reckoned.
+          request on, so that the effect of pruning is measured instead of estimated.
         </p>
       ) : (
         <Result holdout={holdout} />
@@ -39,13 +39,13 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
       <p class="quiet small">
         {number(conversations.pruned)} pruned conversations, {number(conversations.control)} left whole.
         {enough
-          ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments. Where a few conversations outweigh all others more of them are needed.'
+          ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments. If a few conversations outweigh all others, more conversations are needed.'
           : ' Too few to tell: no interval is given.'}
         {method === 'pairs' &&
-          ' No difference between the groups is seen but for the cuts, so each pruned conversation is compared with its own bill without cuts; whether it also goes on longer, the requests say.'}
+          ' Apart from the cuts, no difference between the groups was found, so each pruned conversation is compared with its own bill without cuts. The row "Requests" shows whether conversations got longer.'}
         {plan.more !== null &&
           plan.more > 0 &&
-          ` Some ${number(plan.more)} more conversations decide it with MCP_PRUNER_HOLDOUT=${plan.share}${plan.days === null ? '' : `, in about ${number(plan.days)} days`}.`}
+          ` About ${number(plan.more)} more conversations would decide the comparison, with MCP_PRUNER_HOLDOUT=${plan.share}${plan.days === null ? '' : `, in about ${number(plan.days)} days`}.`}
       </p>
       <Table
         label="Against a control group"

@@ -7,10 +7,13 @@ import { Card, Table } from '../../parts/pieces.tsx';
 /** The meaning of each cause, and the remedy. */
 export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: string]>> = {
   first_request: ['first request', 'nothing was in the cache yet'],
-  expired: ['expired', 'more time went by than the cache lives: an hour costs more to write and may pay'],
+  expired: [
+    'expired',
+    'the pause was longer than the cache lifetime: a lifetime of an hour costs more to write and may pay off',
+  ],
   model_changed: ['model changed', 'each model has a cache of its own'],
   tools_changed: ['tools changed', 'the client sent another list of tools'],
-  system_changed: ['system prompt changed', 'the client wrote it anew'],
+  system_changed: ['system prompt changed', 'the client sent another system prompt'],
   message_changed: ['past changed', 'the client changed a message that was sent before'],
   compacted: ['compacted', 'the client compacted the conversation, so all of it was new to the cache'],
   changed_by_us: ['changed by mcp-pruner', 'a fault: please report it with the log'],
@@ -30,7 +33,7 @@ export function Misses({
   return (
     <Card title="Why the cache missed" flush>
       {misses.length === 0 ? (
-        <p class="quiet">It missed nothing that could be judged.</p>
+        <p class="quiet">No cache miss was found.</p>
       ) : (
         <Table
           label="Why the cache missed"

@@ -8,8 +8,8 @@ export function Work({ work }: Pick<LedgerReport, 'work'>) {
   return (
     <Card title="How the work goes">
       <p class="quiet small">
-        Counted in requests; no text is kept. Below each rate: the interval that holds the true one in 95 of 100 cases,
-        where enough was seen.
+        Counted in requests; no text is kept. Below each rate, if there is enough data: the interval that holds the true
+        rate in 95 of 100 cases.
       </p>
       <Table
         label="How the work goes"
