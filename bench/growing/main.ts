@@ -85,7 +85,7 @@ async function replayOf(agent: string): Promise<{ replay: Replay; close: () => P
         segments: {
           directives: new DirectiveBook(store.segments),
           onSeen: noop,
-          payer: new PayingSteps(stepOptions),
+          costCollector: new PayingSteps(stepOptions),
         },
       }),
   });

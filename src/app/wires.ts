@@ -319,7 +319,7 @@ function segmentsOf({ settings, store, recorder, clock, log, failures }: Service
     directives: new DirectiveBook(store.segments),
     onSeen: (request) => recorder.noteOnceRead(request),
     collector: settings.contextBudgetTokens > 0 ? collector : undefined,
-    payer: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
+    costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
   };
 }
 

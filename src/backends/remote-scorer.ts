@@ -116,7 +116,7 @@ export class RemoteScorer implements LineScorer {
   #answered({ opinions, scored, status }: Answer, total: number, latencyMs: number, cached: boolean): Scored {
     const { prefix } = this.#backend;
     const warnings = [...(cached ? ['cache_hit'] : []), ...(total > scored ? [`${prefix}_docs_truncated`] : [])];
-    return { opinions, warnings, stats: this.#stats(scored, total, latencyMs, cached, status) };
+    return { scores: opinions, warnings, stats: this.#stats(scored, total, latencyMs, cached, status) };
   }
 
   #failed(total: number, latencyMs: number, cause: unknown): Scored {
@@ -127,7 +127,7 @@ export class RemoteScorer implements LineScorer {
       this.#options.onFailure({ backend: name, reason, detail: failure.message, httpStatus: failure.status });
     }
     return {
-      opinions: null,
+      scores: null,
       warnings: [`${prefix}_error`, reason],
       stats: this.#stats(0, total, latencyMs, false, failure.status),
     };
@@ -135,7 +135,7 @@ export class RemoteScorer implements LineScorer {
 
   /** The result of a call that sent nothing. */
   #alone(total: number, warnings: readonly string[]): Scored {
-    return { opinions: null, warnings, stats: this.#stats(0, total, 0, false, null) };
+    return { scores: null, warnings, stats: this.#stats(0, total, 0, false, null) };
   }
 
   #stats(scored: number, total: number, latencyMs: number, cached: boolean, status: number | null): Scored['stats'] {

@@ -2,37 +2,37 @@ import type { Cut, Hints, Limits, PlanWarning, SourceType } from '../engine/type
 import type { BoldnessFact } from './ports/boldness.ts';
 import type { SentMessage } from './ports/sent.ts';
 
-/** Epoch milliseconds; handed in so that tests own the time. */
+/** Current time in epoch milliseconds; injected so that tests can control it. */
 export interface Clock {
   nowMs(): number;
 }
 
-/** One text that a backend is asked about. */
+/** One text that a backend scores. */
 export interface ScoreRequest {
   readonly text: string;
   /** Hash of the text, 32 hex digits. */
   readonly textHash: string;
   readonly goal: string;
   readonly sourceType: SourceType;
-  /** The lines most worth an opinion, as indexes from 0, ascending, at most `limit`; costs a ranking of the text. */
+  /** The lines most worth scoring, as indexes from 0, ascending, at most `limit`; costs a ranking of the text. */
   readonly sample: (limit: number) => readonly number[];
-  /** Longest time that the caller waits, in milliseconds. */
+  /** Maximum time that the caller waits, in milliseconds. */
   readonly timeoutMs: number;
   /** Fires when the caller no longer needs the answer. */
   readonly signal?: AbortSignal;
 }
 
-/** The opinion of a backend. */
+/** A backend's scores of the lines of a text. */
 export interface Scored {
-  /** As `PruneInput.externalScores`; `null` when it could not say anything, and the engine ranks alone. */
-  readonly opinions: Float64Array | null;
+  /** As `PruneInput.externalScores`; `null` if the backend returned none, so that the engine ranks alone. */
+  readonly scores: Float64Array | null;
   /** Codes for the caller, the more general first (`cache_hit`; `deepinfra_error`, `deepinfra_http_error`). */
   readonly warnings: readonly string[];
-  /** What it did, in wire spelling (`backend`, `deepinfra_latency_ms`, …). */
+  /** What the backend did, in wire spelling (`backend`, `deepinfra_latency_ms`, …). */
   readonly stats: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A backend that has an opinion of lines, given a goal. The engine's own ranking is what there is without one. */
+/** A backend that scores lines for a goal. Without one, the engine's own ranking is used. */
 export interface LineScorer {
   /** As in the settings. Part of the key of each decision that it may influence. */
   readonly name: string;
@@ -51,7 +51,7 @@ export interface Decision {
   readonly cuts: readonly Cut[];
   readonly sourceType: SourceType;
   readonly kind: string;
-  /** Why a text was left whole (`too_little_saved`, `reread`, …); empty for a cut. */
+  /** Why the text was left whole (`too_little_saved`, `reread`, …); empty for a cut. */
   readonly whole: string;
   readonly warnings: readonly PlanWarning[];
   readonly lines: number;
@@ -61,11 +61,9 @@ export interface Decision {
   readonly goal: string;
   /** Name of the tool whose result it is, or `''`. */
   readonly tool: string;
-  /** The level of boldness learned for its tool and kind; absent where none was learned. */
+  /** The level of boldness learned for its tool and kind; absent if none was learned. */
   readonly boldness?: BoldnessFact;
-  /**
-   * What else the decision depended on, to explain it; absent where nothing was ranked or an older program stored it.
-   */
+  /** What else the decision depended on, to explain it; absent if nothing was ranked or an older program stored it. */
   readonly basis?: DecisionBasis | undefined;
 }
 
@@ -79,7 +77,7 @@ export interface DecisionBasis {
   readonly small?: true;
   /** The type that the caller named; absent: the engine recognised it. */
   readonly sourceType?: SourceType;
-  /** Another backend gave opinions; they are not kept. */
+  /** Another backend's scores influenced the decision; they are not stored. */
   readonly opinions?: true;
 }
 
@@ -90,17 +88,17 @@ export interface NewDecision {
   readonly text: string;
 }
 
-/** What one request (or one `prune_text` call) wants durable before anything of it leaves the process. */
+/** Everything that one request (or one `prune_text` call) must persist before any of its output leaves the process. */
 export interface StoreBatch {
   readonly decisions: readonly NewDecision[];
-  /** Prune ids seen again, whose expiry is extended. */
+  /** Prune ids that occurred again; their expiry is extended. */
   readonly touch: readonly string[];
   /**
    * Records of what is about to be sent. They are written only if all decisions are stored as given: if a decision is
    * refused or already exists, the caller must commit corrected records. Existing records are never overwritten.
    */
   readonly sent?: readonly SentMessage[];
-  /** When a decision is refused, none is written. */
+  /** If a decision is refused, none is written. */
   readonly wholeOrNothing?: true;
   /** The conversation whose share of the store the originals count against; absent: no share. */
   readonly conversation?: string;
@@ -153,7 +151,7 @@ export interface EventRecord {
   readonly audit?: true;
 }
 
-/** Takes events; never throws and never waits. */
+/** Accepts events. Never throws or blocks. */
 export interface EventSink {
   add(events: readonly EventRecord[]): void;
 }
@@ -184,8 +182,8 @@ export interface Committed {
  */
 export interface Store {
   /**
-   * Changes whenever stored prunes may have been deleted by something else (file replaced, sweep, another process).
-   * Knowledge that an id is stored is valid only within one epoch. Cheap: called once a request.
+   * Changes whenever stored prunes may have been deleted by something else (file replaced, sweep, another process). A
+   * cached "this id is stored" is valid only within the same epoch. Cheap: called once per request.
    *
    * @throws StoreUnavailable
    */
@@ -195,16 +193,16 @@ export interface Store {
   /**
    * Writes a batch in one durable transaction, waiting at most `waitMs` for another writer.
    *
-   * Never changes what is there.
+   * Never changes existing rows.
    */
   commit(batch: StoreBatch, waitMs: number): Promise<Committed>;
   /**
-   * What was sent of messages, by their prefixes; its expiry slides. Unknown prefixes are absent from the map.
+   * Records of sent messages, by prefix; reading extends their expiry. Unknown prefixes are absent from the map.
    *
-   * @param soon - keys that `findDecisions` will be asked about next: a store that is far away answers both in one round
-   * trip; others never call it
+   * @param prefetchKeys - keys of the next `findDecisions` call: a remote store fetches both in one round trip, a local
+   * store ignores it
    */
-  findSent(prefixes: readonly string[], soon?: () => readonly string[]): Promise<Map<string, SentMessage>>;
+  findSent(prefixes: readonly string[], prefetchKeys?: () => readonly string[]): Promise<Map<string, SentMessage>>;
   /** The prune behind an id that has not expired, or `null`. */
   findPrune(pruneId: string): Promise<StoredPrune | null>;
   /** The original text behind an id that has not expired; byte for byte (UTF-16 unit for unit), or `null`. */
@@ -215,16 +213,16 @@ export interface Store {
   /** Remembers hashes of what `recover_text` served, so that it is not pruned on its way back; expires like prunes. */
   markServed(textHashes: readonly string[]): Promise<void>;
   wasServed(textHashes: readonly string[]): Promise<Set<string>>;
-  /** Remembers conversations (prefix hashes) that the proxy leaves alone. */
+  /** Records conversations (by prefix hash) that the proxy no longer prunes. */
   markRefused(prefixHash: string): Promise<void>;
-  /** All prefix hashes left alone that have not expired, newest first, at most 10,000. */
+  /** The prefix hashes recorded by `markRefused` that have not expired, newest first, at most 10,000. */
   refusedConversations(): Promise<readonly string[]>;
 
   addUsage(records: readonly UsageRecord[]): Promise<void>;
   /** Totals since a day (`YYYY-MM-DD`, inclusive), newest day first. */
   usage(sinceDay: string): Promise<readonly UsageTotal[]>;
   addEvents(events: readonly EventRecord[]): Promise<void>;
-  /** Events with `seq >= fromSeq`, ascending, at most `limit`; of one run when `runId` is given. */
+  /** Events with `seq >= fromSeq`, ascending, at most `limit`; of one run if `runId` is given. */
   events(query: {
     readonly runId?: string;
     readonly fromSeq: number;
@@ -233,7 +231,10 @@ export interface Store {
 
   /** Numbers for `/metrics` and `/health`. */
   stats(): Promise<{ readonly prunes: number; readonly snapshots: number; readonly bytes: number }>;
-  /** One small step of expiry, size limit and compression; returns whether there is more to do. Off the request path. */
+  /**
+   * Expires, limits and compresses a small part of the store; returns whether there is more to do. Off the request
+   * path.
+   */
   sweep(): Promise<boolean>;
   close(): Promise<void>;
 }

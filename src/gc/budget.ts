@@ -35,7 +35,7 @@ export class ContextBudget implements Collector {
     this.#options = options;
   }
 
-  wants({ project }: RequestScope, conversationId: string, tokens: number): boolean {
+  mayNeedStep({ project }: RequestScope, conversationId: string, tokens: number): boolean {
     return tokens > Math.max(this.#options.tokens, this.#futile.get(`${conversationId} ${project}`) ?? 0);
   }
 

@@ -40,7 +40,7 @@ export class PayingSteps implements Collector {
     this.#options = options;
   }
 
-  wants({ project }: RequestScope, conversationId: string, tokens: number): boolean {
+  mayNeedStep({ project }: RequestScope, conversationId: string, tokens: number): boolean {
     return tokens > (this.#next.get(`${conversationId} ${project}`) ?? LEAST_TOKENS);
   }
 

@@ -78,7 +78,7 @@ export class FirstAnswers {
   /** If the counter is unavailable, the request proceeds. */
   async #takes(keyId: string, at: number): Promise<boolean> {
     const { keys, onFailure } = this.#options;
-    const place: Toll = { span: 'first', at, add: 1, most: 1 };
+    const place: Toll = { span: 'first', at, add: 1, limit: 1 };
     try {
       return (await (await keys()).count(keyId, [place])).has('first');
     } catch (cause) {

@@ -116,7 +116,7 @@ export class Gate {
     const key = ring.byId(keyId);
     if (typeof key !== 'object' || key.requestsPerMinute === null) return null;
     const nowMs = clock.nowMs();
-    const toll: TimedToll = { span: 'minute', at: spanAt('minute', nowMs), add: calls, most: key.requestsPerMinute };
+    const toll: TimedToll = { span: 'minute', at: spanAt('minute', nowMs), add: calls, limit: key.requestsPerMinute };
     try {
       const room = await (await keys()).count(keyId, [toll]);
       return room.has('minute') ? null : overLimit(toll, nowMs);
@@ -170,10 +170,10 @@ function tollsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, 
   return [
     ...(requestsPerMinute === null
       ? []
-      : [{ span: 'minute', at: spanAt('minute', nowMs), add: 1, most: requestsPerMinute } as const]),
+      : [{ span: 'minute', at: spanAt('minute', nowMs), add: 1, limit: requestsPerMinute } as const]),
     ...(tokensPerDay === null
       ? []
-      : [{ span: 'day', at: spanAt('day', nowMs), add: tokens, most: tokensPerDay } as const]),
+      : [{ span: 'day', at: spanAt('day', nowMs), add: tokens, limit: tokensPerDay } as const]),
   ];
 }
 

@@ -150,7 +150,7 @@ export class StoredKeys implements KeyStore {
 
   async count(id: string, tolls: readonly Toll[]): Promise<ReadonlySet<LimitedSpan>> {
     // in the order of their keys, so that two processes never deadlock
-    const rows = tolls.map(({ span, at, add, most }) => [id, span, at, add, most]).sort(bySpan);
+    const rows = tolls.map(({ span, at, add, limit }) => [id, span, at, add, limit]).sort(bySpan);
     const counted = await this.#sql.once<{ span: LimitedSpan }>(COUNT, rows, { waitMs: COUNT_WAIT_MS });
     return new Set(counted.map(({ span }) => span));
   }

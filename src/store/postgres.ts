@@ -260,9 +260,9 @@ class DatabaseStore implements PostgresStore {
 
   async findSent(
     prefixes: readonly string[],
-    soon: () => readonly string[] = () => [],
+    prefetchKeys: () => readonly string[] = () => [],
   ): Promise<Map<string, SentMessage>> {
-    const keys = soon();
+    const keys = prefetchKeys();
     const rows = await this.#database.query<LookUpRow>(LOOK_UP, [prefixes.map(toPg), keys.map(toPg)]);
     const decisions = new Map(
       rows.flatMap((row): [string, DecisionRow][] => (row.what === 'decision' ? [[row.key, row]] : [])),

@@ -53,16 +53,16 @@ describe('one call that several wait for', () => {
     const first = scorer.score({ ...request, timeoutMs: 60_000, signal: leaving.signal });
     leaving.abort();
     const second = scorer.score({ ...request, timeoutMs: 60_000 });
-    expect((await first).opinions).toBeNull();
+    expect((await first).scores).toBeNull();
     expect(backend.calls).toHaveLength(2);
     backend.calls[1]?.answer(1);
-    expect((await second).opinions).not.toBeNull();
+    expect((await second).scores).not.toBeNull();
   });
 
   it('is not started for a caller that has already left', async () => {
     const backend = new HeldBackend();
-    const { opinions } = await scorerOf(backend).score({ ...request, timeoutMs: 60_000, signal: AbortSignal.abort() });
-    expect(opinions).toBeNull();
+    const { scores } = await scorerOf(backend).score({ ...request, timeoutMs: 60_000, signal: AbortSignal.abort() });
+    expect(scores).toBeNull();
     expect(backend.calls.filter(({ signal }) => !signal.aborted)).toHaveLength(0);
   });
 

@@ -30,7 +30,7 @@ const event = (project: string | undefined, runId: string): EventRecord => ({
   payload: {},
   ...(project !== undefined && { project }),
 });
-const minute = (at: number, most: number): Toll => ({ span: 'minute', at, add: 1, most });
+const minute = (at: number, limit: number): Toll => ({ span: 'minute', at, add: 1, limit });
 
 /** What any store must do for keys, and for what belongs to projects. */
 export function keysContract(name: string, open: Open): void {
@@ -128,7 +128,7 @@ export function keysContract(name: string, open: Open): void {
         Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? one : two).count(id, [minute(1, 10)])),
       );
       expect(taken.filter((spans) => spans.has('minute'))).toHaveLength(10);
-      const day = { span: 'day', at: 1, add: 90, most: 100 } as const;
+      const day = { span: 'day', at: 1, add: 90, limit: 100 } as const;
       expect([...(await two.count(id, [minute(2, 10), day]))].sort()).toEqual(['day', 'minute']);
       await one.correct(id, { ...day, add: -50 });
       expect((await one.count(id, [day])).size).toBe(1);

@@ -123,8 +123,8 @@ export function shelfContract(name: string, open: Open): void {
         ...{ tool: 'fish', ofTool: true, textHash: 'x', chars: 3, startLine: 1, endLine: 2, reason: 'description' },
         ...{ pruneId: 'prn_1', tokensSaved: 5 },
       };
-      const begin = (cuts: readonly ShelfCut[], heldMs: number, atMs = NOON) =>
-        store.shelf.begin({ project: 'p', conversation: 'c', cuts, heldMs, atMs });
+      const begin = (cuts: readonly ShelfCut[], decisionTtlMs: number, atMs = NOON) =>
+        store.shelf.begin({ project: 'p', conversation: 'c', cuts, decisionTtlMs, atMs });
       const cutsIn = (project: string) => store.shelf.cutsOf({ project, conversation: 'c', atMs: NOON + 2 * DAY_MS });
       expect(await cutsIn('p')).toBeNull();
       expect(await begin([cut], 1_000)).toEqual([cut]);

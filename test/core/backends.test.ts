@@ -36,12 +36,12 @@ class FakeScorer implements LineScorer {
 
 /** Lines from `from` to `to` must stay, the others are noise. */
 function keeping(from: number, to: number, lines: number): Scored {
-  const opinions = Float64Array.from({ length: lines }, (_, i) => (i + 1 >= from && i + 1 <= to ? 1 : 0));
-  return { opinions, warnings: [], stats: { backend: 'fake' } };
+  const scores = Float64Array.from({ length: lines }, (_, i) => (i + 1 >= from && i + 1 <= to ? 1 : 0));
+  return { scores, warnings: [], stats: { backend: 'fake' } };
 }
 
 const FAILED: Scored = {
-  opinions: null,
+  scores: null,
   warnings: ['fake_error', 'fake_http_error'],
   stats: { backend: 'fake', fake_http_status: 500 },
 };

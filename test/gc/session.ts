@@ -83,7 +83,7 @@ export class Replica {
         directives: new DirectiveBook(store.segments),
         onSeen: (request) => this.recorder.noteOnceRead(request),
         ...(tokens > 0 && { collector }),
-        ...(parts.paying && { payer: new PayingSteps(options) }),
+        ...(parts.paying && { costCollector: new PayingSteps(options) }),
       },
     });
   }

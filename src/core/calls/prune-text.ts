@@ -23,7 +23,7 @@ export interface PrunerOptions {
   readonly reasonLanguage?: ReasonLanguage;
   /** Reports a fault because of which a text is returned whole; `reason` is a short constant code. */
   readonly onFailure: FailureReporter;
-  /** The backend that gives opinions; without one the engine ranks alone. */
+  /** The backend that scores lines; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
   /** Makes the caller's project an owner of originals; rejects when that cannot be stored. Absent without projects. */
   readonly own?: (pruneIds: readonly string[]) => Promise<void>;
@@ -121,9 +121,9 @@ async function askFor(options: PrunerOptions, input: PruneTextInput, signal: Abo
   const startedAt = performance.now();
   const job = jobOf(input, options.reasonLanguage);
   const scored = await ask(options, input, job, signal);
-  const opinions = scored?.opinions ?? null;
+  const scores = scored?.scores ?? null;
   // What a backend said is part of what decides; without it this is the very decision that the engine makes alone.
-  const key = opinions ? keyOf(decisionKey(job, options.scorer?.name), numbersHash(opinions)) : decisionKey(job);
+  const key = scores ? keyOf(decisionKey(job, options.scorer?.name), numbersHash(scores)) : decisionKey(job);
   return { input, job, key, scored, startedAt };
 }
 
@@ -133,7 +133,7 @@ function resultOf({ asked: { input, scored, startedAt }, decision, fault }: Outc
   // after a fault the text is returned unchanged, also without line numbers
   const prunedText =
     fault === '' ? renderText(splitLines(input.text), annotations, { annotateLines, includeMarkers }) : input.text;
-  const alone = scored !== null && scored.opinions === null && scored.warnings.length > 0;
+  const alone = scored !== null && scored.scores === null && scored.warnings.length > 0;
   const tokensAfter = fault === '' ? estimateTokens(prunedText) : decision.tokensBefore;
   const stats = statsOf(tokensAfter, decision, performance.now() - startedAt, fault !== '' || alone);
   return {
@@ -170,7 +170,7 @@ async function ask(
   signal: AbortSignal | undefined,
 ): Promise<Scored | null> {
   if (scorer === undefined) return null;
-  if (text.length > maxInputChars) return { opinions: null, warnings: [], stats: { backend: scorer.name } };
+  if (text.length > maxInputChars) return { scores: null, warnings: [], stats: { backend: scorer.name } };
   return askBackend(scorer, job, backendTime(options.timeoutMs), signal);
 }
 
@@ -211,7 +211,7 @@ async function decideNow(
 ): Promise<Settled> {
   if (input.text.length > maxInputChars) return wholeFor(job, key, 'input_too_large');
   try {
-    const question = { job, opinions: scored?.opinions ?? null };
+    const question = { job, scores: scored?.scores ?? null };
     const { decision } = await decisions.make(key, question, startedAt + input.options.timeoutMs);
     // What time cut short must not be replayed as if the text had been judged.
     if (decision.warnings.includes('timeout')) return wholeFor(job, key, 'timeout');

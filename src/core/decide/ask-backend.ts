@@ -22,7 +22,7 @@ export async function askBackend(
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<Scored> {
-  if (job.keepWhole || !mayCut(job)) return { opinions: null, warnings: [], stats: { backend: scorer.name } };
+  if (job.keepWhole || !mayCut(job)) return { scores: null, warnings: [], stats: { backend: scorer.name } };
   return scorer.score({
     text: job.text,
     textHash: job.textHash,
@@ -58,7 +58,7 @@ export async function askAboutAll<Key>(
 }
 
 function tooLate({ name }: LineScorer): Scored {
-  return { opinions: null, warnings: ['backend_not_asked'], stats: { backend: name } };
+  return { scores: null, warnings: ['backend_not_asked'], stats: { backend: name } };
 }
 
 /** Whether the bounds let a single line go. */

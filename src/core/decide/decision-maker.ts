@@ -13,7 +13,7 @@ export interface Decider {
    *
    * @param deadline - until when it may take, of `performance.now()`; later the text stays whole (`timeout`)
    */
-  decide(job: Job, key: string, deadline: number, opinions: Float64Array | null): Promise<Decision>;
+  decide(job: Job, key: string, deadline: number, scores: Float64Array | null): Promise<Decision>;
 }
 
 /** Decides right here, taking turns with whatever else there is to do. */
@@ -25,8 +25,8 @@ export class DecideHere implements Decider {
     this.#turns = turns;
   }
 
-  decide(job: Job, key: string, deadline: number, opinions: Float64Array | null): Promise<Decision> {
-    return this.#turns.run(() => decide(job, key, () => performance.now() > deadline, opinions));
+  decide(job: Job, key: string, deadline: number, scores: Float64Array | null): Promise<Decision> {
+    return this.#turns.run(() => decide(job, key, () => performance.now() > deadline, scores));
   }
 }
 
@@ -34,7 +34,7 @@ export interface DecisionMakerOptions {
   readonly once: DecideOnce;
   /** Longest time that one request may take for deciding, and again for writing, in milliseconds. */
   readonly timeoutMs: number;
-  /** The backend that gives opinions; without one the engine ranks alone. */
+  /** The backend that gives scores; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
 }
 
@@ -179,7 +179,7 @@ export class DecisionMaker {
     const { once } = this.#options;
     const scored = await this.#ask(open, deadline);
     const made = await Promise.all(
-      [...open].map(([key, job]) => once.make(key, { job, opinions: scored.get(key)?.opinions ?? null }, deadline)),
+      [...open].map(([key, job]) => once.make(key, { job, scores: scored.get(key)?.scores ?? null }, deadline)),
     );
     once.remember(made);
     return { fresh: made, fallbacks: [...scored.values()].flatMap(failureOf) };
@@ -196,6 +196,6 @@ export class DecisionMaker {
 }
 
 /** The most precise code of a backend that was asked in vain. */
-function failureOf({ opinions, warnings }: Scored): readonly string[] {
-  return opinions === null ? warnings.slice(-1) : [];
+function failureOf({ scores, warnings }: Scored): readonly string[] {
+  return scores === null ? warnings.slice(-1) : [];
 }

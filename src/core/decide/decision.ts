@@ -102,7 +102,7 @@ function partsOf<T>(table: Readonly<Record<string, KeyParts<T>>>, value: T): rea
 /**
  * The key of a job's decision: exactly the fields that decide it, and no version of the program.
  *
- * @param backend - name of the backend that gives opinions; `''` when the engine ranks alone
+ * @param backend - name of the backend that gives scores; `''` if the engine ranks alone
  */
 export function decisionKey(job: Job, backend = ''): string {
   if (job.cutWhole) return job.cutWhole.key;
@@ -113,14 +113,9 @@ export function decisionKey(job: Job, backend = ''): string {
  * Decides about one text under its `decisionKey`. Pure but for `shouldStop`; work that was stopped leaves the text
  * whole (`timeout`).
  *
- * @param opinions - what another backend thinks of the lines, or `null`
+ * @param scores - a backend's scores of the lines, or `null`
  */
-export function decide(
-  job: Job,
-  key: string,
-  shouldStop: () => boolean,
-  opinions: Float64Array | null = null,
-): Decision {
+export function decide(job: Job, key: string, shouldStop: () => boolean, scores: Float64Array | null = null): Decision {
   if (job.cutWhole) return cutDecision(job, key, job.cutWhole);
   if (job.keepWhole) return wholeDecision(job, key, job.keepWhole);
   const { plan, view } = planRead({
@@ -132,15 +127,15 @@ export function decide(
     small: job.small,
     boldness: job.boldness?.step,
     shouldStop,
-    externalScores: opinions ?? undefined,
+    externalScores: scores ?? undefined,
     sourceType: job.sourceType,
     reasonLanguage: job.reasonLanguage,
   });
   const cuts = job.recoveryHint ? addRecoveryHint(plan.cuts, { ...job, way: job.recoveryHint }) : plan.cuts;
-  return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, opinions !== null) });
+  return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, scores !== null) });
 }
 
-function basisOf({ hints, limits, sourceType, caller, small }: Job, opinions: boolean): DecisionBasis {
+function basisOf({ hints, limits, sourceType, caller, small }: Job, hasScores: boolean): DecisionBasis {
   const asked = caller === 'call';
   return {
     hints,
@@ -148,7 +143,7 @@ function basisOf({ hints, limits, sourceType, caller, small }: Job, opinions: bo
     asked: asked || undefined,
     small: small || undefined,
     sourceType,
-    opinions: opinions || undefined,
+    opinions: hasScores || undefined,
   };
 }
 

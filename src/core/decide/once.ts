@@ -25,7 +25,7 @@ export interface DecideOnceOptions {
 /** A text to decide about, and what a backend thinks of its lines, if one was asked. */
 export interface Question {
   readonly job: Job;
-  readonly opinions: Float64Array | null;
+  readonly scores: Float64Array | null;
 }
 
 /** The outcome of a commit of decisions. */
@@ -101,9 +101,9 @@ export class DecideOnce {
    *
    * @param deadline - until when it may take, of `performance.now()`
    */
-  async make(key: string, { job, opinions }: Question, deadline: number): Promise<NewDecision> {
+  async make(key: string, { job, scores }: Question, deadline: number): Promise<NewDecision> {
     const known = this.#memory.get(key)?.decision;
-    return { decision: known ?? (await this.#decider.decide(job, key, deadline, opinions)), text: job.text };
+    return { decision: known ?? (await this.#decider.decide(job, key, deadline, scores)), text: job.text };
   }
 
   /** Caches new decisions. They are used even if they cannot be stored now. */

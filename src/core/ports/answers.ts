@@ -4,7 +4,7 @@
  * `StoreUnavailable`.
  */
 export interface KeptAnswers {
-  /** What was kept under an answer's id, or `null`. */
+  /** What was stored under an answer's id, or `null`. */
   find(id: string): Promise<string | null>;
   keep(id: string, text: string): Promise<void>;
 }

@@ -23,7 +23,7 @@ export interface ConversationQuery {
 export interface ListedConversation extends ProjectConversation {
   /** Product name of the user agent, or `''`. */
   readonly client: string;
-  /** First words of the user; `''` where they are not kept. */
+  /** First words of the user; `''` if they are not stored. */
   readonly opening: string;
   /** Sum over the requests that the ledger still has; `null` if it has none. */
   readonly bill: ConversationBill | null;
@@ -32,7 +32,7 @@ export interface ListedConversation extends ProjectConversation {
 /** What the requests of a conversation cost, and what was cut of them. */
 export interface ConversationBill {
   readonly requests: number;
-  /** The model of most requests by name order, and how many others answered too. */
+  /** The model that answered most requests (ties by name), and how many other models answered. */
   readonly model: string;
   readonly otherModels: number;
   readonly wire: string;
@@ -42,7 +42,7 @@ export interface ConversationBill {
   readonly dollarsWithout: number | null;
   readonly regretDollars: number;
   readonly regretTokens: number;
-  /** Most tokens that were new and cut in one request. */
+  /** Maximum number of tokens that were newly cut in one request. */
   readonly biggestCut: number;
 }
 
@@ -88,12 +88,16 @@ export interface BrowseStore {
   /** By day, oldest first; at most 50,000. */
   series(query: SeriesQuery): Promise<readonly SeriesPoint[]>;
   conversations(query: ConversationQuery): Promise<readonly ListedConversation[]>;
-  /** At most 500 of each. @param projects - absent: all */
+  /**
+   * At most 500 of each.
+   *
+   * @param projects - absent: all
+   */
   facets(projects?: readonly string[]): Promise<ConversationFacets>;
   /** Compactions that end or begin one of the conversations, oldest first. */
   compactions(names: readonly string[], projects?: readonly string[]): Promise<readonly ListedCompaction[]>;
-  /** Names of the conversations that showed texts, by prune id. */
+  /** Names of the conversations that contained texts, by prune id. */
   showing(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
-  /** Dollars of requests by id; `null` where the model has no price. Absent: not billed yet, or no longer kept. */
+  /** Dollars of requests by id; `null` if the model has no price. Absent: not billed yet, or no longer kept. */
   costs(requestIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, number | null>>;
 }

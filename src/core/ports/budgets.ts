@@ -13,7 +13,7 @@ export interface OverBudget {
   readonly retryAfterS: number;
 }
 
-/** Answers from memory, so that a request waits for nothing. */
+/** Answers from memory, so that no request waits. */
 export interface BudgetGate {
   /** Whether there is any budget. */
   readonly isNeeded: boolean;

@@ -5,7 +5,7 @@ export interface Compaction {
   readonly continues: string;
   /** By its prompt: `claude-code`, `codex`, `opencode`, `gemini-cli` or `cline`. */
   readonly client: string;
-  /** Product name of the user agent, as in the ledger; `''` where it is not known. */
+  /** Product name of the user agent, as in the ledger; `''` if unknown. */
   readonly product: string;
   readonly model: string;
   /** The client's own id of its session, or `''`. */
@@ -20,7 +20,7 @@ export interface StoredCompaction extends Compaction {
   readonly conversation: string;
 }
 
-/** How long a conversation was, in tokens: at most as it was sent, and at most with all that was cut. */
+/** Maximum length of a conversation in tokens: as it was sent, and with everything that was cut. */
 export interface ContextPeak {
   readonly project: string;
   readonly conversationId: string;
@@ -38,8 +38,8 @@ export interface ColdFigures {
   readonly requests: number;
   readonly usd: number;
   /**
-   * Effect of a cache lifetime of an hour: what its writes would have cost more, and what it would have saved after
-   * pauses of 5 to 60 minutes.
+   * Effect of a cache lifetime of an hour: the extra cost of its writes, and what it would have saved after pauses of 5
+   * to 60 minutes.
    */
   readonly hour_cache: { readonly cost: number; readonly saved: number };
 }
@@ -47,8 +47,10 @@ export interface ColdFigures {
 /** The store of compactions. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
 export interface CompactionStore {
   /**
-   * Adds a compaction. @returns `false` for a retry: the same conversation was compacted a moment ago, and no
-   * conversation continues it yet
+   * Adds a compaction.
+   *
+   * @returns `false` for a retry: the same conversation was compacted a moment ago, and no conversation continues it
+   * yet
    */
   add(compaction: Compaction): Promise<boolean>;
   /**

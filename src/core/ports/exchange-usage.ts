@@ -1,4 +1,4 @@
-/** The usage that an answer reports for a request, as far as it reports any. */
+/** The usage that an answer reports for a request. */
 export interface ExchangeUsage {
   /** All of the input, including what was read from a cache or written to it. */
   readonly tokensIn: number;

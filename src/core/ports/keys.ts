@@ -1,10 +1,10 @@
 /**
- * Spans of time for which a key has limits: requests of a minute, tokens of a day (UTC), and one request at a time until
- * a first answer is known.
+ * What a key's limits count: requests per minute (`minute`), tokens per UTC day (`day`), and concurrent requests
+ * (`first`: one at a time until the key's first answer is known).
  */
 export type LimitedSpan = 'minute' | 'day' | 'first';
 
-/** A key as the store has it: never its text, which its holder alone has. */
+/** A key as stored: never its text, which only its holder has. */
 export interface AccessKey {
   /** `key_` and 12 characters; may be shown and logged. */
   readonly id: string;
@@ -38,12 +38,12 @@ export interface ChangedKey extends AccessKey {
   readonly number: number;
 }
 
-/** What may be changed of a key. */
+/** The fields of a key that may be changed. */
 export type KeyChange = Partial<
   Pick<AccessKey, 'name' | 'projects' | 'requestsPerMinute' | 'tokensPerDay' | 'dollarsPerMonth' | 'expiresMs'>
 >;
 
-/** What was counted of a key in a span. */
+/** A key's usage count in a span. */
 export interface CountedSpan {
   readonly keyId: string;
   readonly span: LimitedSpan;
@@ -60,40 +60,48 @@ export interface Toll {
   /** What the request adds. */
   readonly add: number;
   /** The request is refused if the count has already reached this value. */
-  readonly most: number;
+  readonly limit: number;
 }
 
-/** Where keys live, and what is counted of them. Every method may reject with `StoreUnavailable`. */
+/** The store of keys and their usage counts. Every method may reject with `StoreUnavailable`. */
 export interface KeyStore {
   /** Changes with every change to the keys, by whichever process. Cheap. */
   generation(): Promise<number>;
   /**
-   * Keys that were created or changed after a place in the order of their last changes, at most `limit`. Those that were
-   * changed after `generation` was asked for may be among them.
+   * Keys that were created or changed after a place in the order of their last changes, at most `limit`. May include
+   * keys that were changed after `generation` was read.
    */
   changed(after: KeyPlace, limit: number): Promise<readonly ChangedKey[]>;
-  /** All keys, also those that were revoked or have expired, the oldest first. */
+  /** All keys, including revoked and expired ones, oldest first. */
   all(): Promise<readonly AccessKey[]>;
-  /** Keys in the order of their creation, behind `after` (a key's id) if given, at most `limit`. */
+  /** Keys in order of creation, starting after `after` (a key id) if given, at most `limit`. */
   list(query: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly AccessKey[]>;
-  /** Adds all or none. @returns `false` if the limit would be exceeded */
+  /**
+   * Adds all or none.
+   *
+   * @returns `false` if the limit would be exceeded
+   */
   create(keys: readonly AccessKey[]): Promise<boolean>;
-  /** @returns the key as it is then; `null` when there is no such key, or it was revoked */
+  /** @returns the key as it is then; `null` if there is no such key, or it was revoked */
   change(id: string, change: KeyChange): Promise<AccessKey | null>;
-  /** Notes when keys were used last. */
+  /** Records when keys were last used. */
   touch(used: ReadonlyMap<string, number>): Promise<void>;
-  /** What was counted of all keys. */
+  /** Usage counts of all keys. */
   counted(): Promise<readonly CountedSpan[]>;
-  /** @returns `false` when there is no such key, or it was revoked before */
+  /** @returns `false` if there is no such key, or it was already revoked */
   revoke(id: string, atMs: number): Promise<boolean>;
-  /** Gives a key another text; the old one ends. @returns `false` when there is no such key, or it was revoked */
+  /**
+   * Gives a key a new text; the old one becomes invalid.
+   *
+   * @returns `false` if there is no such key, or it was revoked
+   */
   rotate(id: string, hash: string): Promise<boolean>;
   /**
    * Counts a request, in one step for all processes: a span that is used up is not counted further.
    *
-   * @returns the spans that had room
+   * @returns the spans whose limit was not reached
    */
   count(id: string, tolls: readonly Toll[]): Promise<ReadonlySet<LimitedSpan>>;
-  /** Corrects what was counted for a span, if that is still the one counted in. */
+  /** Corrects the count of a span, if that span is still current. */
   correct(id: string, toll: Pick<Toll, 'span' | 'at' | 'add'>): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Arm, BoldnessStep, MissCause, RegretKind, TokenCounts } from './ledger.ts';
 import type { LedgerStore } from './ledger-store.ts';
 
-/** A part and the whole that it belongs to; `share` is `null` where there is no whole. */
+/** A part and its total; `share` is `null` if the total is 0. */
 export interface Share {
   readonly part: number;
   readonly whole: number;
@@ -60,9 +60,9 @@ export interface LedgerTool {
   readonly dollarsSaved: number;
   readonly regretTokens: number;
   readonly regretDollars: number;
-  /** How often, by how it showed. */
+  /** Number of regrets by kind. */
   readonly regrets: Readonly<Record<RegretKind, number>>;
-  /** The level of boldness now; 0 where none was learned. */
+  /** The level of boldness now; 0 if none was learned. */
   readonly step: number;
 }
 
@@ -80,11 +80,14 @@ export interface LedgerMiss {
 export interface Difference {
   readonly pruned: number;
   readonly control: number;
-  /** Difference between pruned and control conversations, adjusted for chance. Negative where pruning costs less. */
+  /**
+   * Estimated effect of pruning, negative if pruning costs less. Not always `pruned - control`: conversations may be
+   * compared within classes of size, or with their own bill without cuts.
+   */
   readonly difference: number;
   /** `null`: too few to decide. */
   readonly interval: readonly [number, number] | null;
-  /** There are enough conversations, but a few of them cost more than all others together. */
+  /** There are enough conversations, but a few of them cost more than all the others together. */
   readonly tooSkewed: boolean;
 }
 
@@ -108,13 +111,13 @@ export interface HoldoutResult {
   readonly plan: HoldoutPlan;
 }
 
-/** What would decide the comparison of dollars. */
+/** How much more data the dollar comparison needs to be conclusive. */
 export interface HoldoutPlan {
-  /** Conversations that are still missing: 0 where it is decided, `null` where no number would do. */
+  /** Conversations that are still missing: 0 if it is conclusive, `null` if no number would suffice. */
   readonly more: number | null;
   /** Share to hold out (`MCP_PRUNER_HOLDOUT`). */
   readonly share: number;
-  /** Days until then at the pace so far; `null` where that is not known. */
+  /** Days until then at the pace so far; `null` if unknown. */
   readonly days: number | null;
 }
 
@@ -128,7 +131,7 @@ export type WorkName =
   | 'corrections'
   | 'compactions';
 
-/** How often something happened in the conversations of an arm, of how many times it could have. */
+/** How often something happened in the conversations of an arm, out of the number of opportunities. */
 export interface WorkRate {
   readonly part: number;
   readonly whole: number;
@@ -140,24 +143,24 @@ export interface WorkRate {
 /** A measure of the work's progress, in pruned conversations and in those of the control group. */
 export interface WorkMeasure {
   readonly name: WorkName;
-  /** As a heading of a row. */
+  /** Heading of its row. */
   readonly words: string;
   /** The rate is a share of all that could have happened; otherwise a number for each. */
   readonly isShare: boolean;
   readonly pruned: WorkRate;
   readonly control: WorkRate;
-  /** Of the pruned against the others; `null`: too few to tell. */
+  /** Pruned conversations compared with the others; `null`: too few to tell. */
   readonly difference: { readonly middle: number; readonly interval: readonly [number, number] | null } | null;
 }
 
-/** Removed tokens that the provider was asked for, and their estimate. */
+/** Removed tokens as counted by the provider (for a sample of requests), and as estimated. */
 export interface CheckedShare {
   readonly requests: number;
   /** Requests that the provider gave no count for. */
   readonly failed: number;
   /** The same by reason (a code of `CountAnswer.failure`), the most frequent first. */
   readonly failures: readonly { readonly reason: string; readonly requests: number }[];
-  /** Of all requests that were counted. */
+  /** Removed tokens of all requests that the provider counted. */
   readonly exact: number;
   /** The same as the engine estimates it, uncalibrated. */
   readonly estimated: number;
@@ -179,15 +182,15 @@ export interface LedgerReport {
   readonly keys: readonly LedgerKey[];
   /** Most saved first. */
   readonly tools: readonly LedgerTool[];
-  /** What was removed, of four wholes: one alone always flatters. */
+  /** Savings relative to four different totals, because any single one is misleading. */
   readonly shares: {
-    /** Of the tokens of the texts that were looked at, each once. */
+    /** Relative to the tokens of the examined texts, each counted once. */
     readonly ofTexts: Share;
-    /** Of input that was billed anew (fresh and written), with what was removed for the first time. */
+    /** Relative to new input (fresh and written to a cache) plus what was removed for the first time. */
     readonly ofNewInput: Share;
-    /** Of all input, read from the cache or not, with what was removed. */
+    /** Relative to all input, read from a cache or not, plus what was removed. */
     readonly ofAllInput: Share;
-    /** In dollars: net saving, of what the requests would have cost. */
+    /** In dollars: net saving relative to what the requests would have cost. */
     readonly ofBill: Share;
   };
   /** Most dollars first. */
@@ -196,13 +199,13 @@ export interface LedgerReport {
   readonly holdout: HoldoutResult | null;
   /** Measures of the work's progress; those without any observation are left out. */
   readonly work: readonly WorkMeasure[];
-  /** `null` while the provider was asked for nothing. */
+  /** `null` while the provider has counted nothing. */
   readonly checked: CheckedShare | null;
   /** Levels of boldness that apply now, newest first. */
   readonly steps: readonly BoldnessStep[];
 }
 
-/** What faces ask of the ledger. Methods may reject with `StoreUnavailable`. */
+/** What faces read from the ledger. Methods may reject with `StoreUnavailable`. */
 export interface LedgerReader {
   report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport>;
   turns: LedgerStore['turns'];

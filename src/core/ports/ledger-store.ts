@@ -26,7 +26,7 @@ export interface LedgerConversation extends WorkCounts {
   readonly dollarsWithout: number;
   readonly output: number;
   readonly regretTokens: number;
-  /** Tokens of its smallest request without cuts, which is the first one as a rule. */
+  /** Tokens of its smallest request without cuts, usually the first one. */
   readonly firstRequestTokens: number;
   /** How often a client compacted it. */
   readonly compactions: number;
@@ -52,7 +52,7 @@ export interface LedgerState {
   readonly data: string;
 }
 
-/** A request that is not billed yet, because the one before it may still be in another process. */
+/** A request that is not billed yet, because another process may still be handling the one before it. */
 export interface WaitingRequest {
   readonly requestId: string;
   /** When it was stored, in epoch milliseconds of the machine's own clock. */
@@ -63,23 +63,26 @@ export interface WaitingRequest {
   readonly data: string;
 }
 
-/** What the ledger asks for when it bills requests. */
+/** What the ledger needs from the store when it bills requests. */
 export interface SettleQuery {
   /** States that are needed, and which version of each is in memory (0: none). */
   readonly states: ReadonlyMap<string, number>;
-  /** Of these lineages the newest state is needed. */
+  /** Lineages whose newest state is needed. */
   readonly lineages: readonly string[];
   readonly requestIds: readonly string[];
-  /** The state by which this process shows that it uses the store; of the same lineage, those of others since `aliveFromMs` count. */
+  /**
+   * This process's heartbeat state. Other processes are considered alive if their heartbeat (same lineage) is not older
+   * than `aliveFromMs`.
+   */
   readonly process: { readonly name: string; readonly lineage: string; readonly aliveFromMs: number };
 }
 
 /** The project that figures are added to once a day has reached its limit of rows. */
 export type Others = '(others)';
 
-/** What the store answers, and keeps as it is until `SettleWork` returns. */
+/** What the store returns and keeps locked until `SettleWork` returns. */
 export interface Settling {
-  /** States of which memory has another version. */
+  /** States whose version differs from the one in memory. */
   readonly states: readonly LedgerState[];
   /** States in memory that did not change. */
   readonly unchanged: ReadonlySet<string>;
@@ -87,13 +90,13 @@ export interface Settling {
   readonly newest: readonly LedgerState[];
   /** Oldest first; at most 200. Their states are among `states`. */
   readonly waiting: readonly WaitingRequest[];
-  /** Of the requests asked about, those that are billed or wait already. */
+  /** Those of `SettleQuery.requestIds` that are already billed or waiting. */
   readonly seen: ReadonlySet<string>;
   /** Whether other processes use the store as well. */
   readonly others: boolean;
 }
 
-/** What becomes of it; written in one transaction. */
+/** The result of billing; written in one transaction. */
 export interface Settled {
   readonly turns: readonly LedgerTurn[];
   readonly sums: readonly LedgerSum[];
@@ -105,7 +108,7 @@ export interface Settled {
   readonly billed: readonly string[];
 }
 
-/** Bills requests. Called again where the transaction has to be repeated, so it must change nothing by itself. */
+/** Bills requests. Called again if the transaction has to be repeated, so it must not have side effects. */
 export type SettleWork = (settling: Settling) => Settled;
 
 /** Dollars of a key or of a project on one day. */
@@ -127,7 +130,9 @@ export interface LedgerStore {
    * @returns how many figures were added to `(others)`
    */
   add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number>;
-  /** Figures since a day (inclusive), each day for itself, newest day first; at most 200,000. Without `slice` all of them. */
+  /**
+   * Figures per day since a day (inclusive), newest day first; at most 200,000. Without `slice`, those of all slices.
+   */
   sums(query: {
     readonly sinceDay: string;
     readonly project?: string;
@@ -136,25 +141,25 @@ export interface LedgerStore {
   /** Dollars by day, key and project, of days from `sinceDay` on. */
   spent(query: { readonly sinceDay: string }): Promise<readonly SpentDollars[]>;
   /**
-   * The same, added up for a report: of the whole (`all`) by day with `project` `''`, newest first, and by project with `day` `''`;
-   * of models, keys, tools and misses by `key` alone.
+   * The same, added up for a report: those of `all` by day with `project` `''`, newest first, and by project with `day`
+   * `''`; of models, keys, tools and misses by `key` alone.
    */
   totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
-  /** Requests of a conversation in their order, behind `after` (a request's id) if given, at most `limit`. */
+  /** Requests of a conversation in order, starting after `after` (a request id) if given, at most `limit`. */
   turns(query: {
     readonly conversationId: string;
     readonly after?: string;
     readonly limit: number;
   }): Promise<readonly LedgerTurn[]>;
-  /** Conversations with a request since then, the one with the newest request first, at most `limit`. */
+  /** Conversations with a request since `sinceMs`, most recently active first, at most `limit`. */
   conversations(query: {
     readonly sinceMs: number;
     readonly project?: string;
     readonly limit: number;
   }): Promise<readonly LedgerConversation[]>;
   /**
-   * Where a text was cut, by what is kept of its conversation: its project, the conversation, and the newest request of it that
-   * is kept, if one is. `null` where nothing is known of it any more.
+   * Where a text was cut: its project, its conversation, and the newest stored request of that conversation, if any.
+   * `null` if nothing is stored about it any more.
    */
   cutIn(pruneId: string): Promise<CutPlace | null>;
   /** The newest step of each (project, tool, kind). */
@@ -162,8 +167,8 @@ export interface LedgerStore {
   /**
    * Adds a level after the newest one of its (project, tool, kind).
    *
-   * @param after - number of that one, 0 where there is none
-   * @returns the step with its number; `null` when another one was added since
+   * @param after - number of that one, 0 if there is none
+   * @returns the step with its number; `null` if another one was added since
    */
   addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null>;
 }

@@ -36,11 +36,11 @@ export interface NamedRequest {
   readonly project: string;
   readonly conversationId: string;
   readonly wire: string;
-  /** The provider that answered, such as `bedrock`; absent where it is not known. */
+  /** The provider that answered, such as `bedrock`; absent if unknown. */
   readonly cloud?: string | undefined;
   /** Id of the access key of the request; absent without keys. */
   readonly keyId?: string | undefined;
-  /** Product name of the user agent; absent where it is not known. */
+  /** Product name of the user agent; absent if unknown. */
   readonly client?: string | undefined;
   readonly model: string;
   readonly arm: Arm;
@@ -63,7 +63,7 @@ export interface WorkCounts {
   readonly turnedGreen: number;
 }
 
-/** What a bill says of a request. Dollars are `null` where no price is known. */
+/** What a bill says of a request. Dollars are `null` if no price is known. */
 export interface BilledFigures {
   /** The provider did not say what was used: tokens are estimates. */
   readonly estimated: boolean;
@@ -87,7 +87,7 @@ export interface LedgerTurn extends NamedRequest, TokenCounts, BilledFigures {
   /** Tokens that were sent again because they had been cut, with their price. */
   readonly regretTokens: number;
   readonly regretDollars: number | null;
-  /** Absent where it was recorded before work was counted, or shows none that is new. */
+  /** Absent if it was recorded before work was counted, or contains no new work. */
   readonly work?: WorkCounts | undefined;
 }
 
@@ -101,7 +101,7 @@ export interface BoldnessStep {
   /** -2 (mildest) to 2 (boldest); 0 is as configured. */
   readonly step: number;
   readonly atMs: number;
-  /** What it was decided on: texts that were cut, and how many of them were regretted. */
+  /** The evidence for it: texts that were cut, and how many of them were regretted. */
   readonly texts: number;
   readonly regretted: number;
 }

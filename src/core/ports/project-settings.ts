@@ -1,4 +1,4 @@
-/** What a project sets for itself; what is absent is as the server is configured. */
+/** Settings of a project; absent ones default to the server's. */
 export interface ProjectSettings {
   /** `shadow`: nothing is cut, only reported; `off`: requests pass unchanged. */
   readonly mode?: 'prune' | 'shadow' | 'off' | undefined;
@@ -30,7 +30,7 @@ export interface ProjectRetention {
   readonly auditDays?: number | undefined;
 }
 
-/** One change of a project's settings: a numbered fact that is only followed by another. */
+/** One change of a project's settings: a numbered row that is never changed, only followed by another. */
 export interface ProjectSettingsRow {
   /** Ascending, without reuse. */
   readonly number: number;
@@ -42,13 +42,13 @@ export interface ProjectSettingsRow {
   readonly settings: string;
 }
 
-/** Where settings of projects live. Every method may reject with `StoreUnavailable`. */
+/** The store of project settings. Every method may reject with `StoreUnavailable`. */
 export interface ProjectSettingsStore {
   /** A number that differs after every change; 0 without a row. Cheap. */
   version(): Promise<number>;
   /** The settings in force: the newest row of each project. */
   current(): Promise<readonly ProjectSettingsRow[]>;
-  /** Changes of a project, the newest first, at most `limit`. */
+  /** Changes of a project, newest first, at most `limit`. */
   history(project: string, limit: number): Promise<readonly ProjectSettingsRow[]>;
   /** Adds a row; it is in force from then on. */
   set(row: Omit<ProjectSettingsRow, 'number'>): Promise<void>;

@@ -1,9 +1,9 @@
 import type { StoredEvent } from '../ports.ts';
 import type { ListedPrune, PruneSummary, RunSummary, StoreAges } from './records.ts';
 
-/** Whose things may be seen, and in whose name something is done. */
+/** The projects whose data may be read, and the project on whose behalf data is written. */
 export interface Viewer {
-  /** `all`: without bounds. */
+  /** `all`: without restriction. */
   readonly projects: readonly string[] | 'all';
   /** The project that new data belongs to. */
   readonly project: string;
@@ -17,11 +17,11 @@ export interface Viewer {
 export interface ProjectStore {
   /** Those of the prunes that belong to one of the projects. */
   owned(projects: readonly string[], pruneIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Makes prunes a project's too; unknown ids are passed over. */
+  /** Adds a project as an owner of prunes; unknown ids are ignored. */
   claim(project: string, pruneIds: readonly string[]): Promise<void>;
   /**
-   * Gives prunes without an owner to the projects of the conversations that they were seen in, or to `default` where
-   * there was none. Each prune is assigned once in the life of a store, so that no project can claim it later.
+   * Gives prunes without an owner to the projects of the conversations that contained them, or to `default` if there
+   * was none. Each ownerless prune is assigned only once per store, which prevents a project from claiming it later.
    */
   adopt(): Promise<void>;
   events(
@@ -32,7 +32,7 @@ export interface ProjectStore {
     projects: readonly string[],
     query: { readonly prefix: string; readonly limit: number },
   ): Promise<readonly RunSummary[]>;
-  /** Sequence number of the newest event, of one run when `runId` is given, or 0. */
+  /** Sequence number of the newest event (of one run if `runId` is given), or 0. */
   lastSeq(projects: readonly string[], runId?: string): Promise<number>;
   /** As `Records.prunes`. */
   prunes(

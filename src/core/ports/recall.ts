@@ -1,4 +1,4 @@
-/** A tool result as a request showed it. Its original is stored under `pruneId` before it is noted. */
+/** A tool result as a request contained it. Its original is stored under `pruneId` before the result is recorded. */
 export interface NotedResult {
   readonly project: string;
   readonly conversationId: string;
@@ -7,19 +7,19 @@ export interface NotedResult {
   /** Index of its message: a later one is a later call. */
   readonly ordinal: number;
   readonly pruneId: string;
-  /** `''` where unknown, like `path`. */
+  /** `''` if unknown, like `path`. */
   readonly tool: string;
   readonly path: string;
   /** What the call asked for: path, pattern, command; searched like the result itself. */
   readonly about: string;
-  /** Stands for the call with its arguments; `''` where it is unknown. */
+  /** Hash of the call and its arguments; `''` if unknown. */
   readonly call: string;
   /** UTF-16 units. */
   readonly chars: number;
   readonly atMs: number;
 }
 
-/** A task of a project, with the conversations that those of the task continue. */
+/** A task of a project, and the earlier conversations that the task's conversations continue. */
 export interface TaskScope {
   readonly task: string;
   readonly conversations: readonly string[];
@@ -44,7 +44,7 @@ export interface RecallCandidate {
   readonly about: string;
   readonly seenMs: number;
   readonly chars: number;
-  /** Row of the newest result of the same call; `null` when this is it. */
+  /** Row of the newest result of the same call; `null` if this is the newest. */
   readonly newer: number | null;
 }
 
@@ -85,7 +85,9 @@ export interface RecallQuery extends RecallScope {
 export interface RecallStore {
   /** Those of the hashes whose texts are stored. */
   stored(hashes: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Notes results whose originals are there; others are passed over. They are found once they are indexed. */
+  /**
+   * Records results whose originals are stored; others are skipped. Results become searchable when they are indexed.
+   */
   note(results: readonly NotedResult[]): Promise<void>;
   /** Indexes some of the results that wait for it, in one small step; returns whether more wait. */
   index(): Promise<boolean>;
@@ -94,7 +96,7 @@ export interface RecallStore {
   candidates(query: RecallQuery): Promise<readonly RecallCandidate[]>;
   /** The newest results that wait to be indexed. */
   waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]>;
-  /** Those of the rows that the task, or a conversation before it, has shown. */
+  /** Those of the rows that occurred in the task or in a conversation that it continues. */
   seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>>;
   /** Texts by prune id; deleted ones are absent. */
   texts(pruneIds: readonly string[]): Promise<ReadonlyMap<string, string>>;

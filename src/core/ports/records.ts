@@ -35,14 +35,14 @@ export interface StoreAges {
   readonly lastExpiryMs: number | null;
 }
 
-/** An agent whose life was recorded. */
+/** An agent whose output was recorded. */
 export interface ChildSummary {
   readonly childId: string;
   readonly lastSeq: number;
   readonly lastMs: number;
 }
 
-/** One line of an agent, or one step of its life (`meta`). */
+/** One line of an agent's output, or (`meta`) its start, end or restart. */
 export interface ChildLogRecord {
   readonly tsMs: number;
   readonly childId: string;
@@ -62,7 +62,7 @@ export interface StoredChildLog extends ChildLogRecord {
   readonly seq: number;
 }
 
-/** The answer to a call that a client gave a key. */
+/** The answer to a call for which the client supplied a key. */
 export interface Reply {
   /** Hash of the arguments. */
   readonly argsHash: string;
@@ -72,20 +72,20 @@ export interface Reply {
 
 /** Runs, prunes and agents as lists, logs of agents, and kept answers. Every method may reject with `StoreUnavailable`. */
 export interface Records {
-  /** Runs whose id begins with a prefix, the one that something happened in last first. */
+  /** Runs whose id begins with a prefix, most recently active first. */
   runs(query: { readonly prefix: string; readonly limit: number }): Promise<readonly RunSummary[]>;
   /** Sequence number of a run's last event, or 0 if the store has none. */
   lastSeqOfRun(runId: string): Promise<number>;
   /** Sequence number of the newest event, or 0. */
   lastSeq(): Promise<number>;
-  /** Prunes that have not expired, the one used last first. */
+  /** Prunes that have not expired, most recently used first. */
   prunes(query: { readonly prefix: string; readonly limit: number }): Promise<readonly PruneSummary[]>;
-  /** Prunes that have not expired, the one made last first, made before the one at `before` if given, at most `limit`. */
+  /** Prunes that have not expired, newest first, starting after the one at `before` if given, at most `limit`. */
   prunesByAge(page: { readonly before?: number; readonly limit: number }): Promise<readonly ListedPrune[]>;
   ages(): Promise<StoreAges>;
-  /** Whether a prune can be had, could be had, or was never there as far as the store knows. */
+  /** Whether a prune is available, has expired, or is unknown to the store. */
   pruneState(pruneId: string): Promise<'alive' | 'expired' | 'unknown'>;
-  /** Agents, the one that said something last first. */
+  /** Agents, most recently active first. */
   children(query: { readonly prefix: string; readonly limit: number }): Promise<readonly ChildSummary[]>;
   /** Sequence number of an agent's last entry, or 0 if the store has none. */
   lastSeqOfChild(childId: string): Promise<number>;
@@ -100,12 +100,16 @@ export interface Records {
   /**
    * Claims a key of a tool for a call, unless it is taken.
    *
-   * @returns what the key is claimed for already, or `null` if the caller has it now
+   * @returns what the key is claimed for already, or `null` if the caller holds the claim now
    */
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null>;
   /** Extends a claim without an answer by `ttlMs`. */
   holdReply(tool: string, key: string, ttlMs: number): Promise<void>;
-  /** Keeps the answer; the first one that is kept under a key stays. @returns the answer that counts */
+  /**
+   * Stores the answer; the first one stored under a key wins.
+   *
+   * @returns the answer that applies
+   */
   keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string>;
   /** Releases a claim without a stored answer, or (`kept`) an answer that is no longer valid. */
   dropReply(tool: string, key: string, kept: boolean): Promise<void>;

@@ -2,15 +2,18 @@ import type { NamedRequest, RegretKind, WorkCounts } from './ledger.ts';
 
 /** A message as it was forwarded. */
 export interface MessageFacts {
-  /** Stands for it and all before it, as the client sent it. */
+  /** Hash of it and of all messages before it, as the client sent them. */
   readonly prefix: string;
   /** Its length as it was forwarded, in bytes. */
   readonly bytes: number;
   /** Tokens that were cut from it, markers subtracted, estimated. */
   readonly removed: number;
-  /** Stands for what was put in place of what was cut; `''` where nothing was. */
+  /** Hash of the replacements for what was cut; `''` if nothing was cut. */
   readonly cuts: string;
-  /** Features (`TextFeatures`) of what was cut from it minus those of its markers, separated by blanks; absent where nothing was. */
+  /**
+   * Features (`TextFeatures`) of what was cut from it minus those of its markers, separated by spaces; absent if
+   * nothing was cut.
+   */
   readonly cut?: string;
 }
 
@@ -29,7 +32,10 @@ export interface FreshFacts {
   readonly added?: AddedMessages;
 }
 
-/** The messages from the model's last answer on, as forwarded: what came to a conversation since the request before. */
+/**
+ * The messages from the model's last answer on, as forwarded: what was added to the conversation since the previous
+ * request.
+ */
 export interface AddedMessages {
   /** Index of the first of them. */
   readonly since: number;
@@ -38,13 +44,16 @@ export interface AddedMessages {
   /** Features (`TextFeatures`) of what the model said and called, and of everything else. */
   readonly said: readonly number[];
   readonly texts: readonly number[];
-  /** Something in them may bring hidden reasoning back: a signature, an encrypted or a plain copy of it. */
+  /** They contain something that may restore hidden reasoning: a signature, or an encrypted or plain copy. */
   readonly carriesThoughts: boolean;
-  /** Features of everything before them, tools and instructions included; absent where that is more than a beginning. */
+  /**
+   * Features of everything before them, tools and instructions included; absent unless the request is the start of a
+   * conversation.
+   */
   readonly before?: readonly number[];
 }
 
-/** A text that was looked at. */
+/** A text that was examined. */
 export interface TextFacts {
   readonly tool: string;
   readonly kind: string;
@@ -52,18 +61,18 @@ export interface TextFacts {
   readonly cut: boolean;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Number of the boldness step that it was decided by; 0 where none was ever taken. */
+  /** Number of the boldness step that it was decided by; 0 if none was ever taken. */
   readonly boldness: number;
   /** Index of its message. Default: the last one. */
   readonly message?: number;
 }
 
-/** A line that was cut and is needed, or a text that came again because it had been cut. */
+/** A line that was cut and is needed, or a text that was sent again because it had been cut. */
 export interface RegretFacts {
   readonly how: RegretKind;
   readonly tool: string;
   readonly kind: string;
-  /** What came again, estimated. */
+  /** What was sent again, estimated. */
   readonly tokens: number;
   /** Of the text that was cut, and the number of the boldness step that cut it, as in `TextFacts`. */
   readonly pruneId: string;
@@ -72,7 +81,7 @@ export interface RegretFacts {
   readonly message?: number;
 }
 
-/** What the messages from the model's last answer on show of how the work goes: counts and hashes, never a text. */
+/** Signs of progress in the messages from the model's last answer on: counts and hashes, never a text. */
 export interface WorkFacts
   extends Pick<WorkCounts, 'userMessages' | 'corrections' | 'recoveries' | 'edits' | 'failedEdits'> {
   /** Index of the first of these messages. */
@@ -83,7 +92,7 @@ export interface WorkFacts
   readonly tests: readonly ('red' | 'green')[];
 }
 
-/** What was used, as the provider reports it; `null` where it says nothing of it. */
+/** The usage that the provider reports; `null` for figures that it does not report. */
 export interface ReportedUsage {
   /** All that was read, from a cache or not. */
   readonly input: number | null;
@@ -99,30 +108,33 @@ export interface ReportedUsage {
 
 /** The provider's count of a request as it came. */
 export interface CountAnswer {
-  /** Tokens; `null` where the provider gave no count. */
+  /** Tokens; `null` if the provider gave no count. */
   readonly input: number | null;
-  /** Why there is no count, as a short constant code (`status_400`, `history_refused`, `timeout`, `busy`); `''` where there is one. */
+  /**
+   * Why there is no count, as a short constant code (`status_400`, `history_refused`, `timeout`, `busy`); `''` if there
+   * is one.
+   */
   readonly failure: string;
 }
 
 /** A request that a model answered. Holds no text. */
 export interface RequestFacts extends NamedRequest {
   readonly usage: ReportedUsage | null;
-  /** Stand for the tools and the instructions outside the messages. */
+  /** Hashes of the tools and of the instructions outside the messages. */
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly MessageFacts[];
-  /** What was cut in front of them; absent where nothing was. */
+  /** What was cut before the messages; absent if nothing was. */
   readonly head?: HeadFacts | undefined;
   /** Bytes of the forwarded body. */
   readonly bytes: number;
   /** The provider's count of the body as it came. Absent: not asked. */
   readonly counted?: CountAnswer;
-  /** Messages up to the last one that the client asked to be cached; `null` where it asks for none. */
+  /** Number of messages up to the last one that the client asked to be cached; `null` if it asks for none. */
   readonly cacheUpTo: number | null;
-  /** Messages up to the last one that the client asked to be cached for an hour; absent where it asks for none. */
+  /** The same for a cache lifetime of an hour; absent if it asks for none. */
   readonly cacheHourUpTo?: number | null;
-  /** Texts that may be new. The ledger ignores those that the request before contained as well. */
+  /** Texts that may be new. The ledger ignores those that the previous request also contained. */
   readonly texts: readonly TextFacts[];
   readonly regrets: readonly RegretFacts[];
   readonly work?: WorkFacts | undefined;
@@ -132,15 +144,15 @@ export interface RequestFacts extends NamedRequest {
   readonly newest?: readonly string[];
   /** The first message contains the summary of another conversation. */
   readonly summarised?: boolean;
-  /** Shadow mode: it was forwarded whole, and what would have been `removed` counts below 0. */
+  /** Shadow mode: it was forwarded whole, and `removed` is negative: minus what would have been removed. */
   readonly shadow?: true;
-  /** What this request adds behind the model's last answer, as forwarded. */
+  /** What this request adds after the model's last answer, as forwarded. */
   readonly fresh: FreshFacts;
 }
 
-/** Takes requests as they end. Neither throws nor waits. */
+/** Accepts requests as they end. Never throws or blocks. */
 export interface LedgerSink {
   request(facts: RequestFacts): void;
-  /** Lines behind a marker were asked for. */
+  /** Records that lines behind a marker were recovered. */
   recovered(pruneId: string, tokens: number): void;
 }

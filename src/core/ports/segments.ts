@@ -1,27 +1,30 @@
 /**
- * A segment is one text of a conversation that can be pinned, stashed or deleted as a whole: a tool's result, a file
- * in a user's message, or the text of a message. System prompts and the arguments of calls are none.
+ * A segment is one text of a conversation that can be pinned, stashed or deleted as a whole: a tool's result, a file in
+ * a user's message, or the text of a message. System prompts and call arguments are not segments.
  */
 export type SegmentType = 'message' | 'code' | 'log' | 'note' | 'decision' | 'summary';
 
 /** What produced a segment; `edit` is the answer to a call that changed files. */
 export type Effect = 'asked' | 'said' | 'attached' | 'read' | 'edit' | 'search' | 'list' | 'run' | 'other';
 
-/** What is to become of a segment: whole, a marker that leads to it, or a marker alone. */
+/**
+ * How a segment is sent: `pin` keeps it whole, `stash` replaces it with a recoverable marker, `delete` with a marker
+ * that cannot be recovered.
+ */
 export type DirectiveAction = 'pin' | 'stash' | 'delete';
 
-/** Whose request it is, as its headers say. */
+/** Whose request it is, according to its headers. */
 export interface RequestScope {
   /** `x-mcp-pruner-project`, or `default`. */
   readonly project: string;
   /** `x-mcp-pruner-task`, or `''`: then the conversation is the task. */
   readonly task: string;
   readonly requestId: string;
-  /** Product name of the user agent; absent where it is not known. */
+  /** Product name of the user agent; absent if unknown. */
   readonly client?: string;
 }
 
-/** A segment as a request shows it. Holds its text, so it must not live longer than it takes to note it. */
+/** A segment as a request contains it. Holds its text, so it must not be kept after it was recorded. */
 export interface SeenSegment {
   /** `seg_` and 12 base-32 characters: the same whenever the same text is the answer to the same call. */
   readonly id: string;
@@ -36,47 +39,47 @@ export interface SeenSegment {
   readonly lines: number;
   readonly tool: string;
   readonly path: string;
-  /** First and last line of the file that was asked for; 0 where that is not known. */
+  /** First and last line of the file that was asked for; 0 if unknown. */
   readonly startLine: number;
   readonly endLine: number;
-  /** The call's id, and a hash of its name and arguments; `''` for what answers no call. */
+  /** The call's id, and a hash of its name and arguments; `''` if it answers no call. */
   readonly callId: string;
   readonly callKey: string;
   /** What the call asked for: paths, patterns, a command. Text of the conversation, like `text`. */
   readonly wanted: string;
   /** Files that the call changed. */
   readonly edited: readonly string[];
-  /** The proxy must not let go of it by itself: exempt by the settings, or asked back by the agent. */
+  /** The proxy must not stash it automatically: the settings exempt it, or the agent has recovered it. */
   readonly exempt: boolean;
   readonly directed: DirectiveAction | null;
   /** Prunes in the store that contain lines of it. */
   readonly pruneIds: readonly string[];
 }
 
-/** What is new in a request, or all of it. */
+/** The segments of a request: the new ones, or (`whole`) all. */
 export interface SeenRequest {
   readonly project: string;
   readonly task: string;
-  /** Product name of the user agent; absent where it is not known. */
+  /** Product name of the user agent; absent if unknown. */
   readonly client?: string | undefined;
-  /** First words of the user; absent or `''` where they are not known. */
+  /** First words of the user; absent or `''` if unknown. */
   readonly opening?: string | undefined;
   readonly conversationId: string;
   /** How many messages it has. */
   readonly messages: number;
-  /** `segments` are those of all its messages, not only of the new ones. */
+  /** Whether `segments` covers all messages and not only the new ones. */
   readonly whole: boolean;
   readonly segments: readonly SeenSegment[];
 }
 
-/** What is kept of a segment as it was seen. */
+/** The fields of `SeenSegment` that are stored. */
 type KeptOfSeen =
   | ('id' | 'ordinal' | 'role' | 'type' | 'effect')
   | ('tokens' | 'lines' | 'tool' | 'path' | 'startLine' | 'endLine');
 
-/** Facts about a segment that are kept; no text. Keys are hashes of paths, identifiers and call ids. */
+/** Facts about a segment that are stored; no text. Keys are hashes of paths, identifiers and call ids. */
 export interface SegmentFacts extends Pick<SeenSegment, KeptOfSeen> {
-  /** Hash of the call's name and arguments; 0 for what answers no call. */
+  /** Hash of the call's name and arguments; 0 if it answers no call. */
   readonly callKey: number;
   /** What it is about, by which others refer to it. */
   readonly about: Uint32Array;
@@ -86,7 +89,7 @@ export interface SegmentFacts extends Pick<SeenSegment, KeptOfSeen> {
   readonly edited: Uint32Array;
 }
 
-/** One request to be noted, or several of a conversation in a row. */
+/** One request to record, or several consecutive ones of a conversation. */
 export interface SegmentBatch extends Omit<SeenRequest, 'segments'> {
   readonly atMs: number;
   /** Number of requests that it represents. */
@@ -97,7 +100,7 @@ export interface SegmentBatch extends Omit<SeenRequest, 'segments'> {
 export interface NotedSegment extends SegmentFacts {
   /** Prunes in the store that contain lines of it. */
   readonly pruneIds: readonly string[];
-  /** Prunes that must not be there, because it was deleted. */
+  /** Prunes to erase, because the segment was deleted. */
   readonly erase: readonly string[];
 }
 
@@ -128,7 +131,7 @@ export interface StoredSegment extends SegmentFacts {
   readonly conversation: string;
   readonly task: string;
   readonly createdMs: number;
-  /** The request of its conversation that brought it first, and the last one that it was noted in. */
+  /** Numbers of the first and the latest request of its conversation that contained it. */
   readonly firstTurn: number;
   readonly seenTurn: number;
   readonly directed: DirectiveAction | null;
@@ -146,7 +149,7 @@ export interface Directive {
   readonly upTo: number;
 }
 
-/** A collection that the proxy started itself. It applies to every request that begins with certain messages. */
+/** An automatic stash by the proxy. Applies to every request that begins with the messages hashed in `scope`. */
 export interface Step {
   /** Hash of those messages. */
   readonly scope: string;
@@ -166,38 +169,41 @@ export interface ProjectDirectives {
 export interface DirectiveChange {
   readonly project: string;
   readonly set: readonly Directive[];
-  /** Segments whose directives go, those of steps included. A segment in `set` too loses its old ones. */
+  /**
+   * Segments whose directives are removed, including those of steps. If a segment is also in `set`, only its new
+   * directive remains.
+   */
   readonly clear: readonly string[];
   readonly step?: Step;
   /** Prunes whose originals are erased in addition to those known to contain lines of what is deleted. */
   readonly erase?: readonly string[];
 }
 
-/** Where segments and directives live. Methods may throw or reject with `StoreUnavailable`. */
+/** The store of segments and directives. Methods may throw or reject with `StoreUnavailable`. */
 export interface SegmentStore {
   /**
-   * Changes whenever directives of any project may have changed; a change by another process shows at the next turn of
-   * the event loop. Cheap: once a request.
+   * Changes whenever directives of any project may have changed; a change by another process is noticed in the next
+   * turn of the event loop. Cheap: called once per request.
    */
   directivesVersion(): string;
   /** @param known - a generation that the caller has; `null` means that it is still current */
   directives(project: string, known?: number): Promise<ProjectDirectives | null>;
   change(change: DirectiveChange): Promise<void>;
-  /** Notes what requests showed, in one transaction. */
+  /** Records the segments of requests, in one transaction. */
   note(batches: readonly SegmentBatch[]): Promise<void>;
-  /** The conversations of a project, the one seen last first, at most 1,000; only those that `task` takes part in. */
+  /** The conversations of a project, most recently seen first, at most 1,000; only those that `task` takes part in. */
   conversations(project: string, task?: string): Promise<readonly StoredConversation[]>;
-  /** Segments of a conversation, newest message first, behind `after` if given, at most `limit`. */
+  /** Segments of a conversation, newest message first, starting after `after` if given, at most `limit`. */
   segments(
     conversation: StoredConversation,
     page: { readonly after?: Pick<StoredSegment, 'ordinal' | 'row'>; readonly limit: number },
   ): Promise<readonly StoredSegment[]>;
-  /** Conversations of all projects, last seen first, after `after` if given, at most `limit`. */
+  /** Conversations of all projects, most recently seen first, starting after `after` if given, at most `limit`. */
   recentConversations(page: {
     readonly after?: Pick<StoredConversation, 'seenMs' | 'row'>;
     readonly limit: number;
   }): Promise<readonly ProjectConversation[]>;
-  /** The conversations of this name, one for each project at the most, the one seen last first, at most 100. */
+  /** The conversations of this name, at most one per project, most recently seen first, at most 100. */
   conversationsNamed(name: string): Promise<readonly ProjectConversation[]>;
   /** Ids of the prunes that contain lines of segments, by the segment's `row`; a segment without any is absent. */
   prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>>;
@@ -205,9 +211,9 @@ export interface SegmentStore {
   findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>>;
 }
 
-/** What the directives say, as one request sees them. */
+/** The directives that apply to one request. */
 export interface DirectivesView {
-  /** Changes whenever an answer may. */
+  /** Changes whenever the result of `of` may change. */
   readonly mark: string;
   /** There is no directive at all. */
   readonly empty: boolean;
@@ -220,9 +226,9 @@ export interface DirectivesView {
   of(segmentId: string, ordinal: number, scopes: ReadonlySet<string>): DirectiveAction | null;
 }
 
-/** Answers what the directives say; rejects with `StoreUnavailable`. */
+/** Looks up directives; rejects with `StoreUnavailable`. */
 export interface Directives {
-  /** The view as far as it needs no reading; `null` when it does, or when the store cannot be asked. */
+  /** The cached view; `null` if the store would have to be read or is unavailable. */
   known(project: string): DirectivesView | null;
   view(project: string): Promise<DirectivesView>;
 }
@@ -233,34 +239,34 @@ export interface OverTokenBudget {
   readonly request: SeenRequest;
   /** Of the whole request as it would be forwarded, estimated. */
   readonly tokens: number;
-  /** From which message on a step would apply. */
+  /** The step that would be taken: its messages are those that may be stashed. */
   readonly step: Step;
   /** The share of the request's bytes from a message on, 0..1. */
   readonly shareFrom: (ordinal: number) => number;
 }
 
-/** Sets parts of conversations aside by itself, in steps. */
+/** Stashes parts of conversations automatically, in steps. */
 export interface Collector {
-  /** Whether a request of this size may call for a step. Cheap: once a request. */
-  wants(scope: RequestScope, conversationId: string, tokens: number): boolean;
+  /** Whether a request of this size may require a step. Cheap: called once per request. */
+  mayNeedStep(scope: RequestScope, conversationId: string, tokens: number): boolean;
   /**
-   * Takes one big step where that pays.
+   * Takes one big step if that saves money.
    *
    * @returns whether directives were set; they are durable then
    */
   collect(over: OverTokenBudget): Promise<boolean>;
 }
 
-/** What the pipeline of a request needs to know of segments. */
+/** What the pipeline of a request needs for segments. */
 export interface SegmentPorts {
   readonly directives: Directives;
   /**
-   * Takes what a request showed, once it was read; must neither throw nor wait. Called when the request is on its way, in
-   * the order of requests; a rejected promise is reported elsewhere.
+   * Receives the segments of a request when they have been extracted. Must not throw or block. Called in request order,
+   * after forwarding has begun; rejections are reported elsewhere.
    */
   readonly onSeen: (request: Promise<SeenRequest>) => void;
   /** Keeps conversations within a budget of tokens. */
   readonly collector?: Collector;
-  /** Sets aside what pays for being set aside; asked where the budget does not call. */
-  readonly payer?: Collector;
+  /** Stashes segments if that saves money; used only while the conversation is within its token budget. */
+  readonly costCollector?: Collector;
 }

@@ -16,7 +16,7 @@ export interface SentMessage extends RenderOptions {
 export interface TextPlace {
   /** Index among the message's texts. */
   readonly text: number;
-  /** JSON in strings of JSON: where each string begins in the one around it, from the outermost inwards. */
+  /** For JSON nested in JSON strings: the offset of each string in the one around it, outermost first. */
   readonly json: readonly number[];
   /** Where it begins in the innermost string, and how long it is, in UTF-16 units. */
   readonly start: number;
@@ -28,5 +28,5 @@ export interface SentText extends TextPlace {
   readonly decision: SentDecision;
 }
 
-/** A decision without what a user said, and without what it was made from. */
+/** A decision without its goal (which contains user text) and without its inputs. */
 export type SentDecision = Omit<Decision, 'goal' | 'basis'>;

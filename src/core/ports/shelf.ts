@@ -9,7 +9,10 @@ export interface ShelfTool {
   readonly tokens: number;
   /** What shortening would take off, its markers subtracted. */
   readonly saves: number;
-  /** Conversations whose first request declared it and was answered, and the UTC days of these. */
+  /**
+   * Number of conversations whose first request declared it and was answered, and the number of UTC days on which they
+   * began.
+   */
   readonly conversations: number;
   readonly days: number;
   readonly calls: number;
@@ -23,7 +26,7 @@ export interface ShelfTool {
   readonly shelved: boolean;
 }
 
-/** What is taken from one description of a tool, found again by the hash of the description. Holds no text. */
+/** What is removed from one description of a tool, identified by the hash of the description. Holds no text. */
 export interface ShelfCut {
   /** The tool's name, as in its declaration. */
   readonly tool: string;
@@ -48,8 +51,8 @@ export interface NewConversation {
   readonly conversation: string;
   /** What is taken from its tools; empty: it begins with whole ones. */
   readonly cuts: readonly ShelfCut[];
-  /** A decision about the same conversation that was used within so many milliseconds still applies. */
-  readonly heldMs: number;
+  /** An existing decision about the same conversation still applies if it was used within this many milliseconds. */
+  readonly decisionTtlMs: number;
   readonly atMs: number;
 }
 
@@ -90,9 +93,9 @@ export interface ShelfCharge {
   /** UTC, `YYYY-MM-DD`. */
   readonly day: string;
   readonly tools: readonly number[];
-  /** Tokens that were not needed and were sent. */
+  /** Tokens that were sent although they were not needed. */
   readonly wouldSave: number;
-  /** What was taken off. */
+  /** What was removed. */
   readonly saved: ShelfSums;
   /** Dollars of one token among the tools. */
   readonly rate: number;
@@ -104,7 +107,7 @@ export interface ShelfSums {
   readonly usd: number;
 }
 
-/** What the shelf did in some days. */
+/** What the shelf saved in some days. */
 export interface ShelfTotals {
   /** What shortening would have saved in addition to what it saved. */
   readonly wouldSave: ShelfSums;
@@ -114,13 +117,13 @@ export interface ShelfTotals {
 }
 
 /**
- * Where the tool shelf and its evidence live. Each method may reject with `StoreUnavailable`. Only at the beginning of a
- * conversation does a request wait for one, or for the first time that a process sees it.
+ * The store of the tool shelf and its usage statistics. Each method may reject with `StoreUnavailable`. A request waits
+ * for it only when its conversation begins or when this process sees the conversation for the first time.
  */
 export interface ShelfStore {
   /**
-   * Hashes of the declarations that are on the shelf for new conversations of a client. Tools are put there first, at most
-   * once a UTC day for a project and client; one that was called is no longer among them.
+   * Hashes of the declarations that are on the shelf for new conversations of a client. Unused tools are first put
+   * there, at most once per UTC day for a project and client; a tool that was called is no longer among them.
    *
    * @param query.never - tools that are never put there
    */
@@ -130,15 +133,19 @@ export interface ShelfStore {
     readonly never: (name: string) => boolean;
     readonly atMs: number;
   }): Promise<ReadonlySet<string>>;
-  /** Records how a conversation begins. @returns the decision that applies: an existing one wins */
+  /**
+   * Records how a conversation begins.
+   *
+   * @returns the decision that applies: an existing one wins
+   */
   begin(conversation: NewConversation): Promise<readonly ShelfCut[]>;
-  /** What was decided when a conversation began; `null` where nothing was recorded. Keeps the record for 90 more days. */
+  /** What was decided when a conversation began; `null` if nothing was recorded. Keeps the record for 90 more days. */
   cutsOf(query: {
     readonly project: string;
     readonly conversation: string;
     readonly atMs: number;
   }): Promise<readonly ShelfCut[] | null>;
-  /** Counts a conversation with its first request, and its calls once each, whichever request shows them. */
+  /** Counts a conversation with its first request, and each of its calls once, in whichever request it occurs. */
   see(request: SeenTools): Promise<ShelfConversation>;
   charge(charge: ShelfCharge): Promise<void>;
   /** All declarations, those with most tokens first, at most 10,000. */

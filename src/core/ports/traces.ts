@@ -1,4 +1,4 @@
-/** Spans of one request to a model: what takes time in it. */
+/** Names of the spans of one model request. */
 export type SpanName = 'look-up' | 'decide' | 'commit' | 'upstream';
 
 /** Facts of a request; never a text or a credential. */
@@ -16,7 +16,7 @@ export interface Traces {
   note(facts: SpanFacts): void;
 }
 
-/** Runs a part of a request, as a span where there are traces. */
+/** Runs a part of a request, as a span if tracing is on. */
 export function inSpan<T>(traces: Traces | undefined, name: SpanName, work: () => Promise<T>): Promise<T> {
   return traces ? traces.part(name, work) : work();
 }

@@ -19,8 +19,12 @@ export class CollectStage {
   readonly #reporter: Pick<SegmentReporter, 'seen'>;
   readonly #onFailure: FailureReporter;
 
-  constructor({ collector, payer }: SegmentPorts, reporter: Pick<SegmentReporter, 'seen'>, onFailure: FailureReporter) {
-    this.#collectors = [collector, payer].filter((one) => one !== undefined);
+  constructor(
+    { collector, costCollector }: SegmentPorts,
+    reporter: Pick<SegmentReporter, 'seen'>,
+    onFailure: FailureReporter,
+  ) {
+    this.#collectors = [collector, costCollector].filter((one) => one !== undefined);
     this.#budget = collector;
     this.#reporter = reporter;
     this.#onFailure = onFailure;
@@ -35,7 +39,7 @@ export class CollectStage {
     // where the provider verifies the history, nothing of it may be set aside later
     if (dialect.verifiesHistory) return false;
     const tokens = this.#tokensOf(persisted);
-    const collector = this.#collectors.find((one) => one.wants(scope, read.conversationId, tokens));
+    const collector = this.#collectors.find((one) => one.mayNeedStep(scope, read.conversationId, tokens));
     const messages = read.messages.length - CHECKPOINTS; // the last ones may come back changed
     const hash = read.prefixes[messages - 1];
     if (!collector || hash === undefined) return false;
@@ -55,7 +59,7 @@ export class CollectStage {
   waits(persisted: PersistedRequest): boolean {
     const { dialect, scope, read } = persisted.request;
     if (!dialect.verifiesHistory || this.#budget === undefined) return false;
-    return this.#budget.wants(scope, read.conversationId, this.#tokensOf(persisted));
+    return this.#budget.mayNeedStep(scope, read.conversationId, this.#tokensOf(persisted));
   }
 
   #tokensOf({ request: { body, read }, spliced }: PersistedRequest): number {

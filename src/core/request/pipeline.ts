@@ -94,7 +94,7 @@ export class RequestPipeline {
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
     this.#accepted = new AcceptedCuts(store, this.#sent, onFailure);
-    const counting = segments?.collector !== undefined || segments?.payer !== undefined;
+    const counting = segments?.collector !== undefined || segments?.costCollector !== undefined;
     this.#read = new ReadStage({ find, findOf: options.findOf, counting, answers: this.#answers, turns, boldness });
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });
     const decide = this.#decide;

@@ -165,7 +165,7 @@ export class ToolShelf {
       project,
       conversation: conversationOf({ dialect, read }),
       cuts: wanted.filter(({ pruneId }) => !refused.has(pruneId)),
-      heldMs: verifiesHistory ? FOR_EVER : SAME_CONVERSATION_MS,
+      decisionTtlMs: verifiesHistory ? FOR_EVER : SAME_CONVERSATION_MS,
       atMs,
     });
     signal?.throwIfAborted();
@@ -234,7 +234,7 @@ export class ToolShelf {
     const { store, clock, onFailure } = this.#options;
     const of = { project: request.scope.project, conversation: conversationOf(request), atMs: nowOf(clock) };
     void store.shelf
-      .begin({ ...of, cuts: [], heldMs: FOR_EVER })
+      .begin({ ...of, cuts: [], decisionTtlMs: FOR_EVER })
       .catch((cause: unknown) => onFailure('tools_not_noted', cause));
   }
 

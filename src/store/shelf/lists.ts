@@ -127,12 +127,12 @@ interface DecidedRow {
   readonly seen_ms: number;
 }
 
-function* begin({ project, conversation, cuts, heldMs, atMs }: NewConversation): Steps<readonly ShelfCut[]> {
+function* begin({ project, conversation, cuts, decisionTtlMs, atMs }: NewConversation): Steps<readonly ShelfCut[]> {
   const known = yield* one<DecidedRow>(
     'SELECT id, cuts, seen_ms FROM main.tool_shelf_conversation WHERE project = ? AND conversation = ?',
     [project, conversation],
   );
-  if (known && atMs - Number(known.seen_ms) <= heldMs) return JSON.parse(known.cuts) as ShelfCut[];
+  if (known && atMs - Number(known.seen_ms) <= decisionTtlMs) return JSON.parse(known.cuts) as ShelfCut[];
   if (known)
     yield* change('UPDATE main.tool_shelf_conversation SET cuts = ?, seen_ms = ? WHERE id = ?', [
       JSON.stringify(cuts),
