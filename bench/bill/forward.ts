@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { decideOnceOf, rewriterOf } from '../../src/app/pipeline.ts';
+import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
@@ -35,7 +35,7 @@ export async function forwarderOf(env: Readonly<Record<string, string>>): Promis
   const rewriter = rewriterOf(offline, {
     store,
     clock,
-    once: decideOnceOf(offline, store, clock),
+    decisionCache: decisionCacheOf(offline, store, clock),
     refused: new RefusedConversations(store),
     onFailure: (reason: string, cause: unknown): never => {
       throw new Error(reason, { cause });

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
-import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { Store } from '../../src/core/ports.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
@@ -74,8 +74,8 @@ export class Ground {
   }
 
   /** Decisions with nothing in their memory. */
-  decisions(store: Store): DecideOnce {
-    return new DecideOnce({ store, clock: this.clock, ttlMs: TTL_MS, memoBytes: 1_000_000 });
+  decisions(store: Store): DecisionCache {
+    return new DecisionCache({ store, clock: this.clock, ttlMs: TTL_MS, memoBytes: 1_000_000 });
   }
 
   /** A pipeline with nothing in its memory. */
@@ -86,7 +86,7 @@ export class Ground {
     return new RequestPipeline({
       store,
       clock: this.clock,
-      decisions: new DecisionMaker({ once: this.decisions(store), timeoutMs: 60_000 }),
+      decisions: new DecisionMaker({ decisionCache: this.decisions(store), timeoutMs: 60_000 }),
       refused: new RefusedConversations(store),
       onFailure: (reason, cause) => {
         throw new Broken('no failure inside', `${reason}: ${String(cause)}`);

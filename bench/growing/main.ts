@@ -7,7 +7,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { decideOnceOf, rewriterOf } from '../../src/app/pipeline.ts';
+import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
@@ -77,7 +77,7 @@ async function replayOf(agent: string): Promise<{ replay: Replay; close: () => P
   const rewriter = rewriterOf(offline, {
     store,
     clock,
-    once: decideOnceOf(offline, store, clock),
+    decisionCache: decisionCacheOf(offline, store, clock),
     refused: new RefusedConversations(store),
     onFailure,
     ...(settings.stashSeenAgain &&

@@ -8,7 +8,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { decideOnceOf, rewriterOf } from '../../src/app/pipeline.ts';
+import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { BoldnessFact, BoldnessSteps } from '../../src/core/ports/boldness.ts';
@@ -82,7 +82,7 @@ async function open() {
   const rewriter = rewriterOf(offline, {
     store,
     clock,
-    once: decideOnceOf(offline, store, clock),
+    decisionCache: decisionCacheOf(offline, store, clock),
     refused: new RefusedConversations(store),
     onFailure,
     ...(boldness && { boldness }),

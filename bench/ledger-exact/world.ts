@@ -1,4 +1,4 @@
-import { decideOnceOf, rewriterOf } from '../../src/app/pipeline.ts';
+import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
@@ -123,11 +123,11 @@ async function openProxy() {
     throw cause;
   };
   const store = await openStore(settings, { clock });
-  const once = decideOnceOf(settings, store, clock);
+  const decisionCache = decisionCacheOf(settings, store, clock);
   const rewriter = rewriterOf(settings, {
     store,
     clock,
-    once,
+    decisionCache,
     refused: new RefusedConversations(store),
     onFailure: fail,
   });

@@ -4,8 +4,8 @@ import type { BulkPruner, Pruner, PruneTextResult } from '../core/calls/api.ts';
 import { createPruner } from '../core/calls/prune-text.ts';
 import { prunerWithEvents, prunerWithLedger } from '../core/calls/pruner-events.ts';
 import { CompactionWatch } from '../core/compactions/watch.ts';
-import { DecideHere } from '../core/decide/decision-maker.ts';
-import type { DecideOnce } from '../core/decide/once.ts';
+import type { DecisionCache } from '../core/decide/decision-cache.ts';
+import { MainThreadDecider } from '../core/decide/decision-maker.ts';
 import { Turns } from '../core/decide/turns.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
@@ -29,14 +29,14 @@ import { Resources } from '../resources/registry.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
 import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import type { Base, Context } from './context.ts';
-import { decideOnceOf, findSettingsOf, globs } from './pipeline.ts';
+import { decisionCacheOf, findSettingsOf, globs } from './pipeline.ts';
 
 /** The services of every server, on HTTP or stdio. Tools, wires and routes use them. */
 export interface Services extends Context {
   /** `null` when the engine ranks alone. */
   readonly scorer: OpenScorer | null;
   /** Decides about texts, each once; large ones on threads of their own. */
-  readonly once: DecideOnce;
+  readonly decisionCache: DecisionCache;
   readonly pruner: Pruner & BulkPruner;
   /** Called for each text that a call pruned. */
   readonly onPruned: ((result: PruneTextResult) => void) | undefined;
@@ -85,10 +85,10 @@ export function openServices(
   const scorer = openBackend(context);
   const turns = new Turns();
   const decider = new DecideElsewhere({
-    here: new DecideHere(turns),
+    here: new MainThreadDecider(turns),
     onFailure: failures.of('pruning'),
   });
-  const once = decideOnceOf(settings, store, clock, decider);
+  const decisionCache = decisionCacheOf(settings, store, clock, decider);
   const watches = openWatches(context, turns, counters);
   const { recorder, keeper, compactionWatch, toolWatch } = watches;
   const contextGc = openContextGc(context, async () => {
@@ -103,10 +103,10 @@ export function openServices(
   return {
     ...context,
     scorer,
-    once,
+    decisionCache,
     turns,
     onPruned,
-    ...openPruners({ ...context, once, scorer, ledger, onPruned }),
+    ...openPruners({ ...context, decisionCache, scorer, ledger, onPruned }),
     ...watches,
     contextGc,
     ledger,
@@ -183,17 +183,17 @@ function openWatches(
 
 /** @param own - assigns originals to the projects of the caller */
 export function openPruners(
-  parts: Context & Pick<Services, 'once' | 'scorer' | 'ledger' | 'onPruned'>,
+  parts: Context & Pick<Services, 'decisionCache' | 'scorer' | 'ledger' | 'onPruned'>,
   own?: (pruneIds: readonly string[]) => Promise<void>,
 ): Pick<Services, 'pruner' | 'ownPruner'> {
-  const { settings, failures, clock, store, events, once, scorer, ledger, onPruned } = parts;
+  const { settings, failures, clock, store, events, decisionCache, scorer, ledger, onPruned } = parts;
   const open = (asked: OpenScorer | null): Services['pruner'] => {
     const plain = createPruner({
       store,
       maxInputChars: settings.maxInputChars,
       reasonLanguage: settings.reasonLanguage,
       onFailure: failures.of('pruning'),
-      decisions: once,
+      decisions: decisionCache,
       scorer: asked ?? undefined,
       own,
     });

@@ -1,9 +1,9 @@
 import picomatch from 'picomatch';
 import type { ProjectBook } from '../config/project-book.ts';
 import type { Settings } from '../config/settings.ts';
+import { DecisionCache } from '../core/decide/decision-cache.ts';
 import type { Decider } from '../core/decide/decision-maker.ts';
 import { DecisionMaker } from '../core/decide/decision-maker.ts';
-import { DecideOnce } from '../core/decide/once.ts';
 import type { Turns } from '../core/decide/turns.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { KeptAnswers } from '../core/ports/answers.ts';
@@ -23,8 +23,8 @@ import type { FailureReporter } from '../failures.ts';
 const DECISIONS_SHARE = 1 / 32;
 
 /** The one memory of decisions, for requests and for calls. */
-export function decideOnceOf(settings: Settings, store: Store, clock: Clock, decider?: Decider): DecideOnce {
-  return new DecideOnce({
+export function decisionCacheOf(settings: Settings, store: Store, clock: Clock, decider?: Decider): DecisionCache {
+  return new DecisionCache({
     store,
     clock,
     ttlMs: settings.pruneIdTtlS * 1000,
@@ -36,7 +36,7 @@ export function decideOnceOf(settings: Settings, store: Store, clock: Clock, dec
 export interface RewriterParts {
   readonly store: Store;
   readonly clock: Clock;
-  readonly once: DecideOnce;
+  readonly decisionCache: DecisionCache;
   readonly refused: RefusedConversations;
   readonly onFailure: FailureReporter;
   readonly scorer?: LineScorer;
@@ -61,9 +61,21 @@ const ALWAYS_WHOLE = ['memory'];
 
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPipeline {
-  const { store, clock, once, refused, onFailure, scorer, segments, answers, owners, turns, isHeldOut, boldness } =
-    parts;
-  const decisions = new DecisionMaker({ once, timeoutMs: settings.timeoutMs, scorer });
+  const {
+    store,
+    clock,
+    decisionCache,
+    refused,
+    onFailure,
+    scorer,
+    segments,
+    answers,
+    owners,
+    turns,
+    isHeldOut,
+    boldness,
+  } = parts;
+  const decisions = new DecisionMaker({ decisionCache, timeoutMs: settings.timeoutMs, scorer });
   return new RequestPipeline({
     store,
     clock,

@@ -212,7 +212,7 @@ async function handlerOptions(
   nextId: () => string,
   owners: Ownership | undefined,
 ): Promise<Omit<WireOptions, 'dialect' | 'cloud'>> {
-  const { settings, store, clock, failures, once, turns, scorer, learner, projectBook } = services;
+  const { settings, store, clock, failures, decisionCache, turns, scorer, learner, projectBook } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
@@ -227,7 +227,7 @@ async function handlerOptions(
       clock,
       refused,
       onFailure,
-      once,
+      decisionCache,
       turns,
       recoverCommand: command,
       scorer: scorer ?? undefined,

@@ -1,4 +1,4 @@
-import { DEFAULT_HITS, MOST_HITS, type RecallAnswer } from '../core/recall/recall.ts';
+import { DEFAULT_HITS, MAX_HITS, type RecallAnswer } from '../core/recall/recall.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { withStore } from './open-store.ts';
 import { painter, printable } from './terminal.ts';
@@ -14,7 +14,7 @@ export const recall: Command = {
     task: { type: 'string', value: '<task>', doc: 'only the conversations of this task, and those they continue' },
     path: { type: 'string', value: '<glob>', doc: 'only results about this path: whole, its end, or a glob' },
     tool: { type: 'string', value: '<glob>', doc: 'only results of this tool: its name, its end, or a glob' },
-    limit: { type: 'string', value: '<n>', doc: `how many hits, 1 to ${MOST_HITS} (default ${DEFAULT_HITS})` },
+    limit: { type: 'string', value: '<n>', doc: `how many hits, 1 to ${MAX_HITS} (default ${DEFAULT_HITS})` },
     json: { type: 'boolean', doc: 'print JSON' },
   },
   arguments: { least: 1, most: 1_000 },
@@ -46,7 +46,7 @@ function limitOf(call: Call): number {
   const text = textOption(call, 'limit') ?? String(DEFAULT_HITS);
   const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (limit < 1) throw new UsageError(`--limit ${JSON.stringify(text)} is not a whole number of at least 1`);
-  return Math.min(limit, MOST_HITS);
+  return Math.min(limit, MAX_HITS);
 }
 
 function writeHits({ hits, more }: RecallAnswer, io: Io): void {

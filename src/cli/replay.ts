@@ -35,20 +35,22 @@ export const replay: Command = {
 
   async run(call, io) {
     const { settings } = readSettings(call, io);
-    const [{ rewriterOf }, { decideOnceOf }, { openStore }, { RefusedConversations }, { Bills }] = await Promise.all([
-      import('../app/pipeline.ts'),
-      import('../app/pipeline.ts'),
-      import('../app/store.ts'),
-      import('../core/request/provider-verdicts.ts'),
-      import('./replay-bills.ts'),
-    ]);
+    const [{ rewriterOf }, { decisionCacheOf }, { openStore }, { RefusedConversations }, { Bills }] = await Promise.all(
+      [
+        import('../app/pipeline.ts'),
+        import('../app/pipeline.ts'),
+        import('../app/store.ts'),
+        import('../core/request/provider-verdicts.ts'),
+        import('./replay-bills.ts'),
+      ],
+    );
     const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
     const store = await openStore(offline, { clock: io.clock });
     let fault: unknown;
     const rewriter = rewriterOf(offline, {
       store,
       clock: io.clock,
-      once: decideOnceOf(offline, store, io.clock),
+      decisionCache: decisionCacheOf(offline, store, io.clock),
       refused: new RefusedConversations(store),
       onFailure: (_, cause) => (fault ??= cause),
     });

@@ -12,9 +12,9 @@ export interface EventLogOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Most events that wait to be written; beyond it the oldest are dropped. */
+/** Maximum number of events that wait to be written; beyond it the oldest are dropped. */
 const MAX_WAITING = 5_000;
-/** Prunes whose run is remembered, so that later events about them belong to the same run. */
+/** Maximum number of prunes whose run is remembered, so that later events about them belong to the same run. */
 const MAX_PRUNES = 10_000;
 
 /** Events that happened outside any conversation: calls of tools by their clients. */
@@ -24,7 +24,7 @@ export const CONNECTION_RUN = 'connection';
 /** Events of the store's upkeep. */
 export const STORE_RUN = 'store';
 
-/** Takes events as they happen and writes them a moment later in batches; no caller waits for the write. */
+/** Collects events and writes them a moment later in batches; no caller waits for the write. */
 export class EventLog implements EventSink {
   readonly #options: EventLogOptions;
   readonly #runOfPrune = new BoundedMap<string, string>(MAX_PRUNES);
@@ -42,11 +42,11 @@ export class EventLog implements EventSink {
       this.#waiting.push(event);
       if (event.kind === 'pruned') this.#runOfPrune.set(String(event.payload.prune_id), event.runId);
     }
-    if (this.#waiting.length > MAX_WAITING) this.#waiting = newestOf(this.#waiting);
+    if (this.#waiting.length > MAX_WAITING) this.#waiting = withinLimit(this.#waiting);
     if (this.#waiting.length > 0) this.#behind.soon(this.#waiting.length);
   }
 
-  /** The run in which this process saw a prune last. */
+  /** The run in which this process last saw a prune. */
   runOf(pruneId: string): string {
     return this.#runOfPrune.peek(pruneId) ?? MCP_RUN;
   }
@@ -77,8 +77,8 @@ export class EventLog implements EventSink {
   }
 }
 
-/** Of too many events the newest, and as many of the audit class as there is room for. */
-function newestOf(events: readonly EventRecord[]): EventRecord[] {
+/** Drops the oldest events beyond the limit, keeping audit events in preference to others. */
+function withinLimit(events: readonly EventRecord[]): EventRecord[] {
   const audits = events.filter(({ audit }) => audit).slice(-MAX_WAITING);
   const room = MAX_WAITING - audits.length;
   let plain = events.length - audits.length;

@@ -8,7 +8,7 @@ function hex32(data: string | Uint8Array): string {
 
 /** Hash of a text, 32 hex digits, over its UTF-16 units (lone surrogates included). */
 export function textHash(text: string): string {
-  // UTF-8 has no form for a lone surrogate, two different texts would share a hash.
+  // UTF-8 cannot represent a lone surrogate, so two different texts would get the same hash.
   const bytes = text.isWellFormed() ? text : Buffer.concat([Buffer.from('utf16le\0'), Buffer.from(text, 'utf16le')]);
   return hex32(bytes);
 }
@@ -52,8 +52,8 @@ const PRUNE_ID = /^prn_[0-9A-HJKMNP-TV-Z]{12}$/;
 const PRUNE_ID_LENGTH = 16;
 
 /**
- * A fingerprint that is the same for two texts which differ in volatile values only: every run of letters and digits
- * that contains a digit (numbers, times, ids, addresses) counts as one and the same.
+ * A fingerprint that is identical for texts that differ only in volatile values: every alphanumeric run containing a
+ * digit (numbers, times, ids, addresses) is treated as the same token.
  */
 export function fingerprint(text: string): string {
   let a = 0x811c9dc5;

@@ -1,10 +1,13 @@
 import type { KeptAnswers } from './ports/answers.ts';
 import type { Records } from './ports/records.ts';
 
-/** Their key, next to those of tool answers. */
+/** Name under which model answers are stored among the tool replies. */
 const TOOL = 'model';
 
-/** Answers of models in the store, for as long as those of tools. */
+/**
+ * Stores answers of models as tool replies, which expire after `ttlMs`. A reply is looked up by claiming its key; a
+ * claim that succeeds means that there is none, and is released.
+ */
 export function keptAnswers(
   records: Pick<Records, 'claimReply' | 'keepReply' | 'dropReply'>,
   ttlMs: number,

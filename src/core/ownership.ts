@@ -20,17 +20,21 @@ export class Ownership {
     this.#store = store;
   }
 
-  /** Takes note that prunes were stored with this owner. Never throws. */
+  /** Records that prunes were stored with this owner. Never throws. */
   remember(project: string, pruneIds: Iterable<string>): void {
     try {
       this.#forgetOldEpoch();
     } catch {
-      return; // the store has just gone: it is asked again
+      return; // the store has become unavailable; the next call queries it again
     }
     for (const id of pruneIds) this.#written.set(nameOf(project, id), true);
   }
 
-  /** Makes prunes a project's whose texts it brought; durable when it resolves. @throws StoreUnavailable */
+  /**
+   * Registers a project as owner of prunes whose texts it sent. Durable when the promise resolves.
+   *
+   * @throws StoreUnavailable
+   */
   async claim(project: string, pruneIds: Iterable<string>): Promise<void> {
     const fresh = this.#unknown(project, pruneIds);
     if (fresh.length === 0) return;
@@ -38,8 +42,12 @@ export class Ownership {
     this.remember(project, fresh);
   }
 
-  /** Those of the prunes that are a project's. @throws StoreUnavailable */
-  async among(project: string, pruneIds: Iterable<string>): Promise<string[]> {
+  /**
+   * The prunes that the project owns.
+   *
+   * @throws StoreUnavailable
+   */
+  async ownedBy(project: string, pruneIds: Iterable<string>): Promise<string[]> {
     const all = [...pruneIds];
     const asked = this.#unknown(project, all);
     const owned = asked.length === 0 ? new Set<string>() : await (await this.#projects()).owned([project], asked);

@@ -1,11 +1,11 @@
-/** Why requests with large tool results save nothing, as far as counts show it. */
+/** Why requests with large tool results save nothing, as far as counts can tell. */
 export type AlarmCause = 'unknown_frame' | 'left_alone' | 'settings' | 'client_truncates' | 'signed' | 'unknown';
 
 /** An active alarm: consecutive requests that were large and saved nothing. */
 export interface SavingAlarm {
   readonly cause: AlarmCause;
   readonly requests: number;
-  /** Code of most of the requests, as `AlarmCounts.codes` has it. */
+  /** The most frequent code of `AlarmCounts.codes`. */
   readonly code: string;
 }
 
@@ -22,11 +22,11 @@ export interface AlarmSettings {
   /** `false`: the kill switch is on. */
   readonly enabled: boolean;
   readonly shadow: boolean;
-  /** The least sizes of texts that are looked at are not above the defaults. */
+  /** The minimum text sizes are no larger than the defaults. */
   readonly hasDefaultSizes: boolean;
 }
 
-/** Codes of requests for which neither a fallback nor a text gives one. */
+/** Codes for requests without a fallback code or a reason code from a text. */
 export const WATCHED = {
   /** The kill switch or the request's own header. */
   off: 'off',
@@ -53,7 +53,7 @@ const CAUSES: ReadonlyMap<string, AlarmCause> = new Map([
   ['constraints_unmet', 'settings'],
 ]);
 
-/** The cause of most of the requests; `unknown` where no cause has half of them. */
+/** The cause of most of the requests; `unknown` if no cause accounts for half of them. */
 export function alarmOf({ requests, codes }: AlarmCounts, settings: AlarmSettings): SavingAlarm {
   if (!settings.enabled) return { cause: 'settings', requests, code: 'MCP_PRUNER_ENABLED' };
   if (settings.shadow) return { cause: 'settings', requests, code: 'MCP_PRUNER_MODE' };
@@ -80,7 +80,7 @@ const WORDS: Readonly<Record<AlarmCause, readonly [why: string, advice: string]>
     'update mcp-pruner; if that does not help, report the name and version of the agent',
   ],
   left_alone: [
-    'the provider refused pruned requests of these conversations, so that they pass whole',
+    'the provider refused pruned requests of these conversations, so they are forwarded unpruned',
     'start a new session; the log lines with upstream_refused show the status of the refusal',
   ],
   settings: [

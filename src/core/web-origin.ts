@@ -6,7 +6,7 @@ export interface Caller {
   readonly secFetchSite: string | undefined;
 }
 
-/** Who may call, apart from programs and our own pages. */
+/** Permitted callers, apart from programs and our own pages. */
 export interface Allowed {
   /** Our names in addition to the loopback ones: `name` (any port) or `name:port`, lower case. */
   readonly hosts: ReadonlySet<string>;
@@ -31,9 +31,9 @@ export function allowedCallers(hosts: readonly string[], origins: readonly strin
 }
 
 /**
- * Whether a foreign web page may have sent this. A page can post to 127.0.0.1 from anywhere, and it can point a name of
- * its own there (DNS rebinding), but then the browser names the page: in `Origin` on every post, otherwise in
- * `Sec-Fetch-Site` or `Host`. A request without these headers was sent by a program.
+ * Whether a foreign web page may have sent this. A page can post to 127.0.0.1 from anywhere, and it can make one of its
+ * own host names resolve to it (DNS rebinding), but then the browser names the page: in `Origin` on every post,
+ * otherwise in `Sec-Fetch-Site` or `Host`. A request without these headers was sent by a program.
  */
 export function isForeign(caller: Caller, allowed: Allowed): boolean {
   return isForeignPage(caller, allowed) || isForeignHost(caller, allowed);

@@ -27,7 +27,7 @@ const CONVERSATIONS_OF_A_PAGE = 50;
 const TEXTS_OF_A_PAGE = 100;
 /** Projects whose tool results are searched where none is chosen: those of the newest conversations. */
 const MOST_SEARCHED = 5;
-const MOST_HITS = 50;
+const MAX_HITS = 50;
 const HIT_CHARS = 240;
 /** Shorter words are in almost every text. */
 const MIN_WORDS_CHARS = 3;
@@ -78,7 +78,7 @@ async function hitsOf(
   const projects = project === undefined ? newest.map((one) => readProjectKey(one.project).project) : [project];
   const searched = [...new Set(projects)].slice(0, MOST_SEARCHED);
   const answers = await Promise.all(
-    searched.map((one) => recall.search({ query, scope: 'project', limit: MOST_HITS, project: one, task: '' })),
+    searched.map((one) => recall.search({ query, scope: 'project', limit: MAX_HITS, project: one, task: '' })),
   );
   const hits = answers.flatMap((answer) => answer.hits);
   const showing = await browse.showing(

@@ -1,6 +1,6 @@
 import type { SeriesQuery } from '../core/ports/browse.ts';
 import type { LedgerReport } from '../core/ports/ledger-report.ts';
-import { MOST_HITS, type RecallAnswer } from '../core/recall/recall.ts';
+import { MAX_HITS, type RecallAnswer } from '../core/recall/recall.ts';
 import { alarmWords } from '../core/saving-alarm.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
 import type { PageParts } from './parts.ts';
@@ -124,7 +124,7 @@ export function found(
     limit,
   }: { readonly query: string; readonly project?: string | undefined; readonly limit: number },
 ): Promise<RecallAnswer> {
-  return recall.search({ query, scope: 'project', limit: Math.min(Math.max(1, limit), MOST_HITS), project, task: '' });
+  return recall.search({ query, scope: 'project', limit: Math.min(Math.max(1, limit), MAX_HITS), project, task: '' });
 }
 
 /** How large and how old the store is. @throws StoreUnavailable */

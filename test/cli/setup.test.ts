@@ -301,13 +301,13 @@ describe('mcp-pruner doctor', () => {
       HTTPS_PROXY: upstreamUrl.replace('http://', 'http://me:secret@'),
     });
     expect(there.out).toContain(
-      `ok    the upstream https://api.example/v1 is reached by the proxy ${new URL(upstreamUrl).origin}, which answers`,
+      `ok    the upstream https://api.example/v1 is reached via proxy ${new URL(upstreamUrl).origin}, which answers`,
     );
     expect(there.out).not.toContain('secret');
     const gone = await run(machine(), ['doctor'], { ...env, HTTPS_PROXY: 'http://127.0.0.1:1' });
     expect(gone).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/FAIL {2}.*by the proxy http:\/\/127\.0\.0\.1:1, which/),
+      out: expect.stringMatching(/FAIL {2}.*via proxy http:\/\/127\.0\.0\.1:1, which/),
     });
   });
 

@@ -70,9 +70,9 @@ describe('mcp-pruner why', () => {
     expect(out).toContain('goal: npm start');
     expect(out).toContain('words of the goal that the text has: fail, checkout, payment');
     expect(out).toMatch(/limits: at most 270 of 300 lines may go \(max_prune_ratio 0\.9, min_keep_lines 20\)/);
-    expect(out).toMatch(/kept {2}rule failure: tells of a failure\n +2026-\S+ ERROR payment/);
+    expect(out).toMatch(/kept {2}rule failure: reports a failure\n +2026-\S+ ERROR payment/);
     expect(out).toMatch(/kept {2}rule trace: part of a stack trace\n +at chargeOrder/);
-    expect(out).toMatch(/kept {2}worth [\d.]+: some lines of it not below 1\.20/);
+    expect(out).toMatch(/kept {2}worth [\d.]+: some of its lines at or above 1\.20/);
     for (const { startLine, endLine, reason } of cuts) {
       const line = out.split('\n').find((shown) => shown.trimStart().startsWith(`${startLine}-${endLine}  cut`));
       expect(line).toMatch(/cut {3}worth 0\.\d\d, below 1\.20/);
@@ -117,10 +117,10 @@ describe('mcp-pruner why', () => {
       body.keptLines = 279;
     });
     const { out } = await why(proxy, id);
-    expect(out).toContain('The engine of this version would cut elsewhere');
+    expect(out).toContain("This version's engine would cut differently");
     expect(out).toContain(`this version would cut: ${cuts[0]?.startLine}-${cuts[0]?.endLine}`);
     expect(out).toMatch(/20-40 {2}cut {3}cut; no score of it is known; marked "another version"\n/);
-    expect(out).toMatch(/kept {2}rule failure: tells of a failure/);
+    expect(out).toMatch(/kept {2}rule failure: reports a failure/);
     expect(out).not.toContain('worth');
     const { regions } = await whyAsJson(proxy, id);
     expect(regions.filter(({ kept }) => !kept)).toMatchObject([{ start_line: 20, end_line: 40, worth: null }]);
@@ -133,7 +133,7 @@ describe('mcp-pruner why', () => {
     restore(proxy, id, (body) => {
       body.basis = undefined;
     });
-    expect((await why(proxy, id)).out).toContain('What it was decided from was not kept');
+    expect((await why(proxy, id)).out).toContain('The inputs of this decision were not stored');
     expect((await whyAsJson(proxy, id)).explained_by).toBe('unrecorded');
   });
 
@@ -145,7 +145,7 @@ describe('mcp-pruner why', () => {
     const { prune_id, annotations } = await pruneText(proxy, LOG, 'the failing payment', {}, 'logs');
     expect(annotations.length).toBeGreaterThan(0);
     const { out } = await why(proxy, prune_id);
-    expect(out).toContain('Another backend had a say in it and its scores are not kept');
+    expect(out).toContain("Another backend's scores influenced this decision and were not stored");
     expect(out).not.toContain('worth');
     const { regions } = await whyAsJson(proxy, prune_id);
     expect(regions.filter(({ kept }) => !kept)).toHaveLength(annotations.length);
@@ -159,8 +159,10 @@ describe('mcp-pruner why', () => {
     await agent.prune([segment_id]);
     const id = markersIn(await agent.sendAndSee(log))[0]?.pruneId ?? '';
     const { out } = await why(proxy, id);
-    expect(out).toContain('Nothing was ranked: the whole text gave way to one marker.');
-    expect(out).toMatch(/1-300 {2}cut {3}set aside as a whole, on request or by the budget; marked "mis de côté"/);
+    expect(out).toContain('Nothing was ranked: the whole text was replaced by one marker.');
+    expect(out).toMatch(
+      /1-300 {2}cut {3}stashed as a whole, on request or because of the token budget; marked "mis de côté"/,
+    );
 
     await agent.prune([segment_id], 'delete', { confirm: true });
     const gone = await why(proxy, id);
@@ -172,7 +174,7 @@ describe('mcp-pruner why', () => {
     const proxy = await startProxy(NOWHERE);
     const small = await pruneText(proxy, 'one\ntwo\nthree\nfour\nfive\nsix\nseven\n', 'four', {});
     expect((await why(proxy, small.prune_id)).out).toContain(
-      'left whole: all that could go would have saved too little',
+      'left whole: cutting all removable lines would have saved too little',
     );
     const bound = await pruneText(proxy, 'one\ntwo\n', 'two', { min_keep_lines: 9 });
     expect(bound.warnings).toEqual(['constraints_unmet']);

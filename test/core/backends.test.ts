@@ -5,7 +5,7 @@ import { textHash } from '../../src/core/hash.ts';
 import type { Decision, LineScorer, Scored, ScoreRequest, Store } from '../../src/core/ports.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
-import { decideOnce, openPruner } from '../helpers/rewriter.ts';
+import { decisionCache, openPruner } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const clock = { nowMs: () => 1_700_000_000_000 };
@@ -60,7 +60,7 @@ function jobOf(text: string, more: Partial<Job> = {}): Job {
 }
 
 function makerOf(store: Store, scorer?: LineScorer, timeoutMs = 10_000): DecisionMaker {
-  return new DecisionMaker({ once: decideOnce(store, clock), timeoutMs, ...(scorer && { scorer }) });
+  return new DecisionMaker({ decisionCache: decisionCache(store, clock), timeoutMs, ...(scorer && { scorer }) });
 }
 
 function isCut(decision: Decision | null | undefined, line: number): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { goOn, Turns } from '../../src/core/decide/turns.ts';
+import { advanceFor, Turns } from '../../src/core/decide/turns.ts';
 import { PRUNE } from '../../src/core/request/policy.ts';
 import { AnsweredConversations } from '../../src/core/request/provider-verdicts.ts';
 import { ReadStage } from '../../src/core/request/read.ts';
@@ -57,7 +57,12 @@ describe('work of many steps', () => {
       return 3;
     }
     const work = counting();
-    expect([goOn(work, 0), goOn(work, 0), goOn(work, 0), goOn(work, 0)]).toEqual([null, null, null, 3]);
-    expect(goOn(counting(), 1_000)).toBe(3);
+    expect([advanceFor(work, 0), advanceFor(work, 0), advanceFor(work, 0), advanceFor(work, 0)]).toEqual([
+      null,
+      null,
+      null,
+      3,
+    ]);
+    expect(advanceFor(counting(), 1_000)).toBe(3);
   });
 });

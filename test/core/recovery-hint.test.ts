@@ -13,7 +13,7 @@ import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts'
 import { REASON_CHARS } from '../../src/engine/text/marker.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { settingsOf } from '../helpers/proxy.ts';
-import { decideOnce, openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
+import { decisionCache, openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const TOOL = 'source intacte, lignes par recover_text';
@@ -128,7 +128,7 @@ describe('the recovery hint', () => {
     const limits = { maxPruneRatio: 0.9, minKeepLines: 5 };
     const hints = { origin: 'command' } as const;
     const job: Job = { text, textHash: textHash(text), goal: ASKED, hints, limits, tool: 'bash', caller: 'proxy' };
-    const maker = new DecisionMaker({ once: decideOnce(openStore()), timeoutMs: 60_000 });
+    const maker = new DecisionMaker({ decisionCache: decisionCache(openStore()), timeoutMs: 60_000 });
     const before = await maker.decideAll([job]);
     await maker.makeDurable(before.fresh, [], '');
     const after = await maker.decideAll([{ ...job, recoveryHint: 'tool' }]);

@@ -1,5 +1,5 @@
+import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
-import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { PRUNE } from '../../src/core/request/policy.ts';
@@ -65,7 +65,7 @@ export class Replica {
       store,
       clock,
       decisions: new DecisionMaker({
-        once: new DecideOnce({ store, clock, ttlMs: TTL_MS, memoBytes: 1_000_000 }),
+        decisionCache: new DecisionCache({ store, clock, ttlMs: TTL_MS, memoBytes: 1_000_000 }),
         timeoutMs: 30_000,
       }),
       refused: new RefusedConversations(store),

@@ -1,8 +1,8 @@
 import type { BulkPruner, Pruner } from '../../src/core/calls/api.ts';
 import { createPruner, type PrunerOptions } from '../../src/core/calls/prune-text.ts';
+import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
 import type { Decider } from '../../src/core/decide/decision-maker.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
-import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { Ownership } from '../../src/core/ownership.ts';
 import type { BoldnessSteps } from '../../src/core/ports/boldness.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
@@ -86,7 +86,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
     store,
     clock,
     decisions: new DecisionMaker({
-      once: decideOnce(store, clock, parts.decider),
+      decisionCache: decisionCache(store, clock, parts.decider),
       timeoutMs: parts.timeoutMs ?? 10_000,
     }),
     refused: parts.refused ?? new RefusedConversations(store),
@@ -113,15 +113,15 @@ export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
 }
 
 /** Decisions over a store, with nothing remembered in memory. */
-export function decideOnce(store: Store, clock: Clock = manualClock(), decider?: Decider): DecideOnce {
-  return new DecideOnce({ store, clock, ttlMs: TTL_MS, memoBytes: 1_000_000, ...(decider && { decider }) });
+export function decisionCache(store: Store, clock: Clock = manualClock(), decider?: Decider): DecisionCache {
+  return new DecisionCache({ store, clock, ttlMs: TTL_MS, memoBytes: 1_000_000, ...(decider && { decider }) });
 }
 
 /** `prune_text` and `recover_text` over a store. */
 export function openPruner(store: Store, options: Partial<PrunerOptions> = {}, clock?: Clock): Pruner & BulkPruner {
   return createPruner({
     store,
-    decisions: decideOnce(store, clock),
+    decisions: decisionCache(store, clock),
     maxInputChars: 1e6,
     onFailure: () => {},
     ...options,

@@ -124,14 +124,14 @@ describe('a call of a remote backend', () => {
 describe('routeTo', () => {
   const proxies = { httpProxy: 'http://u:p@proxy:3128', httpsProxy: 'http://tls:1', noProxy: [] };
   it.each<[string, readonly string[], string]>([
-    ['http://a.test/v1', [], 'by the proxy http://proxy:3128'],
-    ['https://a.test/v1', [], 'by the proxy http://tls:1'],
+    ['http://a.test/v1', [], 'via proxy http://proxy:3128'],
+    ['https://a.test/v1', [], 'via proxy http://tls:1'],
     ['https://a.test/v1', ['*'], 'direct'],
     ['https://api.a.test/v1', ['a.test'], 'direct'],
     ['https://api.a.test/v1', ['.a.test'], 'direct'],
     ['https://api.a.test/v1', ['*.A.test'], 'direct'],
-    ['https://aa.test/v1', ['a.test'], 'by the proxy http://tls:1'],
-    ['https://a.test/v1', ['a.test:8443'], 'by the proxy http://tls:1'],
+    ['https://aa.test/v1', ['a.test'], 'via proxy http://tls:1'],
+    ['https://a.test/v1', ['a.test:8443'], 'via proxy http://tls:1'],
     ['https://a.test/v1', ['a.test:443'], 'direct'],
     ['http://[::1]:8080/v1', ['[::1]'], 'direct'],
   ])('%s with NO_PROXY %j: %s', (url, noProxy, shown) => {

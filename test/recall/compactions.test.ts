@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { bringsSummary, compactingClient } from '../../src/core/compactions/watch.ts';
+import { compactingClient, containsSummary } from '../../src/core/compactions/watch.ts';
 import type { ContextPeak, StoredCompaction } from '../../src/core/ports/compactions.ts';
 import { AvoidedCompactions, compactionsOf, readThreshold } from '../../src/ledger/compactions.ts';
 import { run } from '../cli/fake-io.ts';
@@ -43,10 +43,10 @@ describe('a prompt for a compaction', () => {
   });
 
   it('is followed by a history that begins with the summary', () => {
-    expect(bringsSummary('This session is being continued from a previous conversation that ran out of context.')).toBe(
-      true,
-    );
-    expect(bringsSummary('Continue the session')).toBe(false);
+    expect(
+      containsSummary('This session is being continued from a previous conversation that ran out of context.'),
+    ).toBe(true);
+    expect(containsSummary('Continue the session')).toBe(false);
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decide, decisionKey, type Job } from '../../src/core/decide/decision.ts';
-import { DecideHere, type Decider } from '../../src/core/decide/decision-maker.ts';
+import { type Decider, MainThreadDecider } from '../../src/core/decide/decision-maker.ts';
 import { textHash } from '../../src/core/hash.ts';
 import { DecideElsewhere, type DecideElsewhereOptions } from '../../src/workers/decide-elsewhere.ts';
 import { afterwards } from '../helpers/afterwards.ts';
@@ -35,7 +35,7 @@ function jobOf(text: string): Job {
 /** Counts what is decided here. */
 class Here implements Decider {
   readonly jobs: Job[] = [];
-  readonly #here = new DecideHere();
+  readonly #here = new MainThreadDecider();
 
   decide(...[job, ...rest]: Parameters<Decider['decide']>): ReturnType<Decider['decide']> {
     this.jobs.push(job);

@@ -1,4 +1,4 @@
-import { decideOnceOf, rewriterOf } from '../../app/pipeline.ts';
+import { decisionCacheOf, rewriterOf } from '../../app/pipeline.ts';
 import { openStore } from '../../app/store.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
@@ -111,7 +111,7 @@ export class Rehearsal {
     const rewriter = rewriterOf(settings, {
       store,
       clock,
-      once: decideOnceOf(settings, store, clock),
+      decisionCache: decisionCacheOf(settings, store, clock),
       refused: new RefusedConversations(store),
       onFailure: (_, cause) => {
         throw cause;

@@ -54,25 +54,30 @@ export interface BulkPruner {
   /**
    * As `pruneText` for each; their originals become durable together.
    *
-   * @throws PrunerError `recovery_unavailable` when the store refuses one of them; then none is kept
+   * @throws PrunerError `recovery_unavailable` if the store refuses one of them; then none is stored
    */
   pruneAll(inputs: readonly PruneTextInput[], signal?: AbortSignal): Promise<PruneTextResult[]>;
   /**
    * As `recover` for each.
    *
-   * @throws PrunerError as `recover`, with the `index` of the first input that cannot be had; nothing is served then
+   * @throws PrunerError as `recover`, with the `index` of the first input that cannot be recovered; in that case
+   * nothing is returned
    */
   recoverAll(inputs: readonly RecoverInput[]): Promise<string[]>;
 }
 
-/** The product's verbs for a face that has a text in hand; the proxy has its own entry on the same service. */
+/**
+ * The product's operations for callers that pass a text directly. The proxy uses the same services through its own
+ * pipeline.
+ */
 export interface Pruner {
   /** Never rejects because of an internal fault: a text that cannot be pruned is returned unchanged with a warning. */
   pruneText(input: PruneTextInput, signal?: AbortSignal): Promise<PruneTextResult>;
   /**
    * Original lines behind a prune id.
    *
-   * @throws PrunerError `invalid_range` (start > end, a line < 1, or far more than the text in all), `prune_id_not_found`, `recovery_unavailable`
+   * @throws PrunerError `invalid_range` (start > end, a line < 1, or ranges that together are much longer than the
+   * text), `prune_id_not_found`, `recovery_unavailable`
    */
   recover(input: RecoverInput): Promise<string>;
   /**

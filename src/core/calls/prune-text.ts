@@ -7,7 +7,7 @@ import { PrunerError } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { askBackend, backendTime } from '../decide/ask-backend.ts';
 import { decisionKey, type Job, wholeDecision } from '../decide/decision.ts';
-import type { DecideOnce } from '../decide/once.ts';
+import type { DecisionCache } from '../decide/decision-cache.ts';
 import { reasonOf } from '../failure-reason.ts';
 import { keyOf, numbersHash, textHash } from '../hash.ts';
 import type { Decision, LineScorer, Scored, Store } from '../ports.ts';
@@ -16,22 +16,22 @@ import { lineCount, recover, recoverAll } from './recover.ts';
 
 export interface PrunerOptions {
   readonly store: Store;
-  readonly decisions: DecideOnce;
-  /** Texts with more UTF-16 units than this come back whole with `input_too_large`. */
+  readonly decisions: DecisionCache;
+  /** Texts with more UTF-16 units than this are returned whole with `input_too_large`. */
   readonly maxInputChars: number;
-  /** Language of the reasons in markers and annotations, French where it is absent. */
+  /** Language of the reasons in markers and annotations, French if absent. */
   readonly reasonLanguage?: ReasonLanguage;
   /** Reports a fault because of which a text is returned whole; `reason` is a short constant code. */
   readonly onFailure: FailureReporter;
   /** The backend that scores lines; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
-  /** Makes the caller's project an owner of originals; rejects when that cannot be stored. Absent without projects. */
+  /** Makes the caller's project an owner of originals; rejects if that cannot be stored. Absent without projects. */
   readonly own?: (pruneIds: readonly string[]) => Promise<void>;
 }
 
 /** How long a call waits for another writer of the store, in milliseconds. */
 const STORE_WAIT_MS = 1_000;
-/** What a million input tokens of a large model cost, about; turns saved tokens into `cost_estimated_usd`. */
+/** Approximate price of a million input tokens of a large model, used for `cost_estimated_usd`. */
 const USD_PER_MILLION_TOKENS = 3;
 
 /**
@@ -48,15 +48,15 @@ export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
   };
 }
 
-/** What is to be done with a text. */
-interface Settled {
+/** The decision for a text, and whether a fault occurred. */
+interface DecidedText {
   readonly decision: Decision;
   /** Why the text is returned unchanged, or `''`. */
   readonly fault: string;
 }
 
-interface Outcome extends Settled {
-  readonly asked: Asked;
+interface Outcome extends DecidedText {
+  readonly call: PendingCall;
   /** The store does not have the decision. */
   readonly isNew: boolean;
 }
@@ -66,16 +66,16 @@ async function pruneText(
   input: PruneTextInput,
   signal: AbortSignal | undefined,
 ): Promise<PruneTextResult> {
-  const asked = await askFor(options, input, signal);
+  const call = await startCall(options, input, signal);
   try {
-    const kept = await keep(options, [await settle(options, asked)]);
+    const kept = await storeAll(options, [await decisionFor(options, call)]);
     if (kept?.[0]) return resultOf(kept[0]);
   } catch (cause) {
     options.onFailure(reasonOf(cause), cause);
   }
-  const { job, key } = asked;
+  const { job, key } = call;
   const fault = 'recovery_unavailable';
-  return resultOf({ asked, decision: wholeDecision(job, key, fault), fault, isNew: false });
+  return resultOf({ call, decision: wholeDecision(job, key, fault), fault, isNew: false });
 }
 
 /** As `BulkPruner.pruneAll`. */
@@ -85,49 +85,53 @@ async function pruneAll(
   signal: AbortSignal | undefined,
 ): Promise<PruneTextResult[]> {
   try {
-    const settled: Outcome[] = [];
+    const outcomes: Outcome[] = [];
     for (const input of inputs) {
-      settled.push(await settle(options, await askFor(options, input, signal)));
-      await nextTurn(); // texts are many: others are served in between
+      outcomes.push(await decisionFor(options, await startCall(options, input, signal)));
+      await nextTurn(); // there may be many texts, so other requests are served in between
       signal?.throwIfAborted();
     }
-    const kept = await keep(options, settled);
+    const kept = await storeAll(options, outcomes);
     if (kept) return kept.map(resultOf);
   } catch (cause) {
     signal?.throwIfAborted();
     options.onFailure(reasonOf(cause), cause);
-    throw nothingKept({ cause });
+    throw nothingStored({ cause });
   }
-  throw nothingKept();
+  throw nothingStored();
 }
 
-function nothingKept(options?: ErrorOptions): PrunerError {
+function nothingStored(options?: ErrorOptions): PrunerError {
   const hint =
     'The originals could not be kept, so nothing was pruned. Send the texts as they are, or try again later.';
   return new PrunerError('recovery_unavailable', { hint }, options);
 }
 
-/** A text, what is to be done with it, and what a backend said of it. */
-interface Asked {
+/** A `prune_text` call being processed: input, job, key and backend scores. */
+interface PendingCall {
   readonly input: PruneTextInput;
   readonly job: Job;
-  /** Of the decision about it. */
+  /** Key of its decision. */
   readonly key: string;
   readonly scored: Scored | null;
   readonly startedAt: number;
 }
 
-async function askFor(options: PrunerOptions, input: PruneTextInput, signal: AbortSignal | undefined): Promise<Asked> {
+async function startCall(
+  options: PrunerOptions,
+  input: PruneTextInput,
+  signal: AbortSignal | undefined,
+): Promise<PendingCall> {
   const startedAt = performance.now();
   const job = jobOf(input, options.reasonLanguage);
-  const scored = await ask(options, input, job, signal);
+  const scored = await requestScores(options, input, job, signal);
   const scores = scored?.scores ?? null;
-  // What a backend said is part of what decides; without it this is the very decision that the engine makes alone.
+  // The backend's scores are part of the key. Without scores, the key equals that of an engine-only decision.
   const key = scores ? keyOf(decisionKey(job, options.scorer?.name), numbersHash(scores)) : decisionKey(job);
   return { input, job, key, scored, startedAt };
 }
 
-function resultOf({ asked: { input, scored, startedAt }, decision, fault }: Outcome): PruneTextResult {
+function resultOf({ call: { input, scored, startedAt }, decision, fault }: Outcome): PruneTextResult {
   const annotations = annotate(decision.cuts, decision.pruneId ?? '');
   const { annotateLines, includeMarkers } = input.options;
   // after a fault the text is returned unchanged, also without line numbers
@@ -162,8 +166,11 @@ function jobOf(
   };
 }
 
-/** `null` when no backend is configured, or the text is too large to be looked at. */
-async function ask(
+/**
+ * Asks the backend, if one is configured, for the scores of a text; `null` if none is. A text that is too large is not
+ * sent.
+ */
+async function requestScores(
   { scorer, maxInputChars }: PrunerOptions,
   { text, options }: PruneTextInput,
   job: Job,
@@ -175,25 +182,25 @@ async function ask(
 }
 
 /**
- * What is to be done with a text: what was decided before, else what is decided now.
+ * Returns the stored decision for a text, or makes a new one.
  *
  * @throws StoreUnavailable
  */
-async function settle(options: PrunerOptions, asked: Asked): Promise<Outcome> {
-  const { key } = asked;
+async function decisionFor(options: PrunerOptions, call: PendingCall): Promise<Outcome> {
+  const { key } = call;
   const known = (await options.decisions.find([key])).get(key);
-  if (known) return { asked, decision: known, fault: faultOf(known), isNew: false };
-  return { asked, ...(await decideNow(options, asked)), isNew: true };
+  if (known) return { call, decision: known, fault: faultOf(known), isNew: false };
+  return { call, ...(await decideNow(options, call)), isNew: true };
 }
 
 /**
- * Makes outcomes durable, all of them or none.
+ * Makes outcomes durable, all or none.
  *
- * @returns as they hold now; `null` when the store refused one
+ * @returns the outcomes with the decisions that are actually stored; `null` if the store refused one
  * @throws StoreUnavailable
  */
-async function keep({ decisions, own }: PrunerOptions, outcomes: readonly Outcome[]): Promise<Outcome[] | null> {
-  const fresh = outcomes.flatMap(({ asked, decision, isNew }) => (isNew ? { decision, text: asked.input.text } : []));
+async function storeAll({ decisions, own }: PrunerOptions, outcomes: readonly Outcome[]): Promise<Outcome[] | null> {
+  const fresh = outcomes.flatMap(({ call, decision, isNew }) => (isNew ? { decision, text: call.input.text } : []));
   const batch = { decisions: fresh, touch: [], wholeOrNothing: true } as const;
   const { instead, refused } = await decisions.makeDurable(batch, STORE_WAIT_MS);
   if (refused.size > 0) return null;
@@ -207,13 +214,13 @@ async function keep({ decisions, own }: PrunerOptions, outcomes: readonly Outcom
 
 async function decideNow(
   { maxInputChars, decisions, onFailure }: PrunerOptions,
-  { input, job, key, scored, startedAt }: Asked,
-): Promise<Settled> {
+  { input, job, key, scored, startedAt }: PendingCall,
+): Promise<DecidedText> {
   if (input.text.length > maxInputChars) return wholeFor(job, key, 'input_too_large');
   try {
     const question = { job, scores: scored?.scores ?? null };
     const { decision } = await decisions.make(key, question, startedAt + input.options.timeoutMs);
-    // What time cut short must not be replayed as if the text had been judged.
+    // A decision cut short by the time-out must not be replayed as a complete one.
     if (decision.warnings.includes('timeout')) return wholeFor(job, key, 'timeout');
     return { decision, fault: faultOf(decision) };
   } catch (cause) {
@@ -222,13 +229,16 @@ async function decideNow(
   }
 }
 
-/** Earlier versions stored decisions of a thread that was too late without a warning. */
+/**
+ * Why a decision is no full one, or `''`. Earlier versions stored time-outs of worker threads as `whole: 'timeout'`
+ * without a warning.
+ */
 function faultOf({ warnings, whole }: Decision): string {
   return warnings[0] ?? (whole === 'timeout' ? whole : '');
 }
 
-/** A fallback under a key of its own: its id recovers, but the next call is judged afresh. */
-function wholeFor(job: Job, key: string, fault: string): Settled {
+/** A fallback decision under a separate key: lines can be recovered by its id, but the next call decides again. */
+function wholeFor(job: Job, key: string, fault: string): DecidedText {
   return { decision: wholeDecision(job, keyOf(key, fault), fault), fault };
 }
 
@@ -247,7 +257,7 @@ function statsOf(tokensEstAfter: number, made: Decision, elapsedMs: number, used
   };
 }
 
-/** What `stats` has besides once a backend is configured (docs/backends.md). */
+/** Additional `stats` fields if a backend is configured (docs/backends.md). */
 function backendStats({ stats }: Scored, { tokensEstBefore, tokensEstAfter }: PruneStats): PruneStats['extra'] {
   const saved = tokensEstBefore - tokensEstAfter;
   const usd = (Math.max(0, saved) * USD_PER_MILLION_TOKENS) / 1_000_000;

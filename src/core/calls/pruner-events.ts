@@ -63,7 +63,7 @@ export function prunerWithEvents(
   };
 }
 
-/** A client may send anything as an id: only a string that looks like one is reported. */
+/** A client may send anything as an id; only a string that looks like an id is reported. */
 function shownId(pruneId: string): string {
   return /^prn_[0-9A-Za-z]{12}$/.test(pruneId) ? pruneId : '';
 }
@@ -101,13 +101,13 @@ function refusedEvent(pruneId: string, cause: unknown, runId: string, tsMs: numb
   return { tsMs, runId, opId: null, kind: 'recover_failed', level: 'warn', payload };
 }
 
-/** The prune id that a failure is about: of several inputs the one that its `index` names. */
+/** The prune id of the input that failed; if there are several inputs, the error's `index` says which. */
 function refusedId(inputs: readonly RecoverInput[], cause: unknown): string {
   const index = cause instanceof PrunerError && typeof cause.details.index === 'number' ? cause.details.index : 0;
   return inputs[index]?.pruneId ?? '';
 }
 
-/** A pruner that reports recoveries to the ledger: a recovered line was worth keeping. */
+/** A pruner that reports recoveries to the ledger, where a recovered line counts as regret. */
 export function prunerWithLedger(pruner: Pruner & BulkPruner, ledger: LedgerSink): Pruner & BulkPruner {
   return {
     ...pruner,

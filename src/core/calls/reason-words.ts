@@ -1,7 +1,10 @@
 import type { Rule } from '../../engine/kinds/protection.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 
-/** The words in which one language explains why a region was kept or cut. Worths and limits come formatted. */
+/**
+ * The words in which one language explains why a region was kept or cut. Worths and limits are passed already
+ * formatted.
+ */
 export interface ReasonWords {
   /** Decimal separator of worths and limits. */
   readonly point: string;
@@ -11,16 +14,20 @@ export interface ReasonWords {
   readonly measures: Readonly<Record<string, string>>;
   readonly rule: (rule: Rule, words: string) => string;
   readonly worth: (worth: string) => string;
-  /** Kept by its worth. @param isWhole - every line of it reaches the limit, not only some */
+  /**
+   * Kept by its worth.
+   *
+   * @param isWhole - every line of it reaches the limit, not only some
+   */
   readonly relevant: (worth: string, limit: string, isWhole: boolean) => string;
   readonly below: (worth: string, limit: string) => string;
   readonly keptWithBlock: (worth: string) => string;
   readonly cutWithBlock: (worth: string, limit: string) => string;
-  readonly markerTooDear: (worth: string) => string;
+  readonly markerTooExpensive: (worth: string) => string;
   readonly budget: (worth: string) => string;
   readonly whole: string;
   readonly deleted: string;
-  readonly setAside: string;
+  readonly stashed: string;
   readonly unknownKept: string;
   readonly unknownCut: string;
   /** Parts that may follow; each begins with its separator. */
@@ -39,18 +46,18 @@ const en: ReasonWords = {
     header: 'header of the file',
     import: 'imports stay',
     declaration: 'declarations stay',
-    failure: 'tells of a failure',
-    news: 'seldom in this log',
-    named: 'holds a rare name that the goal spells out',
+    failure: 'reports a failure',
+    news: 'rare in this log',
+    named: 'contains a rare name that the goal mentions',
     trace: 'part of a stack trace',
     summary: 'summary of the run',
     edge: 'first or last line',
     heading: 'headings stay',
     fence: 'opens or closes a fenced block',
-    id: 'brings an id that nothing else in it names',
+    id: 'contains an id that occurs nowhere else in the text',
     'diff-header': 'header of a diff',
     'file-spread': 'one line of each file that was found',
-    structure: 'holds the rest together',
+    structure: 'gives the text its structure',
   },
   measures: {
     raw: "the goal's words in it",
@@ -66,7 +73,7 @@ const en: ReasonWords = {
     unitCover: 'how much of the goal its block covers',
     head: 'the line that opens its block',
     named: 'the goal names its block',
-    beside: 'the blocks beside its own',
+    beside: 'the neighbouring blocks',
     unitSize: 'the size of its block',
     unitMass: "the goal's words in a large block",
     blank: 'blank lines',
@@ -81,7 +88,7 @@ const en: ReasonWords = {
     position: 'its place in the text',
     top: 'its place at the top',
     end: 'its place at the end',
-    seen: 'how often its shape comes',
+    seen: 'how often lines of this form occur',
     words: 'the number of its words',
     calls: 'calls in it',
     assigns: 'assignments in it',
@@ -99,20 +106,20 @@ const en: ReasonWords = {
     after: 'signs of trouble before it',
     opens: 'it opens a step with trouble',
     news: 'how rare its shape is',
-    passed: 'success told',
+    passed: 'reported successes',
     indent: 'its indentation',
   },
   rule: (rule, words) => `rule ${rule}: ${words}`,
   worth: (worth) => `worth ${worth}`,
-  relevant: (worth, limit, isWhole) => `${worth}: ${isWhole ? 'not' : 'some lines of it not'} below ${limit}`,
+  relevant: (worth, limit, isWhole) => `${worth}: ${isWhole ? '' : 'some of its lines '}at or above ${limit}`,
   below: (worth, limit) => `${worth}, below ${limit}`,
-  keptWithBlock: (worth) => `${worth}, but its block goes whole or not at all, and stays`,
-  cutWithBlock: (worth, limit) => `${worth}, not below ${limit}, but it goes with the block around it`,
-  markerTooDear: (worth) => `${worth}, but a marker would cost more than cutting it saves`,
-  budget: (worth) => `${worth}, but the limits let no more lines go`,
+  keptWithBlock: (worth) => `${worth}, but its block can only be cut as a whole, and is kept`,
+  cutWithBlock: (worth, limit) => `${worth}, at or above ${limit}, but it is cut with the block around it`,
+  markerTooExpensive: (worth) => `${worth}, but a marker would cost more than cutting it saves`,
+  budget: (worth) => `${worth}, but the limits allow no further cuts`,
   whole: 'the text was left whole',
   deleted: 'deleted on request',
-  setAside: 'set aside as a whole, on request or by the budget',
+  stashed: 'stashed as a whole, on request or because of the token budget',
   unknownKept: 'not cut; no rule keeps it',
   unknownCut: 'cut; no score of it is known',
   has: (terms) => `; has ${terms}`,
@@ -200,11 +207,11 @@ const fr: ReasonWords = {
   below: (worth, limit) => `${worth}, au-dessous de ${limit}`,
   keptWithBlock: (worth) => `${worth}, mais son bloc part en entier ou pas du tout, et il reste`,
   cutWithBlock: (worth, limit) => `${worth}, pas au-dessous de ${limit}, mais elle part avec le bloc qui l'entoure`,
-  markerTooDear: (worth) => `${worth}, mais un marqueur coûterait plus que la coupe n'économise`,
+  markerTooExpensive: (worth) => `${worth}, mais un marqueur coûterait plus que la coupe n'économise`,
   budget: (worth) => `${worth}, mais les limites ne laissent plus partir de lignes`,
   whole: 'le texte est resté entier',
   deleted: 'supprimé à la demande',
-  setAside: 'mis de côté en entier, à la demande ou par le budget',
+  stashed: 'mis de côté en entier, à la demande ou par le budget',
   unknownKept: 'pas coupé ; aucune règle ne le garde',
   unknownCut: "coupé ; aucune valeur n'en est connue",
   has: (terms) => ` ; contient ${terms}`,

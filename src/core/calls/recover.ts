@@ -13,11 +13,11 @@ export interface RecoverOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** What to do instead of repeating a call for lines that cannot be had. */
+/** What to do instead of repeating a call for lines that cannot be recovered. */
 const ELSEWHERE = 'Do not retry; read the file again or run the command again.';
 /** Ranges may overlap and repeat. Together they return at most this multiple of the text, or this many characters. */
-const MOST_TIMES = 4;
-const MOST_CHARS = 4_000_000;
+const MAX_TIMES = 4;
+const MAX_CHARS = 4_000_000;
 
 /**
  * The original lines behind a prune id.
@@ -28,15 +28,15 @@ const MOST_CHARS = 4_000_000;
 export async function recover(options: RecoverOptions, input: RecoverInput): Promise<string> {
   checkRanges(input);
   const raw = await read(options, input);
-  noteServed(options, [raw]);
+  markServed(options, [raw]);
   return raw;
 }
 
 /**
  * As `recover` for each of the inputs, or for none.
  *
- * @throws PrunerError as `recover`, with the `index` of the input that it is about; `invalid_range` as well when they ask
- * for more than fits one answer
+ * @throws PrunerError as `recover`, with the `index` of the input that failed; also `invalid_range` if they ask for
+ * more than one answer can contain
  */
 export async function recoverAll(options: RecoverOptions, inputs: readonly RecoverInput[]): Promise<string[]> {
   await forEach(inputs, checkRanges);
@@ -45,15 +45,15 @@ export async function recoverAll(options: RecoverOptions, inputs: readonly Recov
   await forEach(inputs, async (input) => {
     const raw = await read(options, input);
     chars += raw.length;
-    const hint = `The texts add up to more than ${MOST_CHARS} characters. Ask for fewer at a time.`;
-    if (chars > MOST_CHARS) throw failure('invalid_range', input.pruneId, hint);
+    const hint = `The texts add up to more than ${MAX_CHARS} characters. Ask for fewer at a time.`;
+    if (chars > MAX_CHARS) throw failure('invalid_range', input.pruneId, hint);
     served.push(raw);
   });
-  noteServed(options, served);
+  markServed(options, served);
   return served;
 }
 
-/** One after the other; a failure names the input that it is about. */
+/** Processes inputs one after the other; an error names the input that failed. */
 async function forEach(inputs: readonly RecoverInput[], work: (input: RecoverInput) => unknown): Promise<void> {
   for (const [index, input] of inputs.entries()) {
     try {
@@ -85,15 +85,18 @@ async function read(options: RecoverOptions, { pruneId, ranges, numbered }: Reco
     const hint = `${beyond.startLine}-${beyond.endLine} begins beyond the end: the text has ${lines.count} lines.`;
     throw failure('invalid_range', pruneId, hint);
   }
-  if (sizeOf(lines, ranges) > Math.max(MOST_TIMES * text.length, MOST_CHARS)) {
+  if (sizeOf(lines, ranges) > Math.max(MAX_TIMES * text.length, MAX_CHARS)) {
     const hint = `The ranges add up to far more than the text, which has ${lines.count} lines. Ask for each line once.`;
     throw failure('invalid_range', pruneId, hint);
   }
   return renderRanges(lines, ranges, numbered);
 }
 
-/** Losing this mark costs at most some saving: the text may be pruned on its way back. */
-function noteServed({ store, onFailure }: RecoverOptions, texts: readonly string[]): void {
+/**
+ * Marks texts as recovered. If this fails, the worst case is that the recovered text is pruned again when it comes back
+ * in a later request.
+ */
+function markServed({ store, onFailure }: RecoverOptions, texts: readonly string[]): void {
   store.markServed(texts.map(textHash)).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
 }
 

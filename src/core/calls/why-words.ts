@@ -5,16 +5,16 @@ import type { Certainty, Why, WhyRegion } from './why.ts';
 
 /** Why a text was left whole, in words; other codes are shown as they are. */
 const WHOLE: Readonly<Record<string, string>> = {
-  too_little_saved: 'all that could go would have saved too little',
+  too_little_saved: 'cutting all removable lines would have saved too little',
   constraints_unmet: 'its limits cannot be met',
   timeout: 'time ran out before it was judged',
   input_too_large: 'it is larger than max_input_chars',
   internal_error: 'ranking it failed',
   reread: 'the agent asked for it, or for the same file, a second time',
   named: 'the user or the plan names the file',
-  report: 'another agent reports in it',
+  report: 'it is a report from another agent',
   window: 'the agent asked for these lines by their number',
-  file: 'the agent may edit this file, and too little of it could go to make up for that',
+  file: 'the agent may edit this file, and cutting it would save too little to justify the risk',
   short: 'it is a short list of hits or names',
 };
 
@@ -44,13 +44,13 @@ function because(
     case 'block':
       return kept ? words.keptWithBlock(worth) : words.cutWithBlock(worth, limit) + weighed(score, words);
     case 'marker':
-      return words.markerTooDear(worth);
+      return words.markerTooExpensive(worth);
     case 'budget':
       return words.budget(worth);
     case 'whole':
       return words.whole;
     case 'asked':
-      return kind === 'deleted' ? words.deleted : words.setAside;
+      return kind === 'deleted' ? words.deleted : words.stashed;
     case 'unknown':
       return kept ? words.unknownKept : words.unknownCut;
   }
@@ -76,13 +76,13 @@ export function caveat(certainty: Certainty, whole: string): string {
     case 'ranked':
       return '';
     case 'opinions':
-      return 'Another backend had a say in it and its scores are not kept: what follows are the cuts as they were made, and the rules.';
+      return "Another backend's scores influenced this decision and were not stored; only the cuts and the rules can be shown.";
     case 'other_engine':
-      return 'The engine of this version would cut elsewhere (another version decided, or time cut it short): what follows are the cuts as they were made, and the rules of this version.';
+      return "This version's engine would cut differently (the decision was made by another version or was cut short by a time-out): what follows are the cuts as they were made, and the rules of this version.";
     case 'unrecorded':
-      return 'What it was decided from was not kept: what follows are the cuts as they were made, and the rules of this version.';
+      return 'The inputs of this decision were not stored: what follows are the cuts as they were made, and the rules of this version.';
     case 'asked':
-      return 'Nothing was ranked: the whole text gave way to one marker.';
+      return 'Nothing was ranked: the whole text was replaced by one marker.';
     case 'whole':
       return `Nothing was ranked: it was left whole (${whole === '' ? 'nothing to cut' : (WHOLE[whole] ?? whole)}).`;
   }
@@ -93,7 +93,7 @@ export function wholeWords(whole: string): string {
   return WHOLE[whole] ?? whole;
 }
 
-/** By which boldness step a text was judged, in words. */
+/** The boldness step by which a text was decided, in words. */
 export function boldnessWords({ number, step }: BoldnessFact): string {
   const how =
     step === 0

@@ -5,21 +5,21 @@ import { decisionOf, type Job } from '../decide/decision.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';
 
 /**
- * How far a stored decision can be explained. `ranked`: this engine makes the very same cuts from what was kept, so its
- * rules and scores are the reasons. `opinions`: another backend's scores influenced it and were not kept.
- * `other_engine`: this engine would cut elsewhere. `unrecorded`: what it was made from was not kept. With these three
- * only the cuts, their reasons and the rules are reported. `asked`: somebody asked for the text to give way; nothing
- * was ranked. `whole`: the text was left whole before anything was ranked.
+ * How far a stored decision can be explained. `ranked`: this engine makes the very same cuts from the stored inputs, so
+ * its rules and scores are the reasons. `opinions`: another backend's scores influenced it and were not stored.
+ * `other_engine`: this engine would cut differently. `unrecorded`: its inputs were not stored. With these three only
+ * the cuts, their reasons and the rules are reported. `asked`: a stash or delete directive replaced the whole text;
+ * nothing was ranked. `whole`: the text was left whole before anything was ranked.
  */
 export type Certainty = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 'asked' | 'whole';
 
-/** A run of lines with one fate. */
+/** Consecutive lines that were all kept or all cut, for the same reason. */
 export interface WhyRegion extends LineRange {
   readonly kept: boolean;
-  /** `unknown` where only the missing scores could show it. */
+  /** `unknown` if only the missing scores could show it. */
   readonly because: Because | 'asked' | 'unknown';
   readonly rule: Rule;
-  /** As the marker gives it, `''` for what stays. */
+  /** As in the marker; `''` for lines that were kept. */
   readonly reason: string;
   /** Only with `ranked`. */
   readonly score: Pick<Region, 'worth' | 'tokens' | 'terms' | 'measures'> | null;
@@ -31,14 +31,14 @@ export interface Why {
   readonly terms: readonly string[];
   /** A region is cut if its worth is below this; only with `ranked`. */
   readonly threshold: number | null;
-  /** Most lines that the limits let go, or `null` where that is not known. */
+  /** Maximum number of lines that the limits allow to be cut; `null` if unknown. */
   readonly budget: number | null;
   /** With `other_engine`: what this engine would cut. */
   readonly cutsToday: readonly LineRange[];
   readonly regions: readonly WhyRegion[];
 }
 
-/** Explains the decision that is stored, by its text; never a decision that would be made in its place today. */
+/** Explains the stored decision about a text, never the decision that would be made today. */
 export function explainDecision(decision: Decision, text: string): Why {
   const { basis, kind, whole } = decision;
   if (kind === 'stashed' || kind === 'deleted') return withoutRanking(decision, 'asked');
@@ -70,7 +70,7 @@ function sameRanges(a: readonly LineRange[], b: readonly LineRange[]): boolean {
 
 function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Explanation): Why {
   const reasons = new Map(cuts.map(({ startLine, reason }) => [startLine, reason]));
-  // where the cuts of a plan did not pay, all of its lines stayed
+  // if the cuts of a plan did not save enough, all of its lines stayed
   const whole = cuts.length === 0;
   return {
     certainty: 'ranked',

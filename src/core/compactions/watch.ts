@@ -10,8 +10,9 @@ import type { Rewritten } from '../request/rewritten.ts';
 import { outsideMessages } from '../request/rewritten.ts';
 
 /**
- * How clients ask for a summary of their own history, taken from the programs: Claude Code 2.1, Codex 0.169, opencode 1.18,
- * Gemini CLI 0.61, Cline 3. `ends` is looked for at the end of the text, behind the history that some put before it.
+ * How clients ask for a summary of their own history, taken from the programs: Claude Code 2.1, Codex 0.169, opencode
+ * 1.18, Gemini CLI 0.61, Cline 3. `ends` is searched for at the end of the text, because some clients put the history
+ * before it.
  */
 const PROMPTS: readonly { readonly client: string; readonly begins?: string; readonly ends?: string }[] = [
   { client: 'claude-code', begins: 'Your task is to create a detailed summary of the conversation so far' },
@@ -39,7 +40,10 @@ const INSTRUCTIONS = /^<explicit_instructions type="(?:summarize_task|condense)"
 /** How far from the end of a text its last sentence may begin. */
 const TAIL_CHARS = 8_000;
 
-/** The client whose own prompt for a summary a text is; `null` for every other text, a user's words about summaries too. */
+/**
+ * The client whose built-in summary prompt this text is; `null` for any other text, including a user's own request for
+ * a summary.
+ */
 export function compactingClient(text: string): string | null {
   const asked = text.trimStart().replace(PREAMBLE, '').replace(INSTRUCTIONS, '');
   const tail = asked.slice(-TAIL_CHARS);
@@ -53,7 +57,7 @@ function lineBegins(text: string, words: string): boolean {
   return text.startsWith(words) || text.includes(`\n${words}`);
 }
 
-/** How a history begins that a client put in the place of what it summarised. */
+/** Opening words of the summaries that clients substitute for a history. */
 const SUMMARIES: readonly string[] = [
   'This session is being continued from a previous conversation',
   'Another language model started to solve this problem and produced a summary',
@@ -61,8 +65,8 @@ const SUMMARIES: readonly string[] = [
   '<state_snapshot>',
 ];
 
-/** Whether a user's text brings a client's summary of what was said before. */
-export function bringsSummary(text: string): boolean {
+/** Whether a user message contains a client's summary of the earlier history. */
+export function containsSummary(text: string): boolean {
   const start = text.trimStart().slice(0, 400);
   return SUMMARIES.some((words) => start.startsWith(words)) || start.includes('<state_snapshot>');
 }
@@ -75,16 +79,19 @@ export interface CompactionWatchOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** A request on its way to a model, as it was read. */
+/** A parsed request on its way to a model. */
 export interface WatchedRequest {
-  /** The id of its session, where the client names it in a header; otherwise `''`. */
+  /** The id of its session, if the client names it in a header; otherwise `''`. */
   readonly session: string;
   readonly purpose: Purpose;
   readonly scope: RequestScope;
   readonly read: Pick<Rewritten, 'messages' | 'received' | 'conversationId' | 'model'>;
 }
 
-/** Unescaped, so never within a text. */
+/**
+ * Fields with a session id, searched only outside the messages. The escaped one is in Claude Code's `metadata.user_id`,
+ * a string of JSON.
+ */
 const SESSION_KEYS = ['"prompt_cache_key":"', '"prompt_cache_key": "', '\\"session_id\\":\\"'].map((key) =>
   Buffer.from(key),
 );
@@ -96,14 +103,14 @@ const TRIGGER = '"compaction_trigger"';
 const COMPACTED = /"type":\s?"compaction"/;
 
 /**
- * Notices compactions of clients, and which conversation continues a compacted one. Runs in the background; no request
+ * Detects compactions of clients, and which conversation continues a compacted one. Runs in the background; no request
  * waits for it.
  */
 export class CompactionWatch {
   readonly #options: CompactionWatchOptions;
-  /** The conversation of a session, while it was not compacted. */
+  /** The current conversation of each session. */
   readonly #current = new BoundedMap<string, string>(MAX_SESSIONS);
-  /** Conversations that were looked at for what they continue. */
+  /** Conversations already checked for a predecessor. */
   readonly #linked = new BoundedMap<string, true>(MAX_SESSIONS);
   #last: Promise<void> = Promise.resolve();
 
@@ -111,21 +118,21 @@ export class CompactionWatch {
     this.#options = options;
   }
 
-  /** Takes a request that is on its way. Neither throws nor waits. */
+  /** Records a request that is on its way. Never throws or blocks. */
   see(request: WatchedRequest): void {
     if (request.purpose === 'count') return;
     const { onFailure } = this.#options;
     this.#last = this.#last
-      .then(() => this.#look(request))
+      .then(() => this.#process(request))
       .catch((cause: unknown) => onFailure('compaction_not_noted', cause));
   }
 
-  /** Resolves when the requests seen so far are noted. Never rejects. */
+  /** Resolves when all requests received so far have been processed. Never rejects. */
   flush(): Promise<void> {
     return this.#last;
   }
 
-  async #look({ session: named, purpose, scope, read }: WatchedRequest): Promise<void> {
+  async #process({ session: named, purpose, scope, read }: WatchedRequest): Promise<void> {
     await nextTurn();
     const { store, clock, onSeen } = this.#options;
     const { messages, received, conversationId } = read;
@@ -141,7 +148,7 @@ export class CompactionWatch {
     const atMs = Math.trunc(clock.nowMs());
     if (client !== null) {
       const isOwn = messages.some(({ role }) => role === 'assistant' || role === 'tool');
-      // some clients put the history into one text: then the request is no part of the conversation
+      // some clients send the history as one text; such a request is not part of the conversation
       const continues = isOwn ? conversationId : (this.#current.get(sessionKey) ?? conversationId);
       const tokens = Math.round(received.length / BYTES_PER_TOKEN);
       const model = read.model.slice(0, 200);
@@ -178,7 +185,7 @@ function continuesAnother(messages: readonly ScannedMessage[], body: Buffer): bo
   const opening = messages.filter(({ role }) => role !== 'other').slice(0, 12);
   const users = opening.filter(({ role }) => role === 'user');
   const said = users.flatMap(({ texts }) => texts.filter(({ use }) => use === 'words').map(({ literal }) => literal));
-  if (said.some((literal) => bringsSummary(textOf(body, literal)))) return true;
+  if (said.some((literal) => containsSummary(textOf(body, literal)))) return true;
   return messages.some(
     ({ role, span }) =>
       role === 'other' && COMPACTED.test(body.toString('latin1', span.start, Math.min(span.end, span.start + 200))),

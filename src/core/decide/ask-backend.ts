@@ -7,15 +7,15 @@ import type { Job } from './decision.ts';
 
 /** The part of the time for a text that a backend may take; the rest is for ranking without it, should it fail. */
 const BACKEND_SHARE = 0.8;
-/** Texts of one request that a backend is asked about at once. */
+/** Maximum number of texts of one request that a backend scores at the same time. */
 const AT_ONCE = 4;
 
-/** What is left for a backend of the time for a whole decision, in milliseconds. */
+/** The backend's share of a decision's time limit, in milliseconds. */
 export function backendTime(timeoutMs: number): number {
   return Math.floor(timeoutMs * BACKEND_SHARE);
 }
 
-/** Asks a backend about a job; a text that the bounds leave whole anyway is not sent anywhere. */
+/** Requests scores from a backend. A text that the limits keep whole anyway is not sent. */
 export async function askBackend(
   scorer: LineScorer,
   job: Job,
@@ -27,7 +27,7 @@ export async function askBackend(
     text: job.text,
     textHash: job.textHash,
     goal: job.goal,
-    // named or recognised, so that equal questions share a cache entry
+    // named or recognised, so that equal requests share a cache entry
     sourceType:
       job.sourceType ?? recogniseKind(viewText(job.text, job.hints.frameHead ?? 0), undefined, job.hints).sourceType,
     sample: (limit) => sampleLines(job, limit),
@@ -37,8 +37,8 @@ export async function askBackend(
 }
 
 /**
- * Asks about many jobs, some at a time, until `deadline` (of `performance.now()`). What it did not get to by then is
- * answered as a failure.
+ * Requests scores for many jobs, some at a time, until `deadline` (on the `performance.now()` clock). Jobs not started
+ * by then get a failure result.
  */
 export async function askAboutAll<Key>(
   scorer: LineScorer,
@@ -61,7 +61,7 @@ function tooLate({ name }: LineScorer): Scored {
   return { scores: null, warnings: ['backend_not_asked'], stats: { backend: name } };
 }
 
-/** Whether the bounds let a single line go. */
+/** Whether the limits allow at least one line to be cut. */
 function mayCut({ text, limits: { maxPruneRatio, minKeepLines } }: Job): boolean {
   const lines = countLines(text);
   return Math.floor(maxPruneRatio * lines + 1e-9) >= 1 && lines > minKeepLines;

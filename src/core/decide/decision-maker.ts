@@ -3,24 +3,25 @@ import type { SentMessage } from '../ports/sent.ts';
 import type { Decision, LineScorer, NewDecision, Scored } from '../ports.ts';
 import { askAboutAll, backendTime } from './ask-backend.ts';
 import { decide, decisionKey, type Job } from './decision.ts';
-import type { DecideOnce, Stored } from './once.ts';
+import type { DecisionCache, Stored } from './decision-cache.ts';
 import { Turns } from './turns.ts';
 
-/** Decides about texts, wherever that is done. */
+/** Decides about texts, on this thread or on a worker. */
 export interface Decider {
   /**
    * As `decide`.
    *
-   * @param deadline - until when it may take, of `performance.now()`; later the text stays whole (`timeout`)
+   * @param deadline - latest `performance.now()` at which deciding may still be running; after that the text stays
+   * whole (`timeout`)
    */
   decide(job: Job, key: string, deadline: number, scores: Float64Array | null): Promise<Decision>;
 }
 
-/** Decides right here, taking turns with whatever else there is to do. */
-export class DecideHere implements Decider {
+/** Decides on the main thread, taking turns with other work. */
+export class MainThreadDecider implements Decider {
   readonly #turns: Turns;
 
-  /** @param turns - shared by all that works long on this thread */
+  /** @param turns - shared by all long work on this thread */
   constructor(turns = new Turns()) {
     this.#turns = turns;
   }
@@ -31,25 +32,25 @@ export class DecideHere implements Decider {
 }
 
 export interface DecisionMakerOptions {
-  readonly once: DecideOnce;
-  /** Longest time that one request may take for deciding, and again for writing, in milliseconds. */
+  readonly decisionCache: DecisionCache;
+  /** Maximum time that one request may spend on deciding, and again on writing, in milliseconds. */
   readonly timeoutMs: number;
-  /** The backend that gives scores; without one the engine ranks alone. */
+  /** The backend that scores lines; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
 }
 
 /** Decisions about jobs, in their order. They must be durable before anything of them is sent. */
 export interface Decided {
   readonly decisions: readonly Decision[];
-  /** Those of them that the store does not have. */
+  /** Those of them that the store does not have yet. */
   readonly fresh: readonly NewDecision[];
-  /** Why the engine ranked alone where a backend was to be asked: a code for each text decided now. */
+  /** Why the engine ranked alone although a backend is configured: a code for each such text. */
   readonly fallbacks: readonly string[];
 }
 
 /**
- * Decides about the texts of requests. A backend is asked only about texts without a decision, and only its first
- * opinion counts: the key names the backend, not its opinion.
+ * Decides about the texts of requests. A backend scores only texts without a decision, and only its first scores count:
+ * the key contains the backend's name, not its scores.
  */
 export class DecisionMaker {
   readonly #options: DecisionMakerOptions;
@@ -58,17 +59,20 @@ export class DecisionMaker {
     this.#options = options;
   }
 
-  /** As `DecideOnce`. */
+  /** As `DecisionCache.trustMs`. */
   get trustMs(): number {
-    return this.#options.once.trustMs;
+    return this.#options.decisionCache.trustMs;
   }
 
-  /** How long to wait for decisions in all, those of other processes included, in milliseconds. */
+  /**
+   * How long a request waits for all its decisions, including store reads, in milliseconds: more than `timeoutMs`, so
+   * that decisions at the deadline still arrive.
+   */
   get patienceMs(): number {
     return this.#options.timeoutMs * 1.5;
   }
 
-  /** When deciding that begins now must be done, of `performance.now()`. */
+  /** The deadline, on the `performance.now()` clock, for deciding that starts now. */
   deadline(): number {
     return performance.now() + this.#options.timeoutMs;
   }
@@ -77,8 +81,8 @@ export class DecisionMaker {
    * Decides about texts. New decisions must be stored before anything is sent. If a backend does not answer within the
    * time-out, the engine ranks alone. That decision is replayed, whatever the backend answers later.
    *
-   * @param deadline - until when the deciding may take, of `performance.now()`; several calls for one request share it
-   * @throws StoreUnavailable when earlier decisions cannot be read
+   * @param deadline - on the `performance.now()` clock; several calls for one request share it
+   * @throws StoreUnavailable if earlier decisions cannot be read
    */
   async decideAll(jobs: readonly Job[], deadline = this.deadline()): Promise<Decided> {
     const keys = jobs.map((job) => this.#keyOf(job));
@@ -89,10 +93,10 @@ export class DecisionMaker {
   }
 
   /**
-   * As `DecideOnce.makeDurable`.
+   * As `DecisionCache.makeDurable`.
    *
-   * @param conversation - whose originals they are
-   * @param owner - the project that owns them, where that is asked for
+   * @param conversation - the conversation that the originals count against
+   * @param owner - the project that owns them, if originals belong to projects
    */
   makeDurable(
     fresh: readonly NewDecision[],
@@ -102,7 +106,7 @@ export class DecisionMaker {
   ): Promise<Stored> {
     const of = { conversation: conversation || undefined, owner };
     const batch = { decisions: fresh, touch: [], sent, ...of };
-    return this.#options.once.makeDurable(batch, this.#options.timeoutMs);
+    return this.#options.decisionCache.makeDurable(batch, this.#options.timeoutMs);
   }
 
   /**
@@ -146,7 +150,7 @@ export class DecisionMaker {
    */
   async #find(jobs: readonly Job[], keys: readonly string[]): Promise<Map<string, Decision>> {
     const earlier = this.#earlierKeys(jobs, keys);
-    const stored = await this.#options.once.find([...new Set([...keys, ...earlier])]);
+    const stored = await this.#options.decisionCache.find([...new Set([...keys, ...earlier])]);
     const known = new Map<string, Decision>();
     keys.forEach((key, i) => {
       const decision = stored.get(key) ?? stored.get(earlier[i] ?? '');
@@ -163,7 +167,7 @@ export class DecisionMaker {
     return decisionKey(job, this.#options.scorer?.name);
   }
 
-  /** Decisions that the store does not have: remembered ones as they were, the others made now. */
+  /** Decisions that the store does not have: cached ones unchanged, the others made now. */
   async #decideNew(
     jobs: readonly Job[],
     keys: readonly string[],
@@ -176,26 +180,28 @@ export class DecisionMaker {
       if (!known.has(key)) open.set(key, job);
     }
     if (open.size === 0) return { fresh: [], fallbacks: [] };
-    const { once } = this.#options;
-    const scored = await this.#ask(open, deadline);
+    const { decisionCache } = this.#options;
+    const scored = await this.#scoresFor(open, deadline);
     const made = await Promise.all(
-      [...open].map(([key, job]) => once.make(key, { job, scores: scored.get(key)?.scores ?? null }, deadline)),
+      [...open].map(([key, job]) =>
+        decisionCache.make(key, { job, scores: scored.get(key)?.scores ?? null }, deadline),
+      ),
     );
-    once.remember(made);
+    decisionCache.remember(made);
     return { fresh: made, fallbacks: [...scored.values()].flatMap(failureOf) };
   }
 
-  /** What the backend, if there is one, thinks of texts that nothing is remembered of. */
-  async #ask(open: ReadonlyMap<string, Job>, deadline: number): Promise<ReadonlyMap<string, Scored>> {
-    const { scorer, once } = this.#options;
+  /** Backend scores, if a backend is configured, for texts without a cached decision. */
+  async #scoresFor(open: ReadonlyMap<string, Job>, deadline: number): Promise<ReadonlyMap<string, Scored>> {
+    const { scorer, decisionCache } = this.#options;
     if (scorer === undefined) return new Map();
-    const unknown = new Map([...open].filter(([key]) => !once.remembers(key)));
+    const unknown = new Map([...open].filter(([key]) => !decisionCache.remembers(key)));
     const now = performance.now();
     return askAboutAll(scorer, unknown, now + backendTime(deadline - now));
   }
 }
 
-/** The most precise code of a backend that was asked in vain. */
+/** The most specific failure code of a backend that returned no scores. */
 function failureOf({ scores, warnings }: Scored): readonly string[] {
   return scores === null ? warnings.slice(-1) : [];
 }

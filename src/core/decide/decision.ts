@@ -12,7 +12,7 @@ import type { Decision, DecisionBasis } from '../ports.ts';
 
 const MARKERS_ONLY = { annotateLines: false, includeMarkers: true };
 
-/** One text to decide about, with all that decides. */
+/** One text to decide about, with all inputs of the decision. */
 export interface Job {
   readonly text: string;
   /** `textHash(text)`. */
@@ -21,21 +21,21 @@ export interface Job {
   readonly hints: Hints;
   readonly sourceType?: SourceType;
   readonly limits: Limits;
-  /** So short that only what repeats itself is cut; part of the decision. */
+  /** So short that only repetitive lines are cut; part of the decision's key. */
   readonly small?: boolean;
-  /** The level of boldness learned for its tool and kind; its step is part of the decision. */
+  /** The level of boldness learned for its tool and kind; its step is part of the decision's key. */
   readonly boldness?: BoldnessFact;
-  /** Language of the cuts' reasons; no part of the decision's key, so that what was sent once stays as it was. */
+  /** Language of the cuts' reasons; not part of the decision's key, so that sent bytes stay the same. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Name of the tool whose result it is, or `''`; for the records, no part of the decision. */
+  /** Name of the tool whose result it is, or `''`; for the records, not part of the decision's key. */
   readonly tool: string;
   /** `call`: an explicit `prune_text`, whose text gets an id even when it stays whole. */
   readonly caller: 'proxy' | 'call';
-  /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision. */
+  /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision's key. */
   readonly keepWhole?: string;
-  /** How the first marker explains the recovery of lines; absent: it does not. Part of the decision. */
+  /** How the first marker explains the recovery of lines; absent: it does not. Part of the decision's key. */
   readonly recoveryHint?: RecoveryHint;
-  /** Program that the hint names instead of `mcp-pruner`; no part of the decision's key. */
+  /** Program that the hint names instead of `mcp-pruner`; not part of the decision's key. */
   readonly recoverCommand?: string;
   /** The whole text is replaced by one marker, because a directive asks for it. */
   readonly cutWhole?: CutWhole;
@@ -43,13 +43,13 @@ export interface Job {
 
 /** How a whole text is replaced by one marker. */
 export interface CutWhole {
-  /** Key of the decision, in the place of one over all that decides. */
+  /** Key of the decision, instead of one derived from all inputs. */
   readonly key: string;
-  /** Stands in the marker. */
+  /** The reason in the marker. */
   readonly reason: string;
-  /** Stands in the records (`stashed`, `deleted`). */
+  /** The kind in the records (`stashed`, `deleted`). */
   readonly kind: string;
-  /** Even where the text is smaller than its marker. */
+  /** Even if the text is smaller than its marker. */
   readonly always: boolean;
 }
 
@@ -74,8 +74,8 @@ const LIMIT_PARTS = {
 } satisfies Record<keyof Limits, KeyParts<Limits>>;
 
 /**
- * What each field of a job adds to the key of its decision. A new field does not compile until it has a row. Fields that
- * were added later add nothing while they are absent, so that older decisions are found again.
+ * What each field of a job adds to the key of its decision. A new field does not compile until it has a row. Fields
+ * that were introduced later add nothing while they are absent, so that older decisions are still found.
  */
 const JOB_PARTS = {
   caller: ({ caller }) => [caller],
@@ -87,12 +87,12 @@ const JOB_PARTS = {
   limits: ({ limits }) => partsOf(LIMIT_PARTS, limits),
   keepWhole: ({ keepWhole = '' }) => [keepWhole],
   recoveryHint: ({ recoveryHint }) => (recoveryHint ? [`way=${recoveryHint}`] : []),
-  recoverCommand: NOT_IN_KEY, // another place of the program leaves what was sent as it was
+  recoverCommand: NOT_IN_KEY, // installing the program elsewhere must not change bytes that were already sent
   small: ({ small }) => (small ? ['small'] : []),
   boldness: ({ boldness }) => (boldness && boldness.step !== 0 ? [`boldness=${boldness.step}`] : []),
   tool: NOT_IN_KEY, // recorded
-  reasonLanguage: NOT_IN_KEY, // a change of language leaves what was sent as it was
-  cutWhole: NOT_IN_KEY, // brings a key of its own
+  reasonLanguage: NOT_IN_KEY, // a change of language must not change bytes that were already sent
+  cutWhole: NOT_IN_KEY, // has its own key
 } satisfies Record<keyof Job, KeyParts<Job>>;
 
 function partsOf<T>(table: Readonly<Record<string, KeyParts<T>>>, value: T): readonly string[] {
@@ -100,7 +100,7 @@ function partsOf<T>(table: Readonly<Record<string, KeyParts<T>>>, value: T): rea
 }
 
 /**
- * The key of a job's decision: exactly the fields that decide it, and no version of the program.
+ * The key of a job's decision: exactly the fields that influence it, and no program version.
  *
  * @param backend - name of the backend that gives scores; `''` if the engine ranks alone
  */
@@ -110,8 +110,8 @@ export function decisionKey(job: Job, backend = ''): string {
 }
 
 /**
- * Decides about one text under its `decisionKey`. Pure but for `shouldStop`; work that was stopped leaves the text
- * whole (`timeout`).
+ * Decides about one text under its `decisionKey`. Pure apart from `shouldStop`, which stops the work and leaves the
+ * text whole (`timeout`).
  *
  * @param scores - a backend's scores of the lines, or `null`
  */
@@ -170,12 +170,12 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
   };
 }
 
-/** The decision about a text for which time ran out, as the engine itself makes it. */
+/** The decision about a text for which time ran out, as the engine makes it. */
 export function lateDecision(job: Job, key: string): Decision {
   return { ...wholeDecision(job, key, 'timeout'), warnings: ['timeout'] };
 }
 
-/** A decision that leaves nothing of a text but a marker. */
+/** A decision that replaces a text by one marker. */
 function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole): Decision {
   const lineCount = countLines(job.text);
   const cuts = lineCount === 0 ? [] : [{ startLine: 1, endLine: lineCount, reason }];
@@ -183,17 +183,15 @@ function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole):
 }
 
 interface DecisionOptions {
-  /** Cut even where that makes the text no smaller. */
+  /** Cut even if that does not make the text smaller. */
   readonly always?: boolean;
-  /** The text as the plan read it, so that nothing is counted again. */
+  /** The text as the plan read it, to avoid counting again. */
   readonly view?: View | null;
-  /** Kept with a decision that has an id. */
+  /** Stored with a decision that has a prune id. */
   readonly basis?: DecisionBasis;
 }
 
-/**
- * Turns a plan into a decision; one that would not make the text smaller, markers counted, leaves it whole.
- */
+/** Turns a plan into a decision. If the cuts with their markers would not make the text smaller, it stays whole. */
 export function decisionOf(
   job: Job,
   key: string,
@@ -233,12 +231,12 @@ export function decisionOf(
   };
 }
 
-/** Whether a text is a file that may be worked on next, so that it is cut only where that saves much. */
+/** Whether a text is a file that may be edited next, so that it is cut only if that saves much. */
 function isForWork({ hints, caller }: Job): boolean {
   return caller === 'proxy' && hints.origin === 'read' && hints.question !== true;
 }
 
-/** `estimateTokens` of some lines in a row, as indexes `[from, end)`. */
+/** `estimateTokens` of consecutive lines, as indexes `[from, end)`. */
 function tokensIn({ text, lines, costs }: View, from: number, end: number): number {
   let cost = 0;
   for (let i = from; i < end; i++) cost += costs[i] ?? 0;
@@ -252,8 +250,8 @@ function tokensIn({ text, lines, costs }: View, from: number, end: number): numb
 export type RecoveryHint = 'tool' | 'shell';
 
 /**
- * Stated once per text, because models take a marker for damage to the source and act on that. The marker already has the
- * prune id and the lines.
+ * Stated once per text, because models otherwise mistake a marker for damage to the source file and try to repair it.
+ * The marker already has the prune id and the lines.
  */
 const WORDS: Readonly<Record<ReasonLanguage, Readonly<Record<RecoveryHint, string>>>> = {
   fr: {
@@ -276,7 +274,10 @@ interface HintOptions {
   readonly recoverCommand?: string;
 }
 
-/** Adds to the reason of the first cut that the source is whole and how lines come back; the reason is shortened for it. */
+/**
+ * Appends to the first cut's reason that the source is intact and how to recover lines; the reason is shortened to make
+ * room.
+ */
 export function addRecoveryHint(
   cuts: readonly Cut[],
   { way, reasonLanguage: language = 'fr', recoverCommand = PROGRAM }: HintOptions,

@@ -17,10 +17,10 @@ export function markedIn(text: string): string[] {
 export interface MarkedTexts {
   /** All texts to decide about, in the order of the conversation. */
   readonly open: readonly FoundText[];
-  /** Those with markers that are not settled yet. */
+  /** Those with markers that are not decided yet. */
   readonly rest: ReadonlySet<FoundText>;
   readonly results: ReadonlyMap<FoundText, Decision>;
-  /** Prune ids that the store knew when the request arrived, and those of earlier messages. */
+  /** Prune ids that the store had when the request arrived, and those of earlier messages. */
   readonly known: ReadonlySet<string>;
   /** The id that a text gets if it is cut. */
   readonly idOf: (job: Job) => string;
@@ -28,11 +28,11 @@ export interface MarkedTexts {
 
 /**
  * Which of the remaining texts can be decided now, and whether they contain one of our markers. A text's decision
- * depends only on earlier texts, so the result is the same whether a conversation is seen turn by turn or all at once.
+ * depends only on earlier texts, so the result is the same whether a conversation arrives turn by turn or all at once.
  * A text waits until the earlier texts that its markers may name are decided.
  */
-export function ripeTexts({ open, rest, results, known, idOf }: MarkedTexts): Map<FoundText, boolean> {
-  const ripe = new Map<FoundText, boolean>();
+export function decidableTexts({ open, rest, results, known, idOf }: MarkedTexts): Map<FoundText, boolean> {
+  const decidable = new Map<FoundText, boolean>();
   const cut = new Set(known);
   const undecided = new Set<string>();
   for (const text of open) {
@@ -40,14 +40,14 @@ export function ripeTexts({ open, rest, results, known, idOf }: MarkedTexts): Ma
     if (pruneId) cut.add(pruneId);
     if (!rest.has(text)) continue;
     if (!text.markerIds.some((id) => isAmong(undecided, id))) {
-      ripe.set(
+      decidable.set(
         text,
         text.markerIds.some((id) => isAmong(cut, id)),
       );
     }
     undecided.add(idOf(text.job));
   }
-  return ripe;
+  return decidable;
 }
 
 /** Whether a marker may name one of these ids; a short one may name any. */

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long work may go on, in one request or in several, before everything else gets a turn, in milliseconds. */
+/** How long work may continue, in one request or in several, before other events are processed, in milliseconds. */
 const SLICE_MS = 10;
 
 /**
- * Lets requests take turns at long synchronous work. `setImmediate` alone does not: all that wait for it go on one after
- * the other before anything is read or written again, and a hundred large requests at once would stall every stream.
+ * Lets requests take turns at long synchronous work. `setImmediate` alone is not enough: all pending callbacks run in
+ * the same phase of the event loop, before any I/O, so a hundred large requests at once would stall every stream.
  */
 export class Turns {
   #workedMs = 0;
@@ -13,7 +13,7 @@ export class Turns {
   #waiting = 0;
 
   /**
-   * Does one piece of work when it is its turn: at once, before it returns, when there was little to do. Only its
+   * Runs one piece of work in turn. Runs it synchronously if the current time slice is not used up. Only its
    * synchronous part is measured.
    */
   async run<T>(piece: () => T | Promise<T>): Promise<T> {
@@ -47,11 +47,11 @@ export function inTurn<T>(turns: Turns, bytes: number, piece: () => T): T | Prom
 }
 
 /**
- * Goes on with work of many steps until it is done or the time is over.
+ * Advances a generator until it is done or `ms` has elapsed.
  *
  * @returns its result; `null` while there is more to do
  */
-export function goOn<T>(steps: Generator<void, T>, ms: number): T | null {
+export function advanceFor<T>(steps: Generator<void, T>, ms: number): T | null {
   const end = performance.now() + ms;
   for (;;) {
     const step = steps.next();

@@ -22,12 +22,15 @@ export interface ResultKeeperOptions {
   readonly store: Store & { readonly recall: Pick<RecallStore, 'note' | 'stored'> };
   readonly clock: Clock;
   readonly find: FindSettings;
-  /** What was deleted is not kept again; absent: nothing can be deleted. */
+  /** Deleted texts are not stored again; absent: nothing can be deleted. */
   readonly directives?: Directives;
   readonly turns: Turns;
-  /** `false`: only texts whose original is stored already are noted, because something of them was cut. */
+  /** `false`: only results whose original is already stored (because lines of them were cut) are recorded. */
   readonly keepsAll: boolean;
-  /** How long originals live, in milliseconds: within an eighth of it a result need not be kept again. */
+  /**
+   * Lifetime of originals, in milliseconds. A result is stored again at most once per eighth of it, to extend its
+   * expiry.
+   */
   readonly ttlMs: number;
   readonly onFailure: FailureReporter;
 }
@@ -40,18 +43,21 @@ export interface SeenBody {
   readonly scope: RequestScope;
   /** Whether originals belong to projects. */
   readonly isOwned: boolean;
-  /** The request as it was read; `null` where it was not looked at. */
+  /** The parsed request; `null` if it was not parsed. */
   readonly read: Pick<Rewritten, 'messages' | 'prefixes' | 'conversation'> | null;
 }
 
-/** Requests that wait to be read, and their bytes: beyond it a request is left to the next one of its conversation. */
+/**
+ * Maximum number and total bytes of queued requests. Beyond that a request is skipped; its results are stored with the
+ * next request of the conversation.
+ */
 const MAX_WAITING = 64;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Message ends from which a later request continues. */
+/** Maximum number of remembered message ends, from which a later request continues. */
 const MAX_ENDS = 4_000;
 /** Ends remembered of each request: clients change the last messages. */
 const ENDS_OF_REQUEST = 4;
-/** Texts and characters of one transaction. */
+/** Number of texts and of characters after which a transaction is written. */
 const WRITTEN_RESULTS = 16;
 const WRITTEN_CHARS = 128 * 1024;
 const WRITE_WAIT_MS = 5_000;
@@ -63,7 +69,7 @@ interface Result {
 }
 
 /**
- * Keeps the tool results of requests, so that they can be searched. Works in the background; no request waits for it.
+ * Stores the tool results of requests, so that they can be searched. Works in the background; no request waits for it.
  * Each message is read once. A result that cannot be stored now is stored with a later request of its conversation.
  */
 export class ResultKeeper {
@@ -81,7 +87,7 @@ export class ResultKeeper {
     this.#find = { ...find, minPruneChars: MIN_KEPT_CHARS, minOutputChars: MIN_KEPT_CHARS };
   }
 
-  /** Takes a request that is on its way. Neither throws nor waits. */
+  /** Queues a request that is on its way. Never throws or blocks. */
   see(seen: SeenBody): void {
     const bytes = seen.body.length;
     if (this.#waiting >= MAX_WAITING || this.#waitingBytes + bytes > MAX_WAITING_BYTES) return;
@@ -97,7 +103,7 @@ export class ResultKeeper {
       });
   }
 
-  /** Resolves when the requests seen so far are kept, or failed to be. Never rejects. */
+  /** Resolves when the results of all requests received so far are stored or could not be stored. Never rejects. */
   flush(): Promise<void> {
     return this.#last;
   }
@@ -107,10 +113,10 @@ export class ResultKeeper {
     await nextTurn(); // the request itself has priority
     const messages = read?.messages ?? (await turns.run(() => dialect.scan(body).messages));
     const prefixes = read?.prefixes ?? prefixesOf(dialect, body, messages);
-    const slice = `${this.#slice()} ${scope.project} ${scope.task}`;
-    const known = prefixes.findLastIndex((prefix) => prefix !== '' && this.#ends.has(`${slice} ${prefix}`));
+    const period = `${this.#period()} ${scope.project} ${scope.task}`;
+    const known = prefixes.findLastIndex((prefix) => prefix !== '' && this.#ends.has(`${period} ${prefix}`));
     if (known === messages.length - 1) return;
-    const end = known < 0 ? undefined : this.#ends.get(`${slice} ${prefixes[known] ?? ''}`);
+    const end = known < 0 ? undefined : this.#ends.get(`${period} ${prefixes[known] ?? ''}`);
     const conversation = end?.fork() ?? beginning(messages, read);
     const view = (directives?.known(scope.project) ?? (await directives?.view(scope.project))) || null;
     const ends = new Map<string, Conversation>();
@@ -125,7 +131,7 @@ export class ResultKeeper {
       results.push(...found);
       chars += found.reduce((sum, { noted }) => sum + noted.chars, 0);
       const prefix = prefixes[i] ?? '';
-      if (prefix !== '' && i >= messages.length - ENDS_OF_REQUEST) ends.set(`${slice} ${prefix}`, conversation.fork());
+      if (prefix !== '' && i >= messages.length - ENDS_OF_REQUEST) ends.set(`${period} ${prefix}`, conversation.fork());
       if (results.length < WRITTEN_RESULTS && chars < WRITTEN_CHARS) continue;
       await this.#write(results, of, conversation.id);
       [results, chars] = [[], 0];
@@ -134,8 +140,11 @@ export class ResultKeeper {
     for (const [end, state] of ends) this.#ends.set(end, state);
   }
 
-  /** Number of a stretch of time; in a new one everything is kept anew, which moves its expiry. */
-  #slice(): number {
+  /**
+   * Number of the current period (an eighth of the TTL). In a new period results are stored again, which extends their
+   * expiry.
+   */
+  #period(): number {
     const { clock, ttlMs } = this.#options;
     return Math.floor(clock.nowMs() / Math.max(1, ttlMs / 8));
   }
@@ -164,7 +173,7 @@ export class ResultKeeper {
         tool: tool.slice(0, MAX_NAME_CHARS),
         path: (hints.path ?? '').slice(0, MAX_NAME_CHARS),
         about: aboutOf(hints, made).slice(0, MAX_NAME_CHARS),
-        // a result of several texts is not superseded by its own second one
+        // a result of several texts must not be superseded by its own second text
         call: call === '' ? '' : keyOf(call, String(part)),
         chars: text.length,
         atMs: Math.trunc(this.#options.clock.nowMs()),
@@ -191,7 +200,7 @@ export class ResultKeeper {
       const done = await store.commit({ decisions, touch: [], ...of }, WRITE_WAIT_MS);
       for (const key of done.refused) refused.add(key);
     };
-    // what is stored already counts against the share of whoever stored it
+    // a stored original counts against the share of the conversation that first stored it
     await commit(results.filter(isStored));
     if (keepsAll)
       await commit(
@@ -203,7 +212,10 @@ export class ResultKeeper {
   }
 }
 
-/** A request that continues a stored answer does not repeat the calls that its results belong to. */
+/**
+ * The conversation to start from: an empty one, or, if the request continues an answer stored by the provider and so
+ * lacks the calls, the one that was read.
+ */
 function beginning(messages: readonly ScannedMessage[], read: SeenBody['read']): Conversation {
   const isWhole = messages.some(({ role }) => role === 'assistant');
   return isWhole || !read ? new Conversation() : read.conversation.fork();
@@ -225,7 +237,7 @@ function isDeleted(found: FoundText, source: ScannedText, index: number, view: D
 
 const NO_STEPS: ReadonlySet<string> = new Set();
 
-/** What a call asked for, in its own words. */
+/** What a call asked for, in the words of its arguments. */
 function aboutOf({ path = '', command = '' }: Hints, call: CallInContext | undefined): string {
   return call ? callFacts(call).said : [path, command].filter(Boolean).join('\n');
 }
@@ -236,9 +248,9 @@ function callKey({ job: { tool, hints } }: FoundText, call: CallInContext | unde
   return path === '' && command === '' ? '' : keyOf(tool, path, command);
 }
 
-/** Results are kept from this length on, in UTF-16 units. */
+/** Minimum length of stored results, in UTF-16 units. */
 export const MIN_KEPT_CHARS = 1_000;
-/** How deep JSON in strings of JSON is looked into. */
+/** Maximum depth of JSON nested in JSON strings that is read. */
 const MAX_NESTING = 3;
 
 /** The prune id of a text that is stored whole; it depends on the text alone. */
@@ -250,7 +262,7 @@ function keptKey(hash: string): string {
   return keyOf('kept', hash);
 }
 
-/** A text that is kept as it is, with nothing cut. */
+/** A decision that stores a text with nothing cut. */
 export function keptText(text: string, hash: string, tool: string): NewDecision {
   const lines = splitLines(text).count;
   const tokens = estimateTokens(text);

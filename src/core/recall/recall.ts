@@ -13,31 +13,31 @@ import { eachTerm, FRAGMENT, fragmentsOf, plainName } from '../../engine/search/
 import { renderRanges } from '../../engine/text/render.ts';
 import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
 
-/** What is searched for, by whom. */
+/** What to search for, and for whom. */
 export interface RecallInput {
   readonly query: string;
   /** Whole names, their ends, or globs. */
   readonly path?: string | undefined;
   readonly tool?: string | undefined;
   readonly scope: 'conversation' | 'project';
-  /** Hits at most. */
+  /** Maximum number of hits. */
   readonly limit: number;
   readonly project: string;
   /** `x-mcp-pruner-task` of the caller, or `''`. */
   readonly task: string;
 }
 
-/** A result that was seen, with the lines that answer the query, in the spelling of the contract. */
+/** A stored result, with the lines that answer the query, in the spelling of the contract. */
 export interface RecallHit {
   readonly prune_id: string;
   /** First and last line, as `recover_text` counts them. */
   readonly lines: string;
   readonly tool: string | null;
   readonly path: string | null;
-  /** When it was seen last, ISO 8601. */
+  /** When it last occurred, ISO 8601. */
   readonly when: string;
   readonly score: number;
-  /** The same call brought another result since. */
+  /** The same call has returned another result since. */
   readonly superseded?: true;
   /** The lines, verbatim. */
   readonly text: string;
@@ -48,54 +48,60 @@ export interface RecallAnswer {
   /** Whether further results match. */
   readonly more: boolean;
   readonly scope: 'conversation' | 'project';
-  /** What to do where nothing was found. */
+  /** What to do if nothing was found. */
   readonly hint?: string;
 }
 
 export interface RecallOptions {
   readonly store: RecallStore;
-  /** Keeps what requests showed and is not kept yet. */
+  /** Waits until results of recent requests are stored. */
   readonly flush: () => Promise<void>;
   /** Whether this process may write the store. */
   readonly indexes: boolean;
 }
 
 export const DEFAULT_HITS = 8;
-export const MOST_HITS = 50;
-/** Lines of all hits together. */
-const MOST_LINES = 40;
-const MOST_LINES_OF_HIT = 12;
+export const MAX_HITS = 50;
+/** Total lines of all hits. */
+const MAX_LINES = 40;
+const MAX_LINES_OF_HIT = 12;
 /** A longer line is cut around its first match. */
-const MOST_LINE_CHARS = 4_000;
-const MOST_QUERY_CHARS = 10_000;
-/** Fragments of names that are looked up. */
-const MOST_FRAGMENTS = 8;
-const MOST_FILES = 20;
+const MAX_LINE_CHARS = 4_000;
+const MAX_QUERY_CHARS = 10_000;
+/** Maximum number of fragments of names that are looked up. */
+const MAX_FRAGMENTS = 8;
+const MAX_FILES = 20;
 const FRAGMENT_WEIGHT = 0.7;
-/** How much more a term counts that stands in a name. */
+/** Weight factor for terms that are part of a name. */
 const NAMED_GAIN = 2;
-/** Results that are looked at for one answer, and those of them whose texts are read. */
+/** Maximum number of results considered for one answer, and of those whose texts are read. */
 const CONSIDERED = 300;
 const CANDIDATES = 40;
 const LEAST_CANDIDATES = 15;
-/** Characters of the texts that are read, from `LEAST_CANDIDATES` on. */
+/** Maximum number of characters read; the first `MIN_CANDIDATES` texts are always read. */
 const READ_CHARS = 200_000;
 /** If a query contains this share of a call's words, it asks for that call. */
 const SAME_CALL = 0.5;
-/** How much the newest result gains over an old one, and after how many newer results that gain has fallen to a third. */
+/**
+ * Gain of the newest result over an old one, and the number of newer results after which this gain has fallen to a
+ * third.
+ */
 const RECENT_GAIN = 1;
 const RECENT_RESULTS = 10;
-/** Results that are read because they are not indexed yet: by a process that indexes, and by one that only reads. */
+/**
+ * Maximum number of results read because they are not indexed yet: by a process that indexes, and by one that only
+ * reads.
+ */
 const WAITING = 50;
 const WAITING_READONLY = 1_000;
 /** How long an answer waits for what is not indexed yet, in milliseconds. */
 const CATCH_UP_MS = 400;
 
 const NOTHING_FOUND =
-  'No result holds any of these words. Try other words, fewer filters, or scope "project"; else read the source again.';
-const NO_WORDS = 'The query has no words: give words, names or paths that the result holds.';
+  'No stored result contains any of these words. Try other words, fewer filters, or scope "project"; otherwise read the source again.';
+const NO_WORDS = 'The query has no words: give words, names or paths that the result contains.';
 
-/** Searches what tools showed. */
+/** Searches stored tool results. */
 export class Recall {
   readonly #options: RecallOptions;
 
@@ -107,8 +113,8 @@ export class Recall {
   async search(input: RecallInput): Promise<RecallAnswer> {
     const { store } = this.#options;
     const scope = input.scope === 'conversation' && input.task !== '' ? 'conversation' : 'project';
-    const isNamed = termsOfQuery(input.query.slice(0, MOST_QUERY_CHARS));
-    const words = [...isNamed.keys()];
+    const queryTerms = termsOfQuery(input.query.slice(0, MAX_QUERY_CHARS));
+    const words = [...queryTerms.keys()];
     if (words.length === 0) return { hits: [], more: false, scope, hint: NO_WORDS };
     await this.#options.flush();
     if (this.#options.indexes) await this.#catchUp(input.project);
@@ -119,10 +125,10 @@ export class Recall {
       const count = withTerm.get(term) ?? 0;
       const isFragment = count === 0 && term.length > FRAGMENT;
       const rarity = Math.log(1 + (Math.max(results, count) - count + 0.5) / (count + 0.5));
-      const weight = isNamed.get(term) === true ? NAMED_GAIN * rarity : rarity;
+      const weight = queryTerms.get(term) === true ? NAMED_GAIN * rarity : rarity;
       return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
     });
-    const asked = pathsIn(input.query.slice(0, MOST_QUERY_CHARS));
+    const asked = pathsIn(input.query.slice(0, MAX_QUERY_CHARS));
     const { found, leftOut } = await this.#candidates(within, query, asked, withTerm);
     const ranked = await this.#ranked(found, query, { meanChars, rarest: Math.log(1 + results), asked });
     const sorted = inOrder(ranked, await this.#own(input, found));
@@ -131,14 +137,14 @@ export class Recall {
     return { hits, more: sorted.length > hits.length || leftOut, scope };
   }
 
-  /** Waits a moment for results that were kept just now. */
+  /** Indexes results that were stored just now, for a short time. */
   async #catchUp(project: string): Promise<void> {
     const { store } = this.#options;
     const endMs = performance.now() + CATCH_UP_MS;
     while ((await store.waiting({ project }, 1)).length > 0 && performance.now() < endMs) await store.index();
   }
 
-  /** Where to search; `null` where the filters let nothing through. */
+  /** Where to search; `null` if the filters match nothing. */
   async #within({ project, task, path, tool }: RecallInput, scope: RecallAnswer['scope']): Promise<RecallScope | null> {
     const { store } = this.#options;
     const matching = async (of: 'tool' | 'path', pattern: string | undefined): Promise<readonly string[] | null> =>
@@ -166,14 +172,14 @@ export class Recall {
       .map(({ term, weight }) => ({ term, weight, results: withTerm.get(term) ?? 0 }));
     const fragments = query
       .filter(({ isFragment }) => isFragment)
-      .slice(0, MOST_FRAGMENTS)
+      .slice(0, MAX_FRAGMENTS)
       .map(({ term, weight }) => ({ name: plainName(term), pieces: fragmentsOf(plainName(term)), weight }));
-    const files = asked.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MOST_FILES);
+    const files = asked.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MAX_FILES);
     const [indexed, waiting] = await Promise.all([
       store.candidates({ ...within, terms, fragments, files, limit: CONSIDERED }),
       store.waiting(within, indexes ? WAITING : WAITING_READONLY),
     ]);
-    const likeliest = withinReach(sameCallsFirst(indexed, query).slice(0, CANDIDATES));
+    const likeliest = withinReadLimit(sameCallsFirst(indexed, query).slice(0, CANDIDATES));
     const found = [...new Map([...waiting, ...likeliest].map((one) => [one.row, one])).values()];
     return { found, leftOut: indexed.length > likeliest.length };
   }
@@ -220,8 +226,8 @@ function sameCallsFirst(found: readonly RecallCandidate[], query: readonly Query
   return found.toSorted((a, b) => shareOf(b) - shareOf(a));
 }
 
-/** As many of the first results as can be read in time. */
-function withinReach(found: readonly RecallCandidate[]): readonly RecallCandidate[] {
+/** The first results whose texts fit into `READ_CHARS`. */
+function withinReadLimit(found: readonly RecallCandidate[]): readonly RecallCandidate[] {
   let chars = 0;
   return found.filter((one, i) => {
     chars += one.chars;
@@ -229,7 +235,7 @@ function withinReach(found: readonly RecallCandidate[]): readonly RecallCandidat
   });
 }
 
-/** What each result gains by its age among those found: agents read again what they have just seen. */
+/** The weight factor of each result by its age: agents tend to read again what they have just seen. */
 function recencyGains(found: readonly RecallCandidate[]): ReadonlyMap<number, number> {
   const newestFirst = found.toSorted((a, b) => b.seenMs - a.seenMs || b.row - a.row);
   return new Map(newestFirst.map(({ row }, i) => [row, 1 + RECENT_GAIN * Math.exp(-i / RECENT_RESULTS)]));
@@ -269,10 +275,10 @@ function inOrder(found: readonly Ranked[], own: ReadonlySet<number>): Ranked[] {
     );
 }
 
-/** The first hits, as far as their lines go. */
+/** The first hits, as far as the limit of lines allows. */
 function hitsOf(ranked: readonly Ranked[], query: readonly QueryTerm[]): RecallHit[] {
-  const shown = ranked.slice(0, MOST_LINES);
-  const size = Math.min(MOST_LINES_OF_HIT, Math.max(1, Math.floor(MOST_LINES / Math.max(1, shown.length))));
+  const shown = ranked.slice(0, MAX_LINES);
+  const size = Math.min(MAX_LINES_OF_HIT, Math.max(1, Math.floor(MAX_LINES / Math.max(1, shown.length))));
   return shown.map(({ candidate, ranked: of, score }): RecallHit => {
     const { pruneId, tool, path, seenMs, newer } = candidate;
     const range = bestLines(of, query, size);
@@ -289,12 +295,12 @@ function hitsOf(ranked: readonly Ranked[], query: readonly QueryTerm[]): RecallH
   });
 }
 
-/** Lines of machines can be as long as a book: of those the part around a match is shown. */
+/** Machine-generated lines can be very long; only the part around the first match is shown. */
 function clipped(text: string, query: readonly QueryTerm[]): string {
-  if (text.length <= MOST_LINE_CHARS) return text;
+  if (text.length <= MAX_LINE_CHARS) return text;
   return text
     .split('\n')
-    .map((line) => (line.length <= MOST_LINE_CHARS ? line : around(line, query)))
+    .map((line) => (line.length <= MAX_LINE_CHARS ? line : around(line, query)))
     .join('\n');
 }
 
@@ -304,6 +310,6 @@ function around(line: string, query: readonly QueryTerm[]): string {
   eachTerm(line, (term, offset) => {
     if (first < 0 && wanted.has(term)) first = offset;
   });
-  const start = Math.max(0, Math.min(first - MOST_LINE_CHARS / 4, line.length - MOST_LINE_CHARS));
-  return line.slice(start, start + MOST_LINE_CHARS);
+  const start = Math.max(0, Math.min(first - MAX_LINE_CHARS / 4, line.length - MAX_LINE_CHARS));
+  return line.slice(start, start + MAX_LINE_CHARS);
 }

@@ -2,7 +2,7 @@ import { type FallbackCode, StoreUnavailable } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { decide, type Job } from '../decide/decision.ts';
 import type { Decided, DecisionMaker } from '../decide/decision-maker.ts';
-import { ripeTexts, SHORT_ID } from '../decide/own-markers.ts';
+import { decidableTexts, SHORT_ID } from '../decide/own-markers.ts';
 import { TIMED_OUT, within } from '../decide/turns.ts';
 import { reasonOf } from '../failure-reason.ts';
 import type { Ownership } from '../ownership.ts';
@@ -15,12 +15,12 @@ import type { DecidedRequest, DirectedRequest } from './request.ts';
 export interface DecideOptions {
   readonly store: Store;
   readonly decisions: DecisionMaker;
-  /** Where originals belong to projects. */
+  /** Present if originals belong to projects. */
   readonly owners?: Ownership | undefined;
   readonly onFailure: FailureReporter;
 }
 
-/** Decides about the texts of a request. Where that fails, new texts stay whole and recorded cuts are replayed. */
+/** Decides about the texts of a request. If that fails, new texts stay whole and recorded cuts are replayed. */
 export class DecideStage {
   readonly #options: DecideOptions;
 
@@ -36,9 +36,9 @@ export class DecideStage {
     if (found.length === 0) return { request, decisions: known.sent, fresh: [], fallbacks: [], failure: null };
     try {
       const lost = await lostOriginals(found, known.sent, this.#options.store);
-      const settled = await this.#settle(request);
-      if (!settled) return this.whole(request, TIMED_OUT);
-      const { results, fresh, fallbacks } = settled;
+      const decided = await this.#decideTexts(request);
+      if (!decided) return this.whole(request, TIMED_OUT);
+      const { results, fresh, fallbacks } = decided;
       const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
       return { request, decisions: results, fresh: [...unique.values()], fallbacks, failure: null };
     } catch (cause) {
@@ -66,17 +66,18 @@ export class DecideStage {
     );
   }
 
-  /** Decisions about the texts of a request; `null` where they take too long. */
-  #settle({ found, known, read, scope }: DirectedRequest): Promise<Settled | null> {
+  /** Decisions about the texts of a request; `null` if they take too long. */
+  #decideTexts({ found, known, read, scope }: DirectedRequest): Promise<DecidedTexts | null> {
     const { decisions, onFailure } = this.#options;
-    const settlers = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, fixed: known.fixed };
-    const settling = settleTexts(found, read.outcomesBefore, decisions.deadline(), settlers);
-    return within(settling, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
+    const context = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, fixed: known.fixed };
+    const deciding = decideTexts(found, read.outcomesBefore, decisions.deadline(), context);
+    return within(deciding, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
   }
 
   /**
-   * The provider rejected the unpruned history while the store cannot be asked. The answered texts are pruned as they were
-   * when they were new; a provider that accepts the request confirms it, and the earlier run has stored the originals.
+   * For a request whose unpruned history the provider rejected while the store is unavailable. The answered texts are
+   * pruned again as when they were new. If the provider accepts the request, the cuts were the same as before, so their
+   * originals are already stored.
    */
   async #repruned(request: DirectedRequest): Promise<DecidedRequest> {
     const { found, known, read } = request;
@@ -91,13 +92,13 @@ export class DecideStage {
     if (owners === undefined) return store;
     return {
       wasServed: (hashes) => store.wasServed(hashes),
-      knownPruneIds: async (ids) => store.knownPruneIds(await owners.among(project, ids)),
+      knownPruneIds: async (ids) => store.knownPruneIds(await owners.ownedBy(project, ids)),
     };
   }
 }
 
 /** Decisions about the texts of one request. */
-interface Settled {
+interface DecidedTexts {
   readonly results: ReadonlyMap<FoundText, Decision>;
   /** Decisions that must be made durable before anything of them is sent. */
   readonly fresh: readonly NewDecision[];
@@ -105,8 +106,8 @@ interface Settled {
   readonly fallbacks: readonly string[];
 }
 
-/** What decisions are made from, and the texts that are settled already. */
-interface Settlers {
+/** Dependencies of `decideTexts`, and texts that are already decided. */
+interface DecideContext {
   readonly store: Pick<Store, 'wasServed' | 'knownPruneIds'>;
   readonly decisions: DecisionMaker;
   /** Recorded cuts; they are replayed. */
@@ -116,22 +117,23 @@ interface Settlers {
 }
 
 /**
- * Decides about all texts. Texts that carry our markers, and texts that `recover_text` has returned, stay whole unless a
- * decision was made before.
+ * Decides about all texts, in this order: deleted ones; past ones with a stored decision; those without markers; and
+ * those with markers, each after the texts that its markers may name. Texts that contain our markers, and texts that
+ * `recover_text` has returned, stay whole unless a decision is stored.
  *
  * @param outcomesBefore - the outcomes of texts of earlier messages
  * @throws StoreUnavailable
  */
-async function settleTexts(
+async function decideTexts(
   found: readonly FoundText[],
   outcomesBefore: readonly TextOutcome[],
   deadline: number,
-  { store, decisions, sent, fixed }: Settlers,
-): Promise<Settled> {
+  { store, decisions, sent, fixed }: DecideContext,
+): Promise<DecidedTexts> {
   const results = new Map<FoundText, Decision>(sent);
   const fallbacks: string[] = [];
   const fresh: NewDecision[] = [];
-  const settled = { results, fallbacks, fresh };
+  const decided = { results, fallbacks, fresh };
   // a deleted text must not be stored again
   for (const text of found) {
     const { job } = text;
@@ -139,12 +141,12 @@ async function settleTexts(
   }
   for (const [text, decision] of await decidedBefore([...fixed], decisions)) results.set(text, decision);
   const open = found.filter((text) => text.skip === '' && !results.has(text) && !fixed.has(text));
-  if (open.length === 0) return settled;
+  if (open.length === 0) return decided;
   const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
   const wasServed = ({ job, around }: FoundText): boolean =>
     served.has(job.textHash) || around.some((hash) => served.has(hash));
-  const settle = async (texts: readonly FoundText[], whole: WhyWhole): Promise<void> => {
-    const made = await settleSome(texts, results, whole, deadline, decisions);
+  const decideGroup = async (texts: readonly FoundText[], whole: WhyWhole): Promise<void> => {
+    const made = await decideSome(texts, results, whole, deadline, decisions);
     fallbacks.push(...made.fallbacks);
     fresh.push(...made.fresh);
   };
@@ -158,14 +160,17 @@ async function settleTexts(
       : new Set<string>();
   for (const { pruneId } of outcomesBefore) if (pruneId) known.add(pruneId);
   for (const { pruneId } of sent.values()) if (pruneId) known.add(pruneId);
-  await settle(plain, (text) => wasServed(text) && 'recovered');
+  await decideGroup(plain, (text) => wasServed(text) && 'recovered');
   const idOf = (job: Job): string => decisions.pruneIdOf(job);
   for (const rest = new Set(marked); rest.size > 0; ) {
-    const ripe = ripeTexts({ open, rest, results, known, idOf });
-    await settle([...ripe.keys()], (text) => (ripe.get(text) && 'carries_markers') || (wasServed(text) && 'recovered'));
-    for (const text of ripe.keys()) rest.delete(text);
+    const decidable = decidableTexts({ open, rest, results, known, idOf });
+    await decideGroup(
+      [...decidable.keys()],
+      (text) => (decidable.get(text) && 'carries_markers') || (wasServed(text) && 'recovered'),
+    );
+    for (const text of decidable.keys()) rest.delete(text);
   }
-  return settled;
+  return decided;
 }
 
 /**
@@ -194,13 +199,13 @@ function atEachBoldness(job: Job): readonly Job[] {
 /** All boldness steps, the mildest first. */
 const BOLDNESS = [-2, -1, 0, 1, 2];
 
-/** Why a text stays whole, if it was not pruned before; `false` when nothing speaks against pruning it. */
+/** Reason to leave a text whole if it has no stored decision; `false` if it may be pruned. */
 type WhyWhole = (text: FoundText) => string | false;
 
 const NEVER = (): boolean => false;
 
-/** Adds the decisions to `results`. */
-async function settleSome(
+/** Decides about some texts and adds the decisions to `results`. */
+async function decideSome(
   texts: readonly FoundText[],
   results: Map<FoundText, Decision>,
   whole: WhyWhole,

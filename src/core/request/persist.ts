@@ -211,7 +211,7 @@ export async function slideExpiry(
   }
   if (ids.size === 0) return;
   try {
-    const touch = owners ? await owners.among(project, ids) : [...ids];
+    const touch = owners ? await owners.ownedBy(project, ids) : [...ids];
     if (touch.length > 0) await store.commit({ decisions: [], touch }, 0);
   } catch (cause) {
     onFailure('not_slid', cause);

@@ -2,7 +2,7 @@ import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../dia
 import { kindOf } from '../../engine/plan.ts';
 import { type CallInContext, Conversation } from '../../goal/conversation.ts';
 import { namesRecovery } from '../../transcript/tools.ts';
-import { goOn, inTurn, type Turns, takesTurns } from '../decide/turns.ts';
+import { advanceFor, inTurn, type Turns, takesTurns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
@@ -113,7 +113,7 @@ export class ReadStage {
     if (previous !== '' && state.failure === null) await answers.learn(previous);
     const folding = this.#fold(request, scan);
     const ms = takesTurns(body.length - first) ? FOLDED_MS : Number.POSITIVE_INFINITY;
-    const fold = (): ReadBody | null => goOn(folding, ms);
+    const fold = (): ReadBody | null => advanceFor(folding, ms);
     let read = await inTurn(turns, body.length - first, fold);
     while (read === null) read = await turns.run(fold);
     const steps = directives.empty

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_HITS, MOST_HITS, type Recall } from '../../core/recall/recall.ts';
+import { DEFAULT_HITS, MAX_HITS, type Recall } from '../../core/recall/recall.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { integer } from '../tool-input.ts';
 
@@ -24,7 +24,7 @@ export function recallTool(recall: Pick<Recall, 'search'>): Tool {
     input,
     run({ query, path, tool, scope = 'project', limit = DEFAULT_HITS }, { scope: caller }) {
       const { project, task } = caller ?? { project: 'default', task: '' };
-      return recall.search({ query, path, tool, scope, limit: Math.min(limit, MOST_HITS), project, task });
+      return recall.search({ query, path, tool, scope, limit: Math.min(limit, MAX_HITS), project, task });
     },
   });
 }

@@ -1,28 +1,28 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock, Decision, NewDecision, Store, StoreBatch } from '../ports.ts';
 import type { Job } from './decision.ts';
-import { DecideHere, type Decider } from './decision-maker.ts';
+import { type Decider, MainThreadDecider } from './decision-maker.ts';
 
 /** A cached decision, and whether it is stored. */
-interface Remembered {
+interface CachedDecision {
   readonly decision: Decision;
   /** The store's epoch in which it was last known to be stored; `''`: it is not. */
   readonly epoch: string;
   readonly storedAtMs: number;
 }
 
-export interface DecideOnceOptions {
+export interface DecisionCacheOptions {
   readonly store: Pick<Store, 'epoch' | 'findDecisions' | 'commit'>;
   readonly clock: Clock;
-  /** How long a stored decision lives without being seen, in milliseconds. */
+  /** Lifetime of a stored decision after its last use, in milliseconds. */
   readonly ttlMs: number;
-  /** Most memory for remembered decisions, in bytes (estimated). */
+  /** Maximum memory for cached decisions, in bytes (estimated). */
   readonly memoBytes: number;
-  /** Who decides; by default it is done here. */
+  /** The decider to use. Default: on this thread. */
   readonly decider?: Decider;
 }
 
-/** A text to decide about, and what a backend thinks of its lines, if one was asked. */
+/** A text to decide about, and a backend's scores of its lines, or `null`. */
 export interface Question {
   readonly job: Job;
   readonly scores: Float64Array | null;
@@ -44,17 +44,17 @@ const NOTHING_STORED: Stored = { instead: new Map(), refused: new Set(), sentBef
 const SLIDE_SHARE = 1 / 8;
 
 /**
- * Makes each decision once and replays it until it expires, for requests and for calls: from memory, else from the store, else by
- * the engine. A new decision must be durable before anything of it leaves the process.
+ * Makes each decision once and replays it until it expires, for requests and for calls: from memory, otherwise from the
+ * store, otherwise by the engine. A new decision must be durable before anything of it leaves the process.
  */
-export class DecideOnce {
-  readonly #options: DecideOnceOptions;
+export class DecisionCache {
+  readonly #options: DecisionCacheOptions;
   readonly #decider: Decider;
-  readonly #memory: LRUCache<string, Remembered>;
+  readonly #memory: LRUCache<string, CachedDecision>;
 
-  constructor(options: DecideOnceOptions) {
+  constructor(options: DecisionCacheOptions) {
     this.#options = options;
-    this.#decider = options.decider ?? new DecideHere();
+    this.#decider = options.decider ?? new MainThreadDecider();
     this.#memory = new LRUCache({
       maxSize: Math.max(1, Math.floor(options.memoBytes)),
       sizeCalculation: ({ decision }) =>
@@ -62,7 +62,7 @@ export class DecideOnce {
     });
   }
 
-  /** How long after being stored a decision counts as stored without asking, in milliseconds. */
+  /** How long after being stored a decision is trusted to be stored without querying the store, in milliseconds. */
   get trustMs(): number {
     return this.#options.ttlMs * SLIDE_SHARE;
   }
@@ -91,7 +91,7 @@ export class DecideOnce {
     return known;
   }
 
-  /** Whether a decision is cached under a key, stored or not; then no backend is asked. */
+  /** Whether a decision is cached under a key, stored or not; then no backend is queried. */
   remembers(key: string): boolean {
     return this.#memory.has(key);
   }
@@ -99,7 +99,7 @@ export class DecideOnce {
   /**
    * Decides under a key that the store does not have; a cached decision is used if there is one.
    *
-   * @param deadline - until when it may take, of `performance.now()`
+   * @param deadline - on the `performance.now()` clock
    */
   async make(key: string, { job, scores }: Question, deadline: number): Promise<NewDecision> {
     const known = this.#memory.get(key)?.decision;
@@ -117,7 +117,7 @@ export class DecideOnce {
    * was stored first, and this commit writes no records.
    *
    * @param waitMs - how long to wait for another writer of the store, in milliseconds
-   * @throws StoreUnavailable when nothing was stored
+   * @throws StoreUnavailable if nothing was stored
    */
   async makeDurable(batch: StoreBatch, waitMs: number): Promise<Stored> {
     const { decisions, touch, sent = [] } = batch;
@@ -145,7 +145,7 @@ export class DecideOnce {
     }
   }
 
-  #isTrusted({ epoch, storedAtMs }: Remembered, now: string, nowMs: number): boolean {
+  #isTrusted({ epoch, storedAtMs }: CachedDecision, now: string, nowMs: number): boolean {
     const age = nowMs - storedAtMs;
     return epoch === now && age >= 0 && age < this.trustMs;
   }
