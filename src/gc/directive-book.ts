@@ -15,7 +15,7 @@ const MAX_PROJECTS = 1_000;
 
 /** A project's directives as of the last read. */
 class ProjectView implements DirectivesView {
-  readonly mark: string;
+  readonly version: string;
   readonly generation: number;
   readonly empty: boolean;
   readonly #everywhere: ReadonlyMap<string, Directive>;
@@ -24,7 +24,7 @@ class ProjectView implements DirectivesView {
 
   constructor(project: string, { generation, directives, steps }: ProjectDirectives) {
     this.generation = generation;
-    this.mark = `${generation} ${project}`;
+    this.version = `${generation} ${project}`;
     this.empty = directives.length === 0;
     const everywhere = directives.filter(({ scope }) => scope === '');
     this.#everywhere = new Map(everywhere.map((directive) => [directive.segment, directive]));

@@ -12,13 +12,13 @@ it('a growing conversation is kept in a buffer that does not move at each turn',
   }
   expect(kept.bytes.equals(body)).toBe(true);
   expect(rooms.size).toBeLessThan(6);
-  expect(kept.held).toBeLessThan(60_001);
+  expect(kept.memory).toBeLessThan(60_001);
 });
 
 it('keeps only its own bytes, not the body that contained them', () => {
   const body = Buffer.alloc(100_000, 'x');
   const kept = PrefixBytes.of(body, 1_000, null, 0);
-  expect(kept.held).toBe(1_000);
+  expect(kept.memory).toBe(1_000);
   body.fill('y');
   expect(kept.bytes.equals(Buffer.alloc(1_000, 'x'))).toBe(true);
 });

@@ -12,7 +12,7 @@ function why(
   const conversation = new Conversation();
   conversation.userSaid(said);
   const call = { name, args: JSON.stringify(args) };
-  return whyWhole({ call, files, again: false, text: head + lines(count), conversation });
+  return whyWhole({ call, files, isRepeated: false, text: head + lines(count), conversation });
 }
 
 describe('a result passes whole', () => {

@@ -214,7 +214,7 @@ export interface SegmentStore {
 /** The directives that apply to one request. */
 export interface DirectivesView {
   /** Changes whenever the result of `of` may change. */
-  readonly mark: string;
+  readonly version: string;
   /** There is no directive at all. */
   readonly empty: boolean;
   /** Collection steps that may apply to a conversation. */

@@ -77,7 +77,7 @@ const NAMED_GAIN = 2;
 /** Maximum number of results considered for one answer, and of those whose texts are read. */
 const CONSIDERED = 300;
 const CANDIDATES = 40;
-const LEAST_CANDIDATES = 15;
+const MIN_CANDIDATES = 15;
 /** Maximum number of characters read; the first `MIN_CANDIDATES` texts are always read. */
 const READ_CHARS = 200_000;
 /** If a query contains this share of a call's words, it asks for that call. */
@@ -231,7 +231,7 @@ function withinReadLimit(found: readonly RecallCandidate[]): readonly RecallCand
   let chars = 0;
   return found.filter((one, i) => {
     chars += one.chars;
-    return i < LEAST_CANDIDATES || chars <= READ_CHARS;
+    return i < MIN_CANDIDATES || chars <= READ_CHARS;
   });
 }
 

@@ -9,10 +9,7 @@ import { requestTokens } from './message-tokens.ts';
 import { CHECKPOINTS } from './read.ts';
 import type { DirectedRequest, PersistedRequest, ReadRequest } from './request.ts';
 
-/**
- * Asks the collectors of context GC whether parts of a conversation should be set aside, and runs one step of the first
- * that says yes.
- */
+/** Runs one step of the first context-GC collector that wants to stash part of the conversation. */
 export class CollectStage {
   readonly #collectors: readonly Collector[];
   readonly #budget: Collector | undefined;
@@ -31,19 +28,19 @@ export class CollectStage {
   }
 
   /**
-   * @param wholly - runs the request through the pipeline again, from its first message on
-   * @returns whether a collector set parts aside, so that the request must run through the pipeline once more
+   * @param rerunWhole - runs the request through the pipeline again, reading it from its first message
+   * @returns whether a collector stashed something, so that the request must run through the pipeline once more
    */
-  async run(persisted: PersistedRequest, wholly: () => Promise<PersistedRequest | null>): Promise<boolean> {
+  async run(persisted: PersistedRequest, rerunWhole: () => Promise<PersistedRequest | null>): Promise<boolean> {
     const { dialect, scope, read } = persisted.request;
-    // where the provider verifies the history, nothing of it may be set aside later
+    // if the provider verifies the history, nothing of it may be stashed
     if (dialect.verifiesHistory) return false;
     const tokens = this.#tokensOf(persisted);
     const collector = this.#collectors.find((one) => one.mayNeedStep(scope, read.conversationId, tokens));
-    const messages = read.messages.length - CHECKPOINTS; // the last ones may come back changed
+    const messages = read.messages.length - CHECKPOINTS; // clients may change the last ones
     const hash = read.prefixes[messages - 1];
     if (!collector || hash === undefined) return false;
-    const all = read.first > 0 ? await wholly() : persisted;
+    const all = read.first > 0 ? await rerunWhole() : persisted;
     if (all === null) return false;
     try {
       const step = { scope: hash, conversation: read.conversationId, messages };
@@ -55,8 +52,8 @@ export class CollectStage {
     }
   }
 
-  /** Whether a conversation is over its budget although nothing of it may be set aside. */
-  waits(persisted: PersistedRequest): boolean {
+  /** Whether a conversation exceeds its budget but may not be stashed. */
+  isStuckOverBudget(persisted: PersistedRequest): boolean {
     const { dialect, scope, read } = persisted.request;
     if (!dialect.verifiesHistory || this.#budget === undefined) return false;
     return this.#budget.mayNeedStep(scope, read.conversationId, this.#tokensOf(persisted));
@@ -67,7 +64,7 @@ export class CollectStage {
   }
 }
 
-/** A request as the observers of segments see it. The fields are listed because spread objects are slow in V8. */
+/** A request in the form for observers of segments. The fields are listed because spread objects are slow in V8. */
 export function reportedRequest({ request, decisions }: PersistedRequest): ReportedRequest {
   const { body, dialect, read, found, steps, scope, state } = request;
   const { messages, first, callOf, conversationId } = read;
@@ -83,10 +80,10 @@ function sharesOf({ request: { body, read } }: PersistedRequest): (ordinal: numb
 }
 
 /**
- * Applies the directives of the project to a request: pinned texts stay whole, stashed and deleted ones are replaced by
- * a marker.
+ * Applies the directives (pin, stash, delete) of the project to a request: pinned texts stay whole, stashed and deleted
+ * ones are replaced by a marker.
  *
- * @param language - of the reasons in markers
+ * @param language - language of the reasons in markers
  */
 export function directRequest(
   request: ReadRequest,
@@ -109,5 +106,5 @@ export function directRequest(
 export function viewFor({ verifiesHistory }: Dialect, directives: DirectivesView): DirectivesView {
   if (!verifiesHistory || directives.empty) return directives;
   const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);
-  return { mark: directives.mark, empty: false, stepsOf: () => [], of };
+  return { version: directives.version, empty: false, stepsOf: () => [], of };
 }

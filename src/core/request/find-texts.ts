@@ -32,9 +32,9 @@ export interface FindSettings {
   readonly minOutputChars?: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
-  /** Language of the reasons in markers, French where it is absent. */
+  /** Language of the reasons in markers, French if absent. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Program that a marker names to an agent without `recover_text`; `mcp-pruner` where it is absent. */
+  /** Program that a marker names to an agent without `recover_text`; `mcp-pruner` if absent. */
   readonly recoverCommand?: string;
   readonly neverPruneTool: (name: string) => boolean;
   readonly neverPrunePath: (path: string) => boolean;
@@ -64,11 +64,14 @@ export interface FoundText {
   readonly around: readonly string[];
 }
 
-/** Longer arguments (whole files that are written) do not describe the goal of the call. */
+/**
+ * Maximum size of arguments that are read: longer ones (whole files that are written) do not describe the goal of the
+ * call.
+ */
 const MAX_ARGS_BYTES = 64 * 1024;
-/** Most characters of a tool's name that are recorded. */
+/** Maximum number of recorded characters of a tool's name. */
 const MAX_NAME = 200;
-/** Most levels of JSON inside strings of JSON that are read. */
+/** Maximum depth of JSON nested in JSON strings that is read. */
 const MAX_NESTING = 3;
 
 /** A message that is being read, with the conversation up to it. */
@@ -134,19 +137,19 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
   const call = callAnswered(reading, first);
   const files = shownFiles(call);
   const shown = conversation.isShownAgain(files);
-  const may = texts.filter(({ literal }) => literal.end - literal.start - 2 >= leastChars(settings));
-  if (may.length === 0 || message.opaque) return [];
+  const candidates = texts.filter(({ literal }) => literal.end - literal.start - 2 >= minChars(settings));
+  if (candidates.length === 0 || message.opaque) return [];
   const result = resultOf(call, first.name, conversation);
-  const least = leastCharsOf(result, settings);
-  const large = may.filter(({ literal }) => literal.end - literal.start - 2 >= least);
+  const min = minCharsOf(result, settings);
+  const large = candidates.filter(({ literal }) => literal.end - literal.start - 2 >= min);
   return large.flatMap(({ literal }) => {
     const index = message.texts.findIndex((one) => one.literal === literal);
     if (isTooLong(literal)) return [unread({ messageIndex, literal, index }, result, settings)];
     const decoded = decodeString(bytes, literal.start, literal.end);
     if (decoded === null) return [];
-    const again = isReread(reading, literal, result) || shown;
+    const isRepeated = isReread(reading, literal, result) || shown;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
-    return textsOf(piece, result, whyWhole({ call, files, again, text: decoded, conversation }), settings);
+    return textsOf(piece, result, whyWhole({ call, files, isRepeated, text: decoded, conversation }), settings);
   });
 }
 
@@ -174,16 +177,16 @@ function resultOf(call: CallInContext | undefined, name: string, conversation: C
   return { call, facts, tool: call?.name ?? name, goal, recovery, way: recoveryHint(conversation) };
 }
 
-/** The shortest text that is read, in characters. */
-function leastChars({ minPruneChars, minOutputChars = minPruneChars }: FindSettings): number {
+/** Minimum length of a text that may be a candidate, in characters. */
+function minChars({ minPruneChars, minOutputChars = minPruneChars }: FindSettings): number {
   return Math.min(minPruneChars, minOutputChars);
 }
 
-/** Minimum size of a result: smaller for program output than for a file. */
-function leastCharsOf({ facts }: ResultInContext, settings: FindSettings): number {
+/** Minimum length of a candidate, in characters: smaller for program output than for a file. */
+function minCharsOf({ facts }: ResultInContext, settings: FindSettings): number {
   const { origin } = facts.hints;
   return origin === 'command' || origin === 'listing' || origin === 'search'
-    ? leastChars(settings)
+    ? minChars(settings)
     : settings.minPruneChars;
 }
 
@@ -193,7 +196,7 @@ function isReread({ bytes, conversation }: Reading, literal: Span, { call }: Res
   );
 }
 
-/** A result, or the part of a string that it is. */
+/** A result, or the part of a JSON string that contains it. */
 interface Piece {
   readonly messageIndex: number;
   readonly literal: Span;
@@ -205,7 +208,7 @@ interface Piece {
   readonly entire: boolean;
 }
 
-/** A result that is too long to be decoded. It stays whole, and its text is not known. */
+/** A result that is too long to be decoded. It stays whole, and its text is unknown. */
 function unread(
   { messageIndex, literal, index }: Pick<Piece, 'messageIndex' | 'literal' | 'index'>,
   { facts, tool, goal, way }: ResultInContext,
@@ -229,9 +232,9 @@ function textsOf(piece: Piece, result: ResultInContext, keepWhole: string, setti
   const { messageIndex, literal, index, start } = piece;
   const { facts, tool, goal, way } = result;
   const { path } = facts.hints;
-  const recovered = result.recovery || holdsRecovered(piece.text);
+  const recovered = result.recovery || containsRecovered(piece.text);
   const exempt = settings.neverPruneTool(tool) || (path !== undefined && settings.neverPrunePath(path));
-  return innerTexts(piece.text, leastCharsOf(result, settings)).map(({ text, around, json, lift }): FoundText => {
+  return innerTexts(piece.text, minCharsOf(result, settings)).map(({ text, around, json, lift }): FoundText => {
     const skip = recovered
       ? 'recovered'
       : exempt
@@ -259,8 +262,11 @@ function textsOf(piece: Piece, result: ResultInContext, keepWhole: string, setti
   });
 }
 
-/** A result of `recover_text`, in any wrapping of a client: it contains the names of its fields, escaped or not. */
-export function holdsRecovered(text: string): boolean {
+/**
+ * Whether a text is a `recover_text` result, however the client wraps it: it contains the names of the result's fields,
+ * escaped or not.
+ */
+export function containsRecovered(text: string): boolean {
   return text.includes('line_numbering') && text.includes('raw_text');
 }
 
@@ -289,21 +295,27 @@ function readUser(reading: Reading): FoundText[] {
 /** The texts of a result in a user's message. */
 function readTextResult(reading: Reading, { result, text, literal, index }: UserText): FoundText[] {
   const { messageIndex, conversation, settings } = reading;
-  const may = result?.ranges.filter(({ start, end }) => end - start >= leastChars(settings)) ?? [];
+  const candidates = result?.ranges.filter(({ start, end }) => end - start >= minChars(settings)) ?? [];
   if (!result) return [];
   const call = result.call ? conversation.textCall(withWindowFile(result.call, text)) : undefined;
   const files = shownFiles(call);
   const shown = conversation.isShownAgain(files);
-  if (may.length === 0) return [];
+  if (candidates.length === 0) return [];
   const context = resultOf(call, '', conversation);
-  const least = leastCharsOf(context, settings);
-  const large = may.filter(({ start, end }) => end - start >= least);
-  const again = isReread(reading, literal, context) || shown;
+  const min = minCharsOf(context, settings);
+  const large = candidates.filter(({ start, end }) => end - start >= min);
+  const isRepeated = isReread(reading, literal, context) || shown;
   return large.flatMap(({ start, end, path }) => {
     const { facts } = context;
     const named = path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };
     const piece = { messageIndex, literal, index, start, text: text.slice(start, end), entire: false };
-    const whole = whyWhole({ call, files: path === undefined ? files : [path], again, text: piece.text, conversation });
+    const whole = whyWhole({
+      call,
+      files: path === undefined ? files : [path],
+      isRepeated,
+      text: piece.text,
+      conversation,
+    });
     return textsOf(piece, { ...context, facts: named }, whole, settings);
   });
 }
@@ -379,7 +391,10 @@ function innerTexts(text: string, minChars: number, around: readonly string[] = 
   });
 }
 
-/** Chosen: some three million tokens, which no model takes. Two million characters take at most as much in JSON. */
+/**
+ * Chosen: about three million tokens, more than any model accepts. Also the maximum JSON size of two million
+ * characters.
+ */
 const MAX_LITERAL_BYTES = 12 * 1024 * 1024;
 
 /**

@@ -25,7 +25,7 @@ export interface PersistOptions {
   readonly render: RenderOptions;
   readonly sent: SentMemory;
   readonly turns: Turns;
-  /** Where originals belong to projects. */
+  /** Present if originals belong to projects. */
   readonly owners?: Ownership | undefined;
   readonly onFailure: FailureReporter;
 }
@@ -47,10 +47,12 @@ export class PersistStage {
     this.#options = options;
   }
 
-  /** @throws HistoryUnknown where the policy is to wait and the commit may or may not have been written */
+  /** @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written */
   async run(decided: DecidedRequest): Promise<PersistedRequest> {
     const { request, failure } = decided;
+    // after a time-out the store can still be written, and a provider that verifies the history requires records
     if (failure !== null && !(failure === TIMED_OUT && recordsWholeMessages(request))) return this.unstored(decided);
+    // nothing to decide and nothing to record: no commit
     if (request.found.length === 0 && !(recordsWholeMessages(request) && wholeRecords(request).length > 0)) {
       return { ...decided, spliced: this.#splice(request, decided.decisions), failed: false };
     }
@@ -67,13 +69,15 @@ export class PersistStage {
   }
 
   /**
-   * The outcome of a request when nothing can be stored. If the provider verifies the history, the records are kept in
+   * The outcome of a request if nothing can be stored. If the provider verifies the history, the records are kept in
    * the memory of this process.
    */
   unstored(decided: DecidedRequest): PersistedRequest {
     const { request, failure } = decided;
-    const unsettled = request.policy.history === 're-prune' ? undefined : decided.fallbacks[0];
-    const { spliced, records } = this.#outgoing(request, decided.decisions, unsettled);
+    // re-pruning decides about all answered texts, so the failure is not the reason of those that stay whole
+    const undecidedReason = request.policy.history === 're-prune' ? undefined : decided.fallbacks[0];
+    const { spliced, records } = this.#outgoing(request, decided.decisions, undecidedReason);
+    // these records are needed to repeat the same bytes, although the store does not have them
     const isKept = recordsWholeMessages(request) || (failure !== null && request.policy.history === 're-prune');
     if (isKept) this.#options.sent.add(records);
     return { ...decided, spliced, failed: true };
@@ -84,45 +88,45 @@ export class PersistStage {
     return this.#splice(request, decisions);
   }
 
-  /** @throws StoreUnavailable when nothing was stored */
+  /** @throws StoreUnavailable if nothing was stored */
   async #commit({ request, decisions: made, fresh, fallbacks, failure }: DecidedRequest): Promise<PersistedRequest> {
-    const { decisions: store, turns, sent, owners } = this.#options;
+    const { decisions, turns, sent, owners } = this.#options;
     const { body, read, known, signal, scope } = request;
-    const decisions = new Map(made);
-    const unsettled = failure === null ? undefined : fallbacks[0];
-    const attempt = () => inTurn(turns, body.length, () => this.#outgoing(request, decisions, unsettled));
+    const byText = new Map(made);
+    const undecidedReason = failure === null ? undefined : fallbacks[0];
+    const attempt = () => inTurn(turns, body.length, () => this.#outgoing(request, byText, undecidedReason));
     let outgoing = await attempt();
     signal?.throwIfAborted();
-    let stored = await store.makeDurable(fresh, outgoing.records, read.conversationId, owners && scope.project);
+    let stored = await decisions.makeDurable(fresh, outgoing.records, read.conversationId, owners && scope.project);
     owners?.remember(scope.project, cutIn(fresh, stored.refused));
     if (stored.instead.size + stored.refused.size > 0) {
-      for (const [text, { key }] of decisions) {
-        if (known.sent.has(text)) continue; // it was sent already, so it is kept
+      for (const [text, { key }] of byText) {
+        if (known.sent.has(text)) continue; // its cuts were sent before, so they are kept
         const other = stored.instead.get(key);
-        if (other) decisions.set(text, other);
-        else if (stored.refused.has(key)) decisions.delete(text);
+        if (other) byText.set(text, other);
+        else if (stored.refused.has(key)) byText.delete(text);
       }
       outgoing = await attempt();
-      stored = await store.makeDurable([], outgoing.records, read.conversationId);
+      stored = await decisions.makeDurable([], outgoing.records, read.conversationId);
     }
     let adopted = request;
     if (stored.sentBefore.length > 0) {
       adopted = adoptRecords(request, await sent.reread(stored.sentBefore));
-      for (const [text, decision] of adopted.known.sent) decisions.set(text, decision);
-      outgoing = this.#outgoing(adopted, decisions, unsettled);
+      for (const [text, decision] of adopted.known.sent) byText.set(text, decision);
+      outgoing = this.#outgoing(adopted, byText, undecidedReason);
     }
     signal?.throwIfAborted();
     sent.add(outgoing.records);
-    return { request: adopted, decisions, fallbacks, spliced: outgoing.spliced, failed: failure !== null };
+    return { request: adopted, decisions: byText, fallbacks, spliced: outgoing.spliced, failed: failure !== null };
   }
 
   #outgoing(
     request: DirectedRequest,
     decisions: ReadonlyMap<FoundText, Decision>,
-    unsettled: string | undefined,
+    undecidedReason: string | undefined,
   ): Outgoing {
     const { read, known, found } = request;
-    const spliced = this.#splice(request, decisions, unsettled);
+    const spliced = this.#splice(request, decisions, undecidedReason);
     const open = found.map((text) => (known.sent.has(text) ? null : text));
     const outcomes = spliced.outcomes.slice(read.outcomesBefore.length);
     const prefixOf = (index: number): string => read.prefixes[index] ?? '';
@@ -134,15 +138,15 @@ export class PersistStage {
   #splice(
     { body, read: { editsBefore, outcomesBefore }, found }: DirectedRequest,
     decisions: ReadonlyMap<FoundText, Decision>,
-    unsettled?: string,
+    undecidedReason?: string,
   ): Spliced {
     const input = { found, editsBefore, outcomesBefore };
-    return splice(body, input, (text) => decisions.get(text) ?? null, this.#options.render, unsettled);
+    return splice(body, input, (text) => decisions.get(text) ?? null, this.#options.render, undecidedReason);
   }
 
   /**
-   * Makes the project an owner of all cut originals, also of those that another project stored first. Never rejects: what
-   * could not be written is written with the next request of the conversation.
+   * Makes the project an owner of all cut originals, including those that another project stored first. Never rejects:
+   * ownership that cannot be written now is written with the next request of the conversation.
    */
   async #claim(owners: Ownership, { request, spliced }: PersistedRequest): Promise<void> {
     const cut = spliced.outcomes.flatMap(({ pruneId }) => pruneId ?? []);
@@ -181,12 +185,15 @@ function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new S
   });
 }
 
-/** Most prune ids of one request whose expiry is extended: more than a context of a million tokens contains. */
+/**
+ * Maximum number of prune ids of one request whose expiry is extended: more than a context of a million tokens
+ * contains.
+ */
 const MAX_TOUCHED = 30_000;
 
 interface SlideOptions {
   readonly store: Store;
-  /** Where originals belong to projects. */
+  /** Present if originals belong to projects. */
   readonly owners?: Ownership;
   readonly onFailure: FailureReporter;
 }
@@ -223,19 +230,19 @@ export const MIN_REMEMBERED_BYTES = 64 * 1024;
 
 type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;
 
-/** How long, and for which directives, a later request may continue from a body without asking the store. */
+/** Conditions under which a later request may reuse a body without querying the store. */
 function validityOf({ request, failed }: PersistedRequest): Validity {
   const { state, steps, read } = request;
   const { match } = read;
   if (match && failed) {
-    const { epoch, storedAtMs, directives, steps: held } = match.body;
-    return { epoch, storedAtMs, directives, steps: held };
+    const { epoch, storedAtMs, directives, steps: sameSteps } = match.body;
+    return { epoch, storedAtMs, directives, steps: sameSteps };
   }
   const storedAtMs = match?.body.storedAtMs ?? state.now;
-  return { epoch: failed ? '' : state.epoch, storedAtMs, directives: state.directives.mark, steps: steps.mark };
+  return { epoch: failed ? '' : state.epoch, storedAtMs, directives: state.directives.version, steps: steps.joined };
 }
 
-/** The part of a forwarded body that is remembered; `null` where it is too small or no later body begins with it. */
+/** The part of a forwarded body that is remembered; `null` if it is too small or no later body begins with it. */
 export function bodyToRemember(persisted: PersistedRequest): RememberedBody | null {
   const { request, spliced } = persisted;
   const { body, dialect, read, found } = request;
@@ -245,7 +252,7 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
   const { before, messages, previous } = read.scanned;
   // a request that continues from a stored answer is sent once: the next body begins with another answer
   if (previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return null;
-  const checkpoints: Checkpoint[] = read.marks.map(({ message, conversation, tokens }) => {
+  const checkpoints: Checkpoint[] = read.messageEnds.map(({ message, conversation, tokens }) => {
     const done = counts[found.filter(({ messageIndex }) => messageIndex <= message).length];
     return {
       at: messages[message]?.span.end ?? 0,

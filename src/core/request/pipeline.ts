@@ -13,7 +13,7 @@ import type { Clock, Store } from '../ports.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
 import { SegmentReporter } from '../segments/reporter.ts';
 import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
-import { NOTHING_KNOWN, recallHistory } from '../sent/history.ts';
+import { NO_HISTORY, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { controlPrefix, SentMemory, wholeRecord } from '../sent/records.ts';
 import type { ShelvedTools, ToolShelf } from '../shelf/shelf.ts';
@@ -33,7 +33,7 @@ import {
   type PersistedRequest,
   type StoreState,
 } from './request.ts';
-import { heldOut, leftAlone, type Rewritten, rewritten } from './rewritten.ts';
+import { controlGroupRequest, type Rewritten, rewritten, unprunedRequest } from './rewritten.ts';
 
 export interface PipelineOptions {
   readonly store: Store;
@@ -44,7 +44,7 @@ export interface PipelineOptions {
   readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;
   readonly render: RenderOptions;
   readonly refused: RefusedConversations;
-  /** Whether a conversation belongs to the control group, which is left whole. */
+  /** Whether a conversation belongs to the control group, which is not pruned. */
   readonly isHeldOut?: (conversationId: string, project: string) => boolean;
   /** Learned levels of boldness; without them the settings apply. */
   readonly boldness?: BoldnessSteps;
@@ -54,25 +54,25 @@ export interface PipelineOptions {
   readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory'>;
   /** Stores conversations behind answers that the provider keeps, so that they outlive this process. */
   readonly answers?: KeptAnswers;
-  /** Where originals belong to projects. */
+  /** Present if originals belong to projects. */
   readonly owners?: Ownership;
   readonly onFailure: FailureReporter;
-  /** Most memory for remembered bodies, in bytes. */
+  /** Maximum memory for remembered bodies, in bytes. */
   readonly memoBytes: number;
-  /** Shared by everything on this thread that works for long. */
+  /** Shared by all long work on this thread. */
   readonly turns?: Turns;
   readonly traces?: Traces | undefined;
 }
 
 /** The share of `memoBytes` that is used for records of single messages. */
 const SENT_SHARE = 1 / 16;
-/** The conversation is over its budget, and nothing of it may be set aside. */
-const WAITS: FallbackCode = 'budget_waits_for_client';
+/** The conversation exceeds its token budget, and the provider does not allow any of it to be stashed. */
+const OVER_BUDGET: FallbackCode = 'budget_waits_for_client';
 
 /**
- * The path of one request: read → recall → direct → decide → splice → persist → shelve → remember. Each stage takes the request and
- * returns it with what it found out. If context GC sets parts aside, the stages from read to persist run again. Nothing outside the cuts changes by a byte, and
- * decisions about messages `0…i` depend on these alone.
+ * The path of one request: read → recall → direct → decide → splice → persist → shelve → remember. Each stage takes the
+ * request and returns it with its own results added. If context GC stashes something, the stages from read to persist
+ * run again. No byte outside the cuts changes, and decisions about messages `0…i` depend only on those messages.
  */
 export class RequestPipeline {
   readonly #options: PipelineOptions;
@@ -107,22 +107,22 @@ export class RequestPipeline {
 
   /**
    * Rewrites the body of a request. Recorded cuts are replayed, whatever has changed since. When it resolves, the
-   * originals of all cuts and the records are stored. If the store is not available, new texts stay whole.
+   * originals of all cuts and the records are stored. If the store is unavailable, new texts stay whole.
    *
-   * @throws JsonShapeError when the body is not understood; the caller then forwards it as it came
-   * @throws HistoryUnknown where the policy is to wait for the store
+   * @throws JsonShapeError if the body is not understood; the caller then forwards it as it came
+   * @throws HistoryUnknown if the policy is to wait for the store
    */
   async rewrite(request: IncomingRequest, policy: Policy = PRUNE): Promise<Rewritten> {
     const first = await this.#run(request, policy);
-    if (!('spliced' in first)) return first;
-    const wholly = async (): Promise<PersistedRequest | null> => {
+    if (!isPersisted(first)) return first;
+    const rerunWhole = async (): Promise<PersistedRequest | null> => {
       const all = await this.#run(request, policy, false);
-      return 'spliced' in all ? all : null;
+      return isPersisted(all) ? all : null;
     };
     const mayCollect = policy.newTexts === 'prune' && !first.failed;
-    const isCollected = mayCollect && (await this.#collect?.run(first, wholly)) === true;
+    const isCollected = mayCollect && (await this.#collect?.run(first, rerunWhole)) === true;
     const last = isCollected ? await this.#run(request, policy) : first;
-    if (!('spliced' in last)) return last;
+    if (!isPersisted(last)) return last;
     const shelved = (await this.#options.shelf?.run(last.request)) ?? null;
     return this.#remember(last, shelved);
   }
@@ -131,26 +131,32 @@ export class RequestPipeline {
    * As `rewrite`, but uses only the memory of this process. For requests that have run out of time: remembered cuts are
    * replayed, and new texts stay whole.
    *
-   * @throws JsonShapeError when the body is not understood
-   * @throws HistoryUnknown where the policy is to wait for the store
+   * @throws JsonShapeError if the body is not understood
+   * @throws HistoryUnknown if the policy is to wait for the store
    */
   async rewriteFromMemory(request: IncomingRequest, policy: Policy = PRUNE): Promise<Rewritten> {
     const { clock, segments } = this.#options;
     const { project } = request.scope ?? NO_SCOPE;
     const directives = segments?.directives.known(project) ?? NO_DIRECTIVES;
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
-    const directed = await this.#recalled(request, policy, state, this.#remembered(request, policy, state), TIMED_OUT);
+    const directed = await this.#recall(
+      request,
+      policy,
+      state,
+      this.#findRemembered(request, policy, state),
+      TIMED_OUT,
+    );
     const shelved = this.#options.shelf?.fromMemory(directed) ?? null;
-    const bypassed = this.#bypassed(directed, shelved !== null);
+    const bypassed = this.#bypass(directed, shelved !== null);
     if (bypassed) return bypassed;
-    return this.#outcome(this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT)), [], shelved);
+    return this.#outcomeOf(this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT)), [], shelved);
   }
 
   /** What would be cut if the whole conversation were new. Uses no store and changes nothing. */
   async rewriteDry(request: IncomingRequest): Promise<Rewritten> {
     const state: StoreState = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
     const read = await this.#read.run(request, PRUNE, state, null);
-    const directed = directRequest(read, { ...NOTHING_KNOWN, found: read.read.found }, undefined);
+    const directed = directRequest(read, { ...NO_HISTORY, found: read.read.found }, undefined);
     const spliced = this.#persist.dry(directed, await this.#decide.dry(directed.found));
     return rewritten({ request: directed, spliced }, []);
   }
@@ -161,19 +167,24 @@ export class RequestPipeline {
   }
 
   /**
-   * Records an answer that the provider stores, for requests that continue from it without repeating it. Known here at once,
-   * durable when it resolves. Never rejects.
+   * Records an answer that the provider stores, for requests that continue from it without repeating it. Known to this
+   * process at once, durable when the promise resolves. Never rejects.
    */
   answered({ conversation }: Rewritten, turn: AnswerTurn): Promise<void> {
     return this.#answers.add(conversation, turn);
   }
 
-  /** Read → recall → direct → decide → persist. @param mayResume - whether a remembered body is used */
+  /**
+   * Read → recall → direct → decide → persist.
+   *
+   * @param mayResume - whether a remembered body is used
+   * @returns the outcome at once if the request is bypassed
+   */
   async #run(request: IncomingRequest, policy: Policy, mayResume = true): Promise<PersistedRequest | Rewritten> {
-    const directed = await this.#prepared(request, policy, mayResume);
+    const directed = await this.#prepare(request, policy, mayResume);
     const { body, scope, read } = directed;
     const hasShortTools = (await this.#options.shelf?.recall(directed)) ?? false;
-    const bypassed = this.#bypassed(directed, hasShortTools);
+    const bypassed = this.#bypass(directed, hasShortTools);
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
     await slideExpiry(this.#options, body, from, scope.project);
     if (bypassed) return bypassed;
@@ -184,31 +195,39 @@ export class RequestPipeline {
     return persisted;
   }
 
-  /** Reads a request and recalls its history. If the store fails meanwhile, uses the memory of this process. */
-  async #prepared(request: IncomingRequest, policy: Policy, mayResume: boolean): Promise<DirectedRequest> {
+  /**
+   * Reads a request and recalls its history. If the store fails meanwhile, a body that could not be verified against
+   * the store is used as well.
+   */
+  async #prepare(request: IncomingRequest, policy: Policy, mayResume: boolean): Promise<DirectedRequest> {
     const state = await this.#storeState(request.scope ?? NO_SCOPE);
-    const match = mayResume ? this.#remembered(request, policy, state) : null;
-    const directed = await this.#recalled(request, policy, state, match, null);
+    const match = mayResume ? this.#findRemembered(request, policy, state) : null;
+    const directed = await this.#recall(request, policy, state, match, null);
     const failure = state.failure ?? directed.known.failure;
     if (failure === null || !mayResume) return directed;
     const offline = { ...state, failure };
-    const again = match ?? this.#remembered(request, policy, offline);
-    const last = again === match ? directed : await this.#recalled(request, policy, offline, again, null);
-    return { ...last, known: { ...last.known, failure } };
+    const offlineMatch = match ?? this.#findRemembered(request, policy, offline);
+    const recalled =
+      offlineMatch === match ? directed : await this.#recall(request, policy, offline, offlineMatch, null);
+    return { ...recalled, known: { ...recalled.known, failure } };
   }
 
-  /** Read → recall → direct. @param unasked - why the store is not to be asked; `null` when it is */
-  async #recalled(
+  /**
+   * Read → recall → direct.
+   *
+   * @param skipReason - reason for not querying the store, or `null`
+   */
+  async #recall(
     request: IncomingRequest,
     policy: Policy,
     state: StoreState,
     match: PrefixMatch | null,
-    unasked: unknown,
+    skipReason: unknown,
   ): Promise<DirectedRequest> {
     const { decisions, find, findOf, traces } = this.#options;
     const { reasonLanguage } = findOf?.((request.scope ?? NO_SCOPE).project, find) ?? find;
     const read = await this.#read.run(request, policy, state, match);
-    const recall = () => recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), unasked);
+    const recall = () => recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), skipReason);
     const known = await inSpan(traces, 'look-up', recall);
     return directRequest(read, known, reasonLanguage);
   }
@@ -216,19 +235,19 @@ export class RequestPipeline {
   /**
    * The outcome of a request whose conversation was refused or belongs to the control group; `null` for all others.
    *
-   * @throws HistoryUnknown where the policy is to wait for the store
+   * @throws HistoryUnknown if the policy is to wait for the store
    */
-  #bypassed(directed: DirectedRequest, hasShortTools: boolean): Rewritten | null {
+  #bypass(directed: DirectedRequest, hasShortTools: boolean): Rewritten | null {
     const { read, known, policy, dialect } = directed;
-    if (this.#options.refused.covers(read)) return leftAlone(directed);
+    if (this.#options.refused.covers(read)) return unprunedRequest(directed);
     if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
     if (hasShortTools && dialect.verifiesHistory) return null;
-    return policy.newTexts === 'prune' && this.#isHeldOut(directed) ? heldOut(directed) : null;
+    return policy.newTexts === 'prune' && this.#isHeldOut(directed) ? controlGroupRequest(directed) : null;
   }
 
   /**
-   * Whether the conversation belongs to the control group. A conversation that was cut before keeps its cuts. A chosen
-   * one is recorded, so that it stays whole even if the configured share changes.
+   * Whether the conversation belongs to the control group. A conversation that was cut before keeps its cuts. A
+   * conversation chosen for the control group is recorded, so that it stays whole even if the configured share changes.
    */
   #isHeldOut({ read: { conversationId, editsBefore }, known, scope }: DirectedRequest): boolean {
     const { isHeldOut, store, onFailure } = this.#options;
@@ -237,31 +256,31 @@ export class RequestPipeline {
     if (conversationId === '' || isHeldOut?.(conversationId, scope.project) !== true) return false;
     const sent = [wholeRecord(controlPrefix(conversationId))];
     this.#sent.add(sent);
-    // the request does not depend on it: until it is written the share gives the same answer
+    // no need to wait: until the record is written, the hash yields the same result
     const noted = store.commit({ decisions: [], touch: [], sent }, NOTE_WAIT_MS);
     void noted.catch((cause: unknown) => onFailure('control_not_noted', cause));
     return true;
   }
 
-  /** Remembers a request for the next one of its conversation, and reports what it shows. */
+  /** Remembers a request for the next one of its conversation, and reports its segments. */
   #remember(persisted: PersistedRequest, shelved: ShelvedTools | null): Rewritten {
     const { request, fallbacks } = persisted;
-    if (request.policy.newTexts !== 'prune') return this.#outcome(persisted, fallbacks, shelved);
+    if (request.policy.newTexts !== 'prune') return this.#outcomeOf(persisted, fallbacks, shelved);
     const body = bodyToRemember(persisted);
     if (body) this.#memo.add(body, request.read.match?.body ?? null);
     if (this.#reporter) {
       const reported = reportedRequest(persisted);
       this.#reporter.report(request.dialect.verifiesHistory ? ofVerifiedHistory(reported) : reported);
     }
-    const waits = this.#collect?.waits(persisted) === true;
-    return this.#outcome(persisted, waits ? [...fallbacks, WAITS] : fallbacks, shelved);
+    const isStuck = this.#collect?.isStuckOverBudget(persisted) === true;
+    return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks, shelved);
   }
 
-  #outcome(persisted: PersistedRequest, fallbacks: readonly string[], shelved: ShelvedTools | null): Rewritten {
-    return this.#accepted.seenIn(rewritten(persisted, fallbacks, shelved));
+  #outcomeOf(persisted: PersistedRequest, fallbacks: readonly string[], shelved: ShelvedTools | null): Rewritten {
+    return this.#accepted.markAccepted(rewritten(persisted, fallbacks, shelved));
   }
 
-  /** The epoch of the store and the directives; if the store is not available, `failure` says why. */
+  /** The epoch of the store and the directives; if the store is unavailable, `failure` says why. */
   async #storeState(scope: RequestScope): Promise<StoreState> {
     const { store, clock, segments } = this.#options;
     const now = clock.nowMs();
@@ -277,10 +296,10 @@ export class RequestPipeline {
   }
 
   /**
-   * The remembered body that shares the longest beginning with the request. While the store is not available, bodies
-   * count that would otherwise have to be checked against it.
+   * The remembered body that shares the longest beginning with the request. While the store is unavailable, bodies that
+   * could not be verified against it are accepted as well.
    */
-  #remembered(
+  #findRemembered(
     { body, dialect }: IncomingRequest,
     policy: Policy,
     { epoch, directives, now, failure }: StoreState,
@@ -292,10 +311,15 @@ export class RequestPipeline {
         known.dialect === dialect.name &&
         !(policy.history === 're-prune' && known.rawHistory) &&
         (failure !== null ||
-          (known.directives === directives.mark &&
+          (known.directives === directives.version &&
             known.epoch === epoch &&
             now >= known.storedAtMs &&
             now - known.storedAtMs < trustMs)),
     );
   }
+}
+
+/** Whether a request went through all stages; if not, it was bypassed and is forwarded unchanged. */
+function isPersisted(result: PersistedRequest | Rewritten): result is PersistedRequest {
+  return 'spliced' in result;
 }

@@ -38,7 +38,7 @@ export interface Situation {
 export const PRUNE: Policy = { newTexts: 'prune', history: 'replay', whenHistoryUnknown: 'pass', dryRun: false };
 
 /**
- * The policy of a request; `null` where it is forwarded without being read. Where the provider verifies the history,
+ * The policy of a request; `null` if it is forwarded without being parsed. If the provider verifies the history,
  * messages are repeated as they were first sent, whatever today's settings are.
  */
 export function policyFor({ verifiesHistory }: Pick<Dialect, 'verifiesHistory'>, situation: Situation): Policy | null {
@@ -65,10 +65,10 @@ export function recordsWholeMessages({
   return dialect.verifiesHistory && policy.newTexts !== 'pass';
 }
 
-/** Part of the hash, so that other shares made of the same ids are independent of this one. */
+/** Part of the hash, so that other shares computed from the same ids are independent of this one. */
 const SALT = 'mcp-pruner hold-out';
 
-/** Whether a conversation is one of a share that is left whole: always the same for the same conversation and share. */
+/** Whether a conversation belongs to the hold-out share. Deterministic for a given conversation and share. */
 export function isHeldOut(conversationId: string, share: number): boolean {
   if (conversationId === '' || share <= 0) return false;
   const digits = hash('sha256', `${SALT}\0${conversationId}`, 'hex').slice(0, 8);

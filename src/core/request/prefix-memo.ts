@@ -33,7 +33,7 @@ export interface Checkpoint {
   readonly messages: number;
   readonly edits: number;
   readonly outcomes: number;
-  /** Estimated tokens of all messages so far, unpruned; 0 where no collector is configured. */
+  /** Estimated tokens of all messages so far, unpruned; 0 if no collector is configured. */
   readonly tokens: number;
   /** Immutable here; later requests continue with a fork. */
   readonly conversation: Conversation;
@@ -55,7 +55,7 @@ export interface RememberedBody {
   readonly checkpoints: readonly Checkpoint[];
   /** Answered texts were forwarded whole, and no record showed how they were sent before. */
   readonly rawHistory: boolean;
-  /** Epoch of the store in which all decisions of this body were stored, and the time of that. */
+  /** Store epoch in which all decisions of this body were stored, and the time at which they were. */
   readonly epoch: string;
   readonly storedAtMs: number;
   /**
@@ -74,7 +74,7 @@ export interface PrefixMatch {
 
 /** Bodies are grouped by their first bytes before they are compared. */
 const HEAD_BYTES = 512;
-/** Bodies with the same head that are kept side by side (sub-agents share their system prompt). */
+/** Maximum number of remembered bodies with the same head (sub-agents share their system prompt). */
 const MAX_SIBLINGS = 12;
 
 /**
@@ -90,12 +90,12 @@ export class PrefixMemo {
     this.#byHead = new LRUCache({ maxSize: this.#maxBytes });
   }
 
-  /** The last checkpoint that a body shares with a remembered body accepted by `fits`. */
-  find(body: Buffer, fits: (remembered: RememberedBody) => boolean): PrefixMatch | null {
+  /** The last checkpoint that a body shares with a remembered body accepted by `isUsable`. */
+  find(body: Buffer, isUsable: (remembered: RememberedBody) => boolean): PrefixMatch | null {
     let best: PrefixMatch | null = null;
     const siblings = this.#byHead.get(headOf(body)) ?? [];
     for (const remembered of siblings) {
-      if (!fits(remembered)) continue;
+      if (!isUsable(remembered)) continue;
       const checkpoint = furthest(body, remembered);
       if (checkpoint && checkpoint.at > (best?.checkpoint.at ?? 0)) best = { body: remembered, checkpoint };
     }
@@ -111,7 +111,7 @@ export class PrefixMemo {
     let size = 1 + costOf(body);
     for (const other of others.slice(0, MAX_SIBLINGS - 1)) {
       const cost = costOf(other);
-      if (size + cost > this.#maxBytes) break; // more than all memory would not be taken at all
+      if (size + cost > this.#maxBytes) break; // the LRU cache rejects an entry larger than its maximum size
       siblings.push(other);
       size += cost;
     }
@@ -127,13 +127,13 @@ function headOf(body: Buffer): string {
   return body.toString('latin1', 0, HEAD_BYTES);
 }
 
-/** Estimated memory of a call or a result that a conversation has recorded. */
+/** Estimated memory of a call or a result recorded in a conversation. */
 const NOTE_BYTES = 400;
 
 function costOf(body: RememberedBody): number {
   const edits = body.edits.reduce((sum, edit) => sum + edit.bytes.length, 0);
   const notes = body.checkpoints.at(-1)?.conversation.notes ?? 0;
-  return body.prefix.held + edits + 400 * body.messages.length + NOTE_BYTES * notes + 2_000;
+  return body.prefix.memory + edits + 400 * body.messages.length + NOTE_BYTES * notes + 2_000;
 }
 
 /** Moves a body to the front. Bodies at the end are dropped first. */
@@ -146,11 +146,11 @@ function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkp
   return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix.bytes, 0, at, 0, at) === 0) ?? null;
 }
 
-/** Most spare capacity of a buffer that has grown once, in bytes. */
+/** Maximum spare capacity of a buffer that has grown once, in bytes. */
 const MAX_SPARE_BYTES = 1024 * 1024;
 
 /** A buffer that several `PrefixBytes` share, each up to its own length. Written bytes never change. */
-interface Room {
+interface SharedBuffer {
   readonly buffer: Buffer;
   used: number;
 }
@@ -161,34 +161,34 @@ interface Room {
  */
 export class PrefixBytes {
   readonly bytes: Buffer;
-  readonly #room: Room;
+  readonly #storage: SharedBuffer;
 
-  private constructor(room: Room, length: number) {
-    this.#room = room;
-    this.bytes = room.buffer.subarray(0, length);
+  private constructor(storage: SharedBuffer, length: number) {
+    this.#storage = storage;
+    this.bytes = storage.buffer.subarray(0, length);
   }
 
-  /** Memory that it takes, in bytes. */
-  get held(): number {
-    return this.#room.buffer.length;
+  /** Memory that it uses, in bytes. */
+  get memory(): number {
+    return this.#storage.buffer.length;
   }
 
   /**
    * Keeps the first `length` bytes of a body.
    *
-   * @param before - kept bytes that the body begins with, as far as `shared`
+   * @param before - bytes of an earlier body; the first `shared` of them are also the beginning of this body
    */
   static of(body: Buffer, length: number, before: PrefixBytes | null, shared: number): PrefixBytes {
-    const goesOn = before !== null && shared === before.bytes.length && shared <= length;
-    if (goesOn) {
-      const room = before.#room;
-      if (room.used === shared && room.buffer.length >= length) {
-        body.copy(room.buffer, shared, shared, length);
-        room.used = length;
-        return new PrefixBytes(room, length);
+    const isContinuation = before !== null && shared === before.bytes.length && shared <= length;
+    if (isContinuation) {
+      const storage = before.#storage;
+      if (storage.used === shared && storage.buffer.length >= length) {
+        body.copy(storage.buffer, shared, shared, length);
+        storage.used = length;
+        return new PrefixBytes(storage, length);
       }
     }
-    const spare = goesOn ? Math.min(length >> 1, MAX_SPARE_BYTES) : 0;
+    const spare = isContinuation ? Math.min(length >> 1, MAX_SPARE_BYTES) : 0;
     const buffer = Buffer.allocUnsafeSlow(length + spare);
     body.copy(buffer, 0, 0, length);
     return new PrefixBytes({ buffer, used: length }, length);
@@ -199,7 +199,7 @@ export class PrefixBytes {
  * For each message a hash of the meaning of it and of all messages before it. Instructions are left out: agents put the
  * date or the state of a repository there, and the records of the other messages must still be found.
  *
- * @param known - those of the first messages
+ * @param known - hashes of the first messages
  * @param start - a hash of the history before the first message, or `''`
  */
 export function prefixesOf(
@@ -220,10 +220,10 @@ export function prefixesOf(
 
 /**
  * A second key for a tool's result, by the call that it answers. If the provider keeps the history, a result is first
- * sent alone, and later with all messages before it. Clients spell the model's items differently than the provider, so
- * that a hash over them does not find the first record.
+ * sent alone, and later with all messages before it. Clients and providers write the model's items differently, so a
+ * hash over them would not find the first record.
  *
- * @param conversation - as it stands at the message
+ * @param conversation - its state at the message
  * @returns `''` for a message that answers no call, or several
  */
 export function resultKeyOf(

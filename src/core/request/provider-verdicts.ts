@@ -11,11 +11,11 @@ import type { ReadBody } from './read.ts';
 import { newCutPrefixes, type Rewritten } from './rewritten.ts';
 
 /**
- * Most messages whose accepted cuts are remembered. Each is needed for one turn only: an answer after a cut message
- * proves that the provider accepted it.
+ * Maximum number of messages whose accepted cuts are remembered. Each is needed for one turn only: an answer after a
+ * cut message proves that the provider accepted it.
  */
 const MAX_ACCEPTED = 20_000;
-/** Longest wait for another writer of the store, in milliseconds. The answer is on its way to the client meanwhile. */
+/** Maximum wait for another writer of the store, in milliseconds. The answer is on its way to the client meanwhile. */
 export const NOTE_WAIT_MS = 5_000;
 
 /**
@@ -34,8 +34,8 @@ export class AcceptedCuts {
     this.#onFailure = onFailure;
   }
 
-  /** Marks an outcome whose cuts the provider is remembered to have accepted. */
-  seenIn(request: Rewritten): Rewritten {
+  /** Sets `acceptedBefore` if the provider is known to have accepted its cuts. */
+  markAccepted(request: Rewritten): Rewritten {
     const isAccepted = request.acceptedBefore || newCutPrefixes(request).some((prefix) => this.#prefixes.has(prefix));
     return isAccepted === request.acceptedBefore ? request : { ...request, acceptedBefore: isAccepted };
   }
@@ -58,7 +58,7 @@ export class AcceptedCuts {
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Conversations that are forwarded as they come, because a provider refused one of their pruned requests. A conversation is
+ * Conversations that are forwarded unpruned, because a provider refused one of their pruned requests. A conversation is
  * recognised by its messages: every later request begins with those of the refused one.
  */
 export class RefusedConversations {
@@ -69,7 +69,7 @@ export class RefusedConversations {
     this.#store = store;
   }
 
-  /** Reads what earlier and other processes recorded. */
+  /** Loads what earlier and other processes recorded. */
   async load(): Promise<void> {
     for (const hash of await this.#store.refusedConversations()) this.#hashes.add(hash);
   }
@@ -81,9 +81,9 @@ export class RefusedConversations {
   }
 
   /**
-   * Leaves the conversation of a refused request alone from now on; durable when it resolves.
+   * Exempts the conversation of a refused request from pruning from now on. Durable when the promise resolves.
    *
-   * @throws StoreUnavailable when it is recorded in this process only
+   * @throws StoreUnavailable if it is recorded in this process only
    */
   async add(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
@@ -94,9 +94,9 @@ export class RefusedConversations {
   }
 }
 
-/** Most answers that requests may still continue from. */
+/** Maximum number of remembered answers that requests may continue from. */
 const MAX_ANSWERS = 2_000;
-/** Most calls of these answers together, some 100 bytes each where they are not shared. */
+/** Maximum number of calls in all these answers, about 100 bytes each unless they are shared. */
 const MAX_ANSWER_NOTES = 200_000;
 
 /** Conversations up to answers that the provider stores, for requests that continue from one without repeating it. */
@@ -119,20 +119,24 @@ export class AnsweredConversations {
     return this.#memory.get(answerId);
   }
 
-  /** Records an answer: known here at once, durable when it resolves. Never rejects. */
+  /** Records an answer. Known to this process at once, durable when the promise resolves. Never rejects. */
   async add(before: Conversation, { id, items }: AnswerTurn): Promise<void> {
     const after = before.fork();
     for (const { said, calls } of items) {
       const made = calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } }));
       foldAnswer(after, said, made);
     }
-    // exactly as another process will read it
+    // in the form in which another process will read it
     this.#memory.set(id, after.kept());
     const failed = (cause: unknown): void => this.#onFailure('answer_not_kept', cause);
     await this.#durable?.keep(id, after.toText()).catch(failed);
   }
 
-  /** Looks up an answer that a request continues from. @returns whether it was found in the store */
+  /**
+   * Looks up an answer that a request continues from.
+   *
+   * @returns whether it was found in the store
+   */
   async learn(answerId: string): Promise<boolean> {
     if (answerId === '' || !this.#durable || this.#memory.has(answerId)) return false;
     const text = await this.#durable.find(answerId).catch((cause: unknown) => {

@@ -6,7 +6,7 @@ import { advanceFor, inTurn, type Turns, takesTurns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
-import { type HeldSteps, heldSteps } from '../segments/apply-directives.ts';
+import { type ApplicableSteps, applicableSteps } from '../segments/apply-directives.ts';
 import { viewFor } from './collect.ts';
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
 import { messageTokens } from './message-tokens.ts';
@@ -16,14 +16,14 @@ import { prefixesOf, resultKeyOf } from './prefix-memo.ts';
 import type { AnsweredConversations } from './provider-verdicts.ts';
 import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
 
-/** The end of a message from which the reading of the next request may continue. */
-export interface Mark {
+/** The end of a message, from which reading the next request may continue. */
+export interface MessageEnd {
   readonly message: number;
   readonly conversation: Conversation;
   readonly tokens: number;
 }
 
-/** A request as read, from the first message that is not remembered. */
+/** A parsed request, read from the first message that is not remembered. */
 export interface ReadBody {
   readonly scanned: ScannedBody;
   readonly messages: readonly ScannedMessage[];
@@ -47,8 +47,8 @@ export interface ReadBody {
   readonly found: readonly FoundText[];
   /** The call that a text of a new message answers. */
   readonly callOf: (text: ScannedText) => CallInContext | undefined;
-  readonly marks: readonly Mark[];
-  /** Estimated tokens of all messages, unpruned; 0 where no collector is configured. */
+  readonly messageEnds: readonly MessageEnd[];
+  /** Estimated tokens of all messages, unpruned; 0 if no collector is configured. */
   readonly tokens: number;
   readonly editsBefore: readonly BodyEdit[];
   readonly outcomesBefore: readonly TextOutcome[];
@@ -59,7 +59,10 @@ export function tailOf(messages: readonly ScannedMessage[]): number {
   return messages.findLastIndex(({ role }) => role === 'assistant') + 1;
 }
 
-/** Message ends that are remembered: clients that move `cache_control` change the last messages of a body. */
+/**
+ * Number of message ends that are remembered, because clients that move `cache_control` change the last messages of a
+ * body.
+ */
 export const CHECKPOINTS = 4;
 
 export interface ReadOptions {
@@ -74,12 +77,12 @@ export interface ReadOptions {
   readonly boldness?: BoldnessSteps | undefined;
 }
 
-/** Longest time for which messages of a large request are read without a pause, in milliseconds. */
+/** Maximum time for which messages of a large request are read without a pause, in milliseconds. */
 const FOLDED_MS = 5;
 
-const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
+const NO_STEPS: ApplicableSteps = { scopes: new Set(), joined: '' };
 
-/** A body whose messages are found, and not yet read. */
+/** A body whose message boundaries are known but whose messages have not been read. */
 interface Scan {
   readonly match: PrefixMatch | null;
   readonly scanned: ScannedBody;
@@ -96,7 +99,7 @@ export class ReadStage {
 
   /**
    * @param remembered - the remembered body that the request begins with
-   * @throws JsonShapeError when the body is not understood
+   * @throws JsonShapeError if the body is not understood
    */
   async run(
     request: IncomingRequest,
@@ -118,12 +121,12 @@ export class ReadStage {
     while (read === null) read = await turns.run(fold);
     const steps = directives.empty
       ? NO_STEPS
-      : heldSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
+      : applicableSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
     return { body, dialect, scope, signal, sender, policy, state, read, steps };
   }
 
   /**
-   * Finds the messages. A remembered body is ignored if other collection steps apply now than when it was remembered.
+   * Finds the messages. A remembered body is ignored if other steps of context GC apply than when it was remembered.
    */
   #scan({ body, dialect }: IncomingRequest, match: PrefixMatch | null, directives: DirectivesView): Scan {
     const scanned = dialect.scan(body, match ? resumeAt(match) : undefined);
@@ -131,8 +134,8 @@ export class ReadStage {
     const start = scanned.previous === '' ? '' : keyOf('answer', scanned.previous);
     const prefixes = prefixesOf(dialect, body, scanned.messages, known, start);
     if (match === null || directives.empty) return { match, scanned, prefixes };
-    const steps = heldSteps(directives.stepsOf(match.checkpoint.conversation.id), prefixes, match);
-    if (steps.mark === match.body.steps) return { match, scanned, prefixes };
+    const steps = applicableSteps(directives.stepsOf(match.checkpoint.conversation.id), prefixes, match);
+    if (steps.joined === match.body.steps) return { match, scanned, prefixes };
     const whole = dialect.scan(body);
     return { match: null, scanned: whole, prefixes: prefixesOf(dialect, body, whole.messages, [], start) };
   }
@@ -150,7 +153,7 @@ export class ReadStage {
     if (scanned.outside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
     const found: FoundText[] = [];
     const calls = new Map<ScannedText, CallInContext>();
-    const marks: Mark[] = [];
+    const messageEnds: MessageEnd[] = [];
     const resultKeys = new Map<string, string>();
     let tokens = checkpoint?.tokens ?? 0;
     for (let i = first; i < messages.length; i++) {
@@ -164,7 +167,8 @@ export class ReadStage {
       const resultKey = resultKeyOf(dialect, body, message, conversation);
       if (resultKey !== '') resultKeys.set(prefixes[i] ?? '', resultKey);
       if (counting) tokens += messageTokens(body, message);
-      if (i >= messages.length - CHECKPOINTS) marks.push({ message: i, conversation: conversation.fork(), tokens });
+      if (i >= messages.length - CHECKPOINTS)
+        messageEnds.push({ message: i, conversation: conversation.fork(), tokens });
       yield;
     }
     return {
@@ -180,7 +184,7 @@ export class ReadStage {
       tail: tailOf(messages),
       found: this.#withBoldness(found, request.scope ?? NO_SCOPE),
       callOf: (text) => calls.get(text),
-      marks,
+      messageEnds,
       tokens,
       editsBefore: upTo(match?.body.edits ?? [], checkpoint?.edits ?? 0),
       outcomesBefore: upTo(match?.body.outcomes ?? [], checkpoint?.outcomes ?? 0),

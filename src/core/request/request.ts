@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialects/dialect.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
 import type { Decision, NewDecision } from '../ports.ts';
-import type { HeldSteps } from '../segments/apply-directives.ts';
+import type { ApplicableSteps } from '../segments/apply-directives.ts';
 import type { KnownHistory } from '../sent/history.ts';
 import type { FoundText } from './find-texts.ts';
 import type { Policy } from './policy.ts';
@@ -14,7 +14,7 @@ export interface IncomingRequest {
   readonly body: Buffer;
   readonly dialect: Dialect;
   readonly scope?: RequestScope | undefined;
-  /** Who sends it; absent: its tools are not shortened. */
+  /** Its sender; absent: its tools are not shortened. */
   readonly sender?: Sender | undefined;
   /**
    * Aborted once the caller has given up and sent something else. Nothing of this request may be recorded afterwards.
@@ -22,7 +22,7 @@ export interface IncomingRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The program that sends a request, and how it is logged in. */
+/** The program that sends a request, and its kind of login. */
 export interface Sender {
   /** Product name of the user agent, without its version. */
   readonly client: string;
@@ -33,12 +33,12 @@ export interface Sender {
 /** The scope of a request without one. */
 export const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
 
-/** What the store reports before a request is read. */
+/** The state of the store before a request is read. */
 export interface StoreState {
   readonly epoch: string;
   readonly directives: DirectivesView;
   readonly now: number;
-  /** Why the store could not be asked, or `null`. */
+  /** Why the store could not be queried, or `null`. */
   readonly failure: unknown;
 }
 
@@ -52,11 +52,14 @@ export interface ReadRequest {
   readonly policy: Policy;
   readonly state: StoreState;
   readonly read: ReadBody;
-  /** The proxy's own collection steps that apply to it. */
-  readonly steps: HeldSteps;
+  /** The steps of context GC that apply to it. */
+  readonly steps: ApplicableSteps;
 }
 
-/** A request with what was sent of it before, and the texts to decide about once directives are applied. */
+/**
+ * A request to which the project's directives (pin, stash, delete) were applied, with the records of what was sent of
+ * it before.
+ */
 export interface DirectedRequest extends ReadRequest {
   readonly known: KnownHistory;
   readonly found: readonly FoundText[];
@@ -69,7 +72,7 @@ export interface DecidedRequest {
   /** Decisions and originals that the store does not have. */
   readonly fresh: readonly NewDecision[];
   readonly fallbacks: readonly string[];
-  /** Why no new decisions were made: the store failed, or `TIMED_OUT`. `null` when they were. */
+  /** Why no new decisions were made: the store failed, or `TIMED_OUT`. `null` if they were. */
   readonly failure: unknown;
 }
 

@@ -21,7 +21,7 @@ export interface Rewritten {
   readonly refusalKeys: readonly string[];
   /** A hash of the beginning of the conversation. */
   readonly conversationId: string;
-  /** The provider refused a pruned request of this conversation before, so that it is forwarded unchanged. */
+  /** The provider refused a pruned request of this conversation before, so it is forwarded unchanged. */
   readonly refusedBefore: boolean;
   /**
    * The provider accepted cuts of this conversation before, so that a refusal is not answered by resending the request
@@ -45,7 +45,7 @@ export interface Rewritten {
   readonly edits: readonly BodyEdit[];
   /** Positions in `received` of the tools and of the instructions outside the messages. */
   readonly outside: readonly Span[];
-  /** The conversation belongs to the control group, which is left whole. */
+  /** The conversation belongs to the control group, which is not pruned. */
   readonly heldOut: boolean;
   /** What was removed from descriptions of tools; `null`: nothing. Not among `edits`. */
   readonly shelved: ShelvedTools | null;
@@ -105,7 +105,7 @@ function refusalKeysOf({ prefixes, resultKeys }: DirectedRequest['read']): strin
 }
 
 /** The outcome of a request that is forwarded unchanged. */
-export function leftAlone(request: DirectedRequest): Rewritten {
+export function unprunedRequest(request: DirectedRequest): Rewritten {
   const { body, read, known } = request;
   const nothing = { ...read, editsBefore: [], outcomesBefore: [] };
   const untouched = { ...request, read: nothing, known: { ...known, sent: new Map() }, found: [] };
@@ -114,8 +114,8 @@ export function leftAlone(request: DirectedRequest): Rewritten {
 }
 
 /** The outcome of a request in the control group, which is forwarded unchanged. */
-export function heldOut(request: DirectedRequest): Rewritten {
-  return { ...leftAlone(request), refusedBefore: false, heldOut: true };
+export function controlGroupRequest(request: DirectedRequest): Rewritten {
+  return { ...unprunedRequest(request), refusedBefore: false, heldOut: true };
 }
 
 /** Whether answered texts are forwarded whole, and no record shows how they were sent before. */
@@ -146,7 +146,7 @@ function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, cutsAccept
   );
 }
 
-/** The bytes of a request before its first message and after its last one: short, whatever length a conversation has. */
+/** The bytes of a request before its first message and after its last one: short, however long the conversation is. */
 export function outsideMessages({ received, messages }: Pick<Rewritten, 'received' | 'messages'>): readonly Buffer[] {
   const [first, last] = [messages[0]?.span, messages.at(-1)?.span];
   return first && last ? [received.subarray(0, first.start), received.subarray(last.end)] : [received];

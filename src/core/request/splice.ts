@@ -24,9 +24,9 @@ export interface Spliced {
 }
 
 /**
- * Puts decisions into effect: only the bytes of the cuts change.
+ * Applies decisions to a body: only the bytes of the cuts change.
  *
- * @param unsettled - the reason recorded for a text without a decision
+ * @param undecidedReason - the reason recorded for a text without a decision
  */
 export function splice(
   body: Buffer,
@@ -35,7 +35,7 @@ export function splice(
   render: RenderOptions,
   unsettled = 'refused',
 ): Spliced {
-  if (read.found.length === 0) return again(body, read);
+  if (read.found.length === 0) return withEditsBefore(body, read);
   const edits: BodyEdit[] = [...read.editsBefore];
   const outcomes: TextOutcome[] = [...read.outcomesBefore];
   const counts: { edits: number; outcomes: number }[] = [{ edits: edits.length, outcomes: outcomes.length }];
@@ -55,16 +55,16 @@ export function splice(
 }
 
 /** A body without new texts: only the edits of earlier messages apply. */
-function again(body: Buffer, { editsBefore, outcomesBefore }: SpliceInput): Spliced {
+function withEditsBefore(body: Buffer, { editsBefore, outcomesBefore }: SpliceInput): Spliced {
   const counts = [{ edits: editsBefore.length, outcomes: outcomesBefore.length }];
   const result = editsBefore.length > 0 ? applyToBody(body, editsBefore) : body;
   return { body: result, edits: editsBefore, outcomes: outcomesBefore, counts };
 }
 
-/** A text that was set aside always leaves a marker, because nothing else leads back to it. */
+/** A stashed or deleted text always gets a marker, because it is the only reference to the original. */
 const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 
-/** The edits of a decision; `null` when line numbers on the kept lines cost more than the cuts save. */
+/** The edits of a decision; `null` if line numbers on the kept lines cost more than the cuts save. */
 function cutBy(
   body: Buffer,
   { job, literal, lift, render: sent }: FoundText,
@@ -76,7 +76,7 @@ function cutBy(
   if (options.includeMarkers && !options.annotateLines && options.shortMarkers !== true) return { edits, tokensAfter };
   let tokens = tokensBefore;
   for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
-  // a number costs more behind the escaped line end of a text inside JSON than in the text itself
+  // a line number costs more tokens after an escaped newline (text inside JSON) than after a plain one
   const whole = decodeString(body, literal.start, literal.end) ?? '';
   const grows = estimateTokens(applyEdits(whole, lift(edits))) >= estimateTokens(whole);
   return tokens < tokensBefore && !grows ? { edits, tokensAfter: tokens } : null;

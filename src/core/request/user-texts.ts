@@ -12,22 +12,22 @@ export interface UserText {
   readonly text: string;
   /** Files in it, without the frames around them, in order. */
   readonly files: readonly { readonly start: number; readonly end: number; readonly path: string }[];
-  /** What a tool answered, where its agent sends that as a user's message; nothing of it is the user's own word. */
+  /** The tool result, if the agent sends tool results as user messages. None of it was written by the user. */
   readonly result: TextResult | null;
   /** The user's own words in it. */
   readonly words: string;
 }
 
-/** The path of the file that the next part of a message is, where a text ends by saying so; otherwise `''`. */
+/** If a text ends by announcing that the next part of the message is a file, the path of that file; otherwise `''`. */
 function announcedFile(text: string): string {
   const end = text.slice(-600).trimEnd();
   return end.endsWith(':') ? (/(?:^|\n)Content (?:from|of) @?(\S{1,500}?):$/.exec(end)?.[1] ?? '') : '';
 }
 
 /**
- * Takes a user's message apart into words, files and results.
+ * Splits a user's message into words, files and results.
  *
- * @param said - what the model said right before, where it called no tool natively
+ * @param said - what the model said just before, if it called no tool natively
  */
 export function userTexts(bytes: Buffer, message: ScannedMessage, said = ''): UserText[] {
   let announced = '';
@@ -38,7 +38,7 @@ export function userTexts(bytes: Buffer, message: ScannedMessage, said = ''): Us
     if (text === null) return [];
     const own = { index, literal, text, result: null };
     if (use === 'document' || announced !== '') {
-      // The part before this one said that this part is a file.
+      // The previous part announced that this part is a file.
       const files = [{ start: 0, end: text.length, path: name || announced }];
       announced = '';
       return [{ ...own, files, words: '' }];

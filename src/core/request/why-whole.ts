@@ -9,18 +9,18 @@ interface ResultShown {
   readonly call: ToolCall | undefined;
   /** The files that it shows. */
   readonly files: readonly string[];
-  /** It, or the file that it shows, was shown before. */
-  readonly again: boolean;
+  /** It, or the file that it shows, was shown earlier in the conversation. */
+  readonly isRepeated: boolean;
   readonly text: string;
   /** The conversation before it. */
   readonly conversation: Conversation;
 }
 
-/** Most lines of a window that an agent asks for by its first line, including those that its tool adds. */
+/** Maximum number of lines of a window that an agent requests by its first line, including those that its tool adds. */
 const WINDOW_LINES = 200;
 const FRAME_LINES = 16;
 /**
- * Shorter lists of hits or of file names stay whole: cutting them saves next to nothing, and the agent may go to any of
+ * Shorter lists of hits or of file names stay whole: cutting them saves next to nothing, and the agent may open any of
  * the places next. Chosen by `bench -- bill`.
  */
 const SHORT_ENTRIES_CHARS = 6_000;
@@ -31,19 +31,19 @@ const SHORT_DIFF_CHARS = 10_000;
 const HUNK = /^(?:diff --git |@@ -\d)/m;
 
 /**
- * Why a result passes whole whatever its lines contain: `reread`, a file that the user or the plan names (`named`), the
+ * Why a result stays whole whatever its lines contain: `reread`, a file that the user or the plan names (`named`), the
  * report of another agent (`report`), a short window that the agent chose itself (`window`), or a short diff or list of
  * hits or names (`short`). `''` for all others.
  */
-export function whyWhole({ call, files, again, text, conversation }: ResultShown): string {
-  if (again) return 'reread';
+export function whyWhole({ call, files, isRepeated, text, conversation }: ResultShown): string {
+  if (isRepeated) return 'reread';
   if (isReport(call)) return 'report';
   if (conversation.names(files.filter((path) => !isLog(path)))) return 'named';
   if (isShortWindow(call, text)) return 'window';
   return isShort(call, text) ? 'short' : '';
 }
 
-/** Whether a path is that of a log. Logs are cut even when they are named, because they repeat themselves. */
+/** Whether a path is that of a log. Logs are cut even when they are named, because they are repetitive. */
 function isLog(path: string): boolean {
   const name = nameByPath(path);
   return name !== undefined && kindNamed(name).sourceType === 'logs';

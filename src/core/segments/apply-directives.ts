@@ -9,29 +9,35 @@ import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
 import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
-/** Directives where segments are switched off. */
-export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };
+/** The directives if segments are switched off. */
+export const NO_DIRECTIVES: DirectivesView = { version: '', empty: true, stepsOf: () => [], of: () => null };
 
-/** The collection steps that apply to a request, and their scopes joined by spaces. */
-export interface HeldSteps {
+/** The steps of context GC that apply to a request: their scopes, also joined by spaces. */
+export interface ApplicableSteps {
   readonly scopes: ReadonlySet<string>;
-  readonly mark: string;
+  readonly joined: string;
 }
 
 /**
- * The collection steps that apply: those whose messages the request begins with.
+ * The steps that apply: those whose messages are the beginning of the request.
  *
  * @param prefixes - for each message a hash of it and of all messages before it
  * @param match - a remembered body with the same directives, whose steps are reused for the messages that it shares
  */
-export function heldSteps(steps: readonly Step[], prefixes: readonly string[], match: PrefixMatch | null): HeldSteps {
-  const most = steps.reduce((max, step) => Math.max(max, step.messages), 0);
-  if (most === 0) return { scopes: new Set(), mark: '' };
-  if (match && match.checkpoint.messages >= most) {
-    return { scopes: new Set(match.body.steps.split(' ').filter(Boolean)), mark: match.body.steps };
+export function applicableSteps(
+  steps: readonly Step[],
+  prefixes: readonly string[],
+  match: PrefixMatch | null,
+): ApplicableSteps {
+  const longest = steps.reduce((max, step) => Math.max(max, step.messages), 0);
+  if (longest === 0) return { scopes: new Set(), joined: '' };
+  if (match && match.checkpoint.messages >= longest) {
+    return { scopes: new Set(match.body.steps.split(' ').filter(Boolean)), joined: match.body.steps };
   }
-  const held = steps.filter(({ scope, messages: count }) => prefixes[count - 1] === scope).map(({ scope }) => scope);
-  return { scopes: new Set(held), mark: held.join(' ') };
+  const applicable = steps
+    .filter(({ scope, messages: count }) => prefixes[count - 1] === scope)
+    .map(({ scope }) => scope);
+  return { scopes: new Set(applicable), joined: applicable.join(' ') };
 }
 
 /** The new messages of a body, and what was found in them. */
@@ -50,7 +56,7 @@ export function applyDirectives(
   texts: NewTexts,
   project: string,
   view: DirectivesView,
-  { scopes }: HeldSteps,
+  { scopes }: ApplicableSteps,
   language: ReasonLanguage = 'fr',
 ): FoundText[] {
   const out: FoundText[] = [];
@@ -72,15 +78,15 @@ export function applyDirectives(
     const kept = here
       .filter((text) => !cut.some(({ segment }) => holds(segment, text)))
       .map((text) => (pinned.some(({ segment }) => holds(segment, text)) ? { ...text, skip: 'pinned' } : text));
-    const given = cut.map(({ segment, action }) =>
-      givenWay(segment, action, project, texts.toolOf(segment.source), language),
+    const replacements = cut.map(({ segment, action }) =>
+      replacementFor(segment, action, project, texts.toolOf(segment.source), language),
     );
-    out.push(...[...kept, ...given].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
+    out.push(...[...kept, ...replacements].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
   }
   return out;
 }
 
-function givenWay(
+function replacementFor(
   segment: TextSegment,
   action: 'stash' | 'delete' | 'pin',
   project: string,

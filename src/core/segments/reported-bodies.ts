@@ -12,8 +12,8 @@ interface ReportedBody {
 const MAX_BODIES = 5_000;
 
 /**
- * How far small bodies have been reported. They are not remembered whole, and most requests repeat earlier messages: hashing
- * those is cheaper than reading them.
+ * Records how many messages of each small body have been reported. Small bodies are not kept in the prefix memo;
+ * hashing repeated messages is cheaper than reading them again.
  */
 export class ReportedBodies {
   readonly #reported = new BoundedMap<string, ReportedBody>(MAX_BODIES);
@@ -21,7 +21,7 @@ export class ReportedBodies {
   /**
    * Records that a body is reported.
    *
-   * @param key - the conversation, and whatever else must be the same
+   * @param key - the conversation, and everything else that must be the same
    * @returns index of the first message that was not reported before
    */
   firstUnreported(key: string, body: Buffer, messages: readonly ScannedMessage[]): number {

@@ -22,8 +22,8 @@ import type {
 } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
 import { keptIdsIn } from '../recall/keeper.ts';
-import { type FindSettings, type FoundText, holdsRecovered } from '../request/find-texts.ts';
-import type { HeldSteps } from './apply-directives.ts';
+import { containsRecovered, type FindSettings, type FoundText } from '../request/find-texts.ts';
+import type { ApplicableSteps } from './apply-directives.ts';
 import { ReportedBodies } from './reported-bodies.ts';
 import { holds, segmentsIn, stashId, type TextSegment } from './text-segments.ts';
 
@@ -45,7 +45,7 @@ export function openingOf(segments: readonly SeenSegment[]): string {
 export interface ReportedRequest extends Omit<ReadMessages, 'directed'> {
   readonly body: Buffer;
   readonly conversationId: string;
-  readonly steps: HeldSteps;
+  readonly steps: ApplicableSteps;
   readonly scope: RequestScope;
   readonly directives: DirectivesView;
 }
@@ -53,20 +53,21 @@ export interface ReportedRequest extends Omit<ReadMessages, 'directed'> {
 export interface SegmentReporterOptions {
   readonly segments: SegmentPorts;
   readonly find: FindSettings;
-  /** Larger bodies are remembered by their bytes, so that only their new messages were read. */
+  /** Size from which bodies are kept in the prefix memo; of these only the new messages have been read. */
   readonly rememberedFrom: number;
   readonly onFailure: FailureReporter;
-  /** Shared by all that works long on this thread. */
+  /** Shared by all long work on this thread. */
   readonly turns: Turns;
 }
 
 /** A smaller first request of a conversation contains nothing that could be collected. */
 const MIN_REPORTED_BYTES = 4 * 1024;
 
-/** Characters of texts that are described in one go: some 5 ms. */
+/** Characters processed without a pause (about 5 ms). */
 const PIECE_CHARS = 128 * 1024;
 /**
- * Most requests that wait to be reported in order. Each keeps its body in memory, so that further ones are not queued.
+ * Maximum number of requests that wait to be reported in order. Each keeps its body in memory, so further ones are not
+ * queued.
  */
 const MAX_WAITING = 32;
 
@@ -82,7 +83,7 @@ export class SegmentReporter {
     this.#options = options;
   }
 
-  /** Reports the new segments of a request; neither throws nor waits. */
+  /** Reports the new segments of a request. Never throws or blocks. */
   report(request: ReportedRequest): void {
     if (hasOnlyBegun(request)) return;
     const first = this.#firstUnreported(request);
@@ -99,7 +100,7 @@ export class SegmentReporter {
     segments.onSeen(seen);
   }
 
-  /** Describes the texts piece by piece, so that other requests are served in between. */
+  /** Extracts the segments piece by piece, so that other requests are served in between. */
   async #seenInTurns(request: ReportedRequest): Promise<SeenRequest> {
     const { turns } = this.#options;
     const messages = this.#byMessage(request);
@@ -132,7 +133,7 @@ export class SegmentReporter {
 
   #firstUnreported({ body, messages, first, conversationId, scope, directives, steps }: ReportedRequest): number {
     if (first > 0 || body.length >= this.#options.rememberedFrom) return first;
-    const key = [conversationId, scope.task, directives.mark, steps.mark, scope.project].join(' ');
+    const key = [conversationId, scope.task, directives.version, steps.joined, scope.project].join(' ');
     return this.#reported.firstUnreported(key, body, messages);
   }
 }
@@ -245,7 +246,7 @@ function describe(
   const pruneIds = made.flatMap(({ pruneId }) => pruneId ?? []).filter((pruneId) => pruneId !== stashId(project, id));
   const effect = effectOf(segment, source);
   const path = segment.file ? segment.path : source.path;
-  // mostly a segment is the very text that a decision was made about, and counted already
+  // usually the segment is exactly the decided text, whose lines and tokens are already counted
   const whole = found.length === 1 && found[0]?.job.textHash === segment.textHash ? made[0] : undefined;
   return {
     id,
@@ -264,7 +265,7 @@ function describe(
     callKey: source.callKey,
     wanted: source.wanted,
     edited: FAILED.test(text.slice(0, 300)) ? [] : source.edited,
-    exempt: source.exempt || holdsRecovered(text) || (segment.file && path !== '' && settings.neverPrunePath(path)),
+    exempt: source.exempt || containsRecovered(text) || (segment.file && path !== '' && settings.neverPrunePath(path)),
     directed: directed(id, messageIndex),
     pruneIds: role === 'tool' ? [...pruneIds, ...keptIdsIn(text)] : pruneIds,
   };
@@ -300,13 +301,13 @@ const EFFECTS: Readonly<Record<Origin, Effect>> = {
 const PROSE_PATH = /\.(?:md|mdx|markdown|txt|rst|adoc|org)$/i;
 const LOG_PATH = /\.(?:log|out|err|trace)$/i;
 const NOTE_TOOL = /(?:todo|plan|memory|note|scratchpad)/i;
-/** How a client's summary of what it dropped begins, anywhere in the first characters. */
+/** Opening words of a client's summary of the messages that it dropped. */
 const SUMMARY =
   /^\s*(?:<summary>|#{0,3} {0,3}summary\b|this session is being continued|(?:here is )?(?:a|the) summary of (?:the|our)|<state_snapshot>|\[?context summary)/i;
 const DECISION =
   /(?:^|\n)\s{0,20}(?:[#*-]{0,3} {0,3})(?:decision|decided|design decision|we decided|i(?:'ve| have)? decided|let(?:'s| us) go with|we(?:'ll| will) go with)\b/i;
-/** Characters that are read to recognise what a text is. */
-const LOOKED_AT = 1_200;
+/** Number of characters read to recognise the type of a text. */
+const TYPE_CHARS = 1_200;
 
 function typeOf(
   segment: TextSegment,
@@ -315,7 +316,7 @@ function typeOf(
   path: string,
   made: readonly Decision[],
 ): SegmentType {
-  const start = segment.text.slice(0, LOOKED_AT);
+  const start = segment.text.slice(0, TYPE_CHARS);
   if (segment.role !== 'tool' && !segment.file) {
     if (SUMMARY.test(start)) return 'summary';
     return segment.role === 'assistant' && DECISION.test(start) ? 'decision' : 'message';

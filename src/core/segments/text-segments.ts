@@ -26,8 +26,8 @@ export interface TextSegment {
 }
 
 /**
- * The segments of a message, in order. In a text that contains files each file is a segment, and the words around them
- * belong to none; system prompts, calls and messages that are not understood have none.
+ * The segments of a message, in order. In a text that contains files, each file is a segment and the words around them
+ * are none. System prompts, calls and messages that are not understood have no segments.
  *
  * @param found - what was found in the message; a text found there is not read again
  */
@@ -81,12 +81,12 @@ export function holds({ literal, start, text: { length }, file }: TextSegment, t
   return !file || (text.start >= start && text.start < start + length);
 }
 
-/** The id of a message's text; `callId` counts for the results of tools alone. */
+/** The id of a message's text; `callId` is used only for tool results. */
 export function messageSegmentId(role: string, callId: string, hash: string): string {
   return segmentIdOf(role, role === 'tool' ? callId : '', hash);
 }
 
-/** Key of the decision by which a segment is stashed; each segment of each project has one of its own. */
+/** Key of the decision by which a segment is stashed; each segment of each project has its own. */
 export function stashKey(project: string, segmentId: string): string {
   return keyOf('stash', project, segmentId);
 }

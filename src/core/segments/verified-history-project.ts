@@ -1,18 +1,21 @@
 import type { ReportedRequest } from './reporter.ts';
 
-const MARK = '\nbound';
+const SUFFIX = '\nbound';
 
 /**
  * The key under which the store keeps segments of conversations whose history the provider verifies. Their texts can never
  * change, so they stay apart from a project's other conversations. No project name from a header contains a line break.
  */
 export function verifiedHistoryProject(project: string): string {
-  return `${project}${MARK}`;
+  return `${project}${SUFFIX}`;
 }
 
-/** Splits a stored project key into the project's name and whether the provider verifies its history; undoes `verifiedHistoryProject`. */
+/**
+ * Splits a stored project key into the project's name and `bound`: whether the provider verifies the history, which
+ * binds conversations to the bytes that were sent. Undoes `verifiedHistoryProject`.
+ */
 export function readProjectKey(key: string): { readonly project: string; readonly bound: boolean } {
-  return key.endsWith(MARK) ? { project: key.slice(0, -MARK.length), bound: true } : { project: key, bound: false };
+  return key.endsWith(SUFFIX) ? { project: key.slice(0, -SUFFIX.length), bound: true } : { project: key, bound: false };
 }
 
 /** A request whose history the provider verifies, as it is recorded: under its own project key. */

@@ -9,7 +9,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './records.ts';
-import { acceptedPrefix, controlPrefix, holdsResultOrWords, mayBeCut, shelfPrefix } from './records.ts';
+import { acceptedPrefix, containsResultOrWords, controlPrefix, mayBeCut, shelfPrefix } from './records.ts';
 import { textAt } from './text-place.ts';
 
 /** The new part of a request, with the records of how it was sent before. */
@@ -19,24 +19,24 @@ export interface KnownHistory {
   /** Decisions by which texts were sent before. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /**
-   * Texts that must not be decided anew: the model has answered them, or the policy passes new texts. They stay whole
-   * unless a decision about them is stored.
+   * Texts for which no new decision may be made: the model has answered them, or the policy passes new texts. They stay
+   * whole unless a decision about them is stored.
    */
   readonly fixed: ReadonlySet<FoundText>;
   /** A provider accepted cuts of messages that the model has not answered yet. */
   readonly cutsAccepted: boolean;
-  /** The conversation belongs to the control group, for ever. */
+  /** The conversation permanently belongs to the control group. */
   readonly control: boolean;
   /** Answered messages that are forwarded whole, although no record shows how they were sent before. */
   readonly rawHistory: readonly number[];
-  /** The store could not be asked about answered messages that may have been cut. */
+  /** The store could not be queried for answered messages that may have been cut. */
   readonly unknown: boolean;
-  /** Why the store could not be asked; `null` when it was. */
+  /** Why the store could not be queried; `null` if it was. */
   readonly failure: unknown;
 }
 
-/** The history of a request without new texts, or of a dry run. */
-export const NOTHING_KNOWN: KnownHistory = {
+/** The history if there is nothing to look up: for a request without new messages, and for a dry run. */
+export const NO_HISTORY: KnownHistory = {
   found: [],
   sent: new Map(),
   fixed: new Set(),
@@ -48,32 +48,32 @@ export const NOTHING_KNOWN: KnownHistory = {
 };
 
 /**
- * Looks up how the messages of a request were sent before, and which of its texts must not be decided anew.
+ * Looks up how the messages of a request were sent before, and for which of its texts no new decision may be made.
  *
  * @param keysOf - the keys of the decisions about jobs
- * @param unasked - why the store is not queried; `null` when it is
+ * @param skipReason - reason for not querying the store, or `null`
  */
 export async function recallHistory(
   { body, dialect, policy, read }: Omit<ReadRequest, 'state' | 'steps' | 'scope' | 'signal'>,
   memory: SentMemory,
   keysOf: (jobs: readonly Job[]) => readonly string[],
-  unasked: unknown = null,
+  skipReason: unknown = null,
 ): Promise<KnownHistory> {
   const { messages, prefixes, resultKeys, first, tail, conversationId } = read;
   const mayDecide = (messageIndex: number): boolean =>
     messageIndex >= tail ? policy.newTexts === 'prune' : policy.history === 're-prune';
-  if (first === messages.length) return NOTHING_KNOWN;
-  const those = (from: number, asked: (message: ScannedMessage) => boolean): string[] =>
-    messages.slice(from).flatMap((message, i) => (asked(message) ? (prefixes[from + i] ?? []) : []));
-  const open = those(Math.max(first, tail), mayBeCut).map(acceptedPrefix);
+  if (first === messages.length) return NO_HISTORY;
+  const prefixesOf = (from: number, matches: (message: ScannedMessage) => boolean): string[] =>
+    messages.slice(from).flatMap((message, i) => (matches(message) ? (prefixes[from + i] ?? []) : []));
+  const acceptedKeys = prefixesOf(Math.max(first, tail), mayBeCut).map(acceptedPrefix);
   const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
-  const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
-  const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
-  if (read.begins) open.push(acceptedPrefix(shelfPrefix(conversationId)));
+  const prefetchKeys = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
+  const controlKeys = conversationId === '' ? [] : [controlPrefix(conversationId)];
+  if (read.begins) acceptedKeys.push(acceptedPrefix(shelfPrefix(conversationId)));
   const { sent: records, failure } = await memory.find(
-    [...those(first, holdsResultOrWords), ...resultKeys.values(), ...open, ...whole],
-    unasked,
-    soon,
+    [...prefixesOf(first, containsResultOrWords), ...resultKeys.values(), ...acceptedKeys, ...controlKeys],
+    skipReason,
+    prefetchKeys,
   );
   const recordOf = (i: number): SentMessage | undefined => {
     const prefix = prefixes[i] ?? '';
@@ -82,9 +82,9 @@ export async function recallHistory(
   const isUnknown = (message: ScannedMessage, i: number): boolean =>
     mayBeCut(message) && recordOf(first + i) === undefined;
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
-  if (read.found.length + records.size === 0) return { ...NOTHING_KNOWN, unknown, failure };
-  const control = whole.some((prefix) => records.has(prefix));
-  const cutsAccepted = open.some((prefix) => records.has(prefix));
+  if (read.found.length + records.size === 0) return { ...NO_HISTORY, unknown, failure };
+  const control = controlKeys.some((prefix) => records.has(prefix));
+  const cutsAccepted = acceptedKeys.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
   const fixed = new Set<FoundText>();
   const all: FoundText[] = [];
@@ -95,26 +95,30 @@ export async function recallHistory(
     const found = foundIn.get(i) ?? [];
     const record = message && message.role !== 'other' ? recordOf(i) : undefined;
     if (message && record) {
-      const again = replay(body, message, i, record, found);
-      for (const { text, decision } of again) sent.set(text, decision);
-      const others = found.filter((text) => !again.some(({ text: { place } }) => isAt(text, place)));
-      all.push(...again.map(({ text }) => text), ...others.map(asPast));
+      const replayed = replay(body, message, i, record, found);
+      for (const { text, decision } of replayed) sent.set(text, decision);
+      const others = found.filter((text) => !replayed.some(({ text: { place } }) => isAt(text, place)));
+      all.push(...replayed.map(({ text }) => text), ...others.map(asPast));
       continue;
     }
-    const open = mayDecide(i);
-    if (!open && i < tail && found.some(({ skip }) => skip === '')) rawHistory.push(i);
-    all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, fixed) : text))));
+    const isDecidable = mayDecide(i);
+    if (!isDecidable && i < tail && found.some(({ skip }) => skip === '')) rawHistory.push(i);
+    all.push(...(isDecidable ? found : found.map((text) => (text.skip === '' ? asFixed(text, dialect, fixed) : text))));
   }
   return { found: all.sort(inOrder), sent, fixed, cutsAccepted, control, rawHistory, unknown, failure };
 }
 
-/** A text that is not decided anew. If the provider does not verify the history, an earlier decision still applies. */
-function leave(text: FoundText, { verifiesHistory }: Dialect, fixed: Set<FoundText>): FoundText {
-  const left = asPast(text);
-  if (verifiesHistory) return left;
-  // the client rewrote earlier messages, or an older version kept no records: a stored decision shows that it was cut
-  fixed.add(left);
-  return left;
+/**
+ * Marks a text as past, so that it is not decided for the first time now. Unless the provider verifies the history, the
+ * text is added to `fixed`: a stored decision still applies.
+ */
+function asFixed(text: FoundText, { verifiesHistory }: Dialect, fixed: Set<FoundText>): FoundText {
+  const past = asPast(text);
+  if (verifiesHistory) return past;
+  // there is no record because the client rewrote earlier messages or an older version sent them; a stored decision
+  // shows that the text was cut
+  fixed.add(past);
+  return past;
 }
 
 function asPast(text: FoundText): FoundText {
@@ -140,12 +144,14 @@ export function adoptRecords(request: DirectedRequest, records: ReadonlyMap<stri
       return;
     }
     const directed = here.filter(({ job, skip }) => job.cutWhole !== undefined || skip === 'pinned');
-    const again = replay(body, message, i, record, here).filter(
+    const replayed = replay(body, message, i, record, here).filter(
       ({ text }) => !directed.some((one) => isAt(one, text.place)),
     );
-    for (const { text, decision } of again) sent.set(text, decision);
-    const others = here.filter((text) => !directed.includes(text) && !again.some((one) => isAt(text, one.text.place)));
-    adopted.push(...again.map(({ text }) => text), ...directed, ...others.map(asPast));
+    for (const { text, decision } of replayed) sent.set(text, decision);
+    const others = here.filter(
+      (text) => !directed.includes(text) && !replayed.some((one) => isAt(text, one.text.place)),
+    );
+    adopted.push(...replayed.map(({ text }) => text), ...directed, ...others.map(asPast));
   });
   return { ...request, known: { ...known, sent }, found: adopted.sort(inOrder) };
 }
@@ -215,7 +221,7 @@ function replayOne(
   const literal = message.texts[place.text]?.literal;
   const decoded = literal ? decodeString(bytes, literal.start, literal.end) : null;
   const placed = decoded === null ? null : textAt(decoded, place);
-  // one prefix means one text; if the text differs nevertheless, it must not be cut
+  // equal prefixes imply equal texts; if the hash differs anyway, do not cut
   if (!literal || decoded === null || !placed || textHash(placed.text) !== decision.textHash) return null;
   const job = jobOf(placed.text, decision);
   const text: FoundText = {
@@ -253,7 +259,7 @@ function inOrder(a: FoundText, b: FoundText): number {
 }
 
 function jobOf(text: string, { textHash: hash, tool }: SentDecision): FoundText['job'] {
-  // the decision exists: limits and hints are not used
+  // the decision exists already, so its limits and hints are not needed
   return {
     text,
     textHash: hash,

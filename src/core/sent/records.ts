@@ -7,16 +7,16 @@ import type { Decision, Store } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
 
-/** Smaller texts are never cut, whatever the settings, in bytes. */
+/** Size in bytes below which texts are never cut, whatever the settings. */
 const MIN_BYTES = 200;
 const CUT: ReadonlySet<string> = new Set(['result', 'words', 'document']);
 
 /** Whether a message contains texts of a kind that can be cut. */
-export function holdsResultOrWords({ texts }: ScannedMessage): boolean {
+export function containsResultOrWords({ texts }: ScannedMessage): boolean {
   return texts.some(({ use }) => CUT.has(use));
 }
 
-/** Whether a message contains texts that some setting allows to cut. */
+/** Whether a message contains texts that could be cut under some settings. */
 export function mayBeCut({ role, opaque, texts }: ScannedMessage): boolean {
   if (role === 'other' || role === 'assistant' || opaque) return false;
   return texts.some(({ use, literal }) => CUT.has(use) && literal.end - literal.start >= MIN_BYTES);
@@ -31,8 +31,8 @@ export function wholeRecord(prefix: string): SentMessage {
 }
 
 /**
- * The key that records that a provider accepted the cuts of a message. It is a separate record, because that of the
- * message is written before anything is sent.
+ * The key that records that a provider accepted the cuts of a message. It is separate from the message's own record,
+ * which is written before the message is sent.
  */
 export function acceptedPrefix(prefix: string): string {
   return keyOf('taken', prefix);
@@ -43,14 +43,14 @@ export function shelfPrefix(conversationId: string): string {
   return keyOf('shelf', conversationId);
 }
 
-/** The key that records that a conversation belongs to the control group, for ever. */
+/** The key that records that a conversation permanently belongs to the control group. */
 export function controlPrefix(conversationId: string): string {
   return keyOf('control', conversationId);
 }
 
 /**
- * Records of the messages that are about to be sent: the cuts that the proxy decided about. Segments that were set
- * aside on request are not recorded, because they may be requested again.
+ * Records of the messages that are about to be sent: the cuts that the proxy decided about. Stashed segments are not
+ * recorded, because stashing can be undone.
  *
  * @param found - texts with their outcomes, in the same order; `null` for a text that has a record already
  * @param prefixOf - the prefix of a message
@@ -76,22 +76,22 @@ export function recordsOf(
   return [...byMessage].map(([index, texts]) => ({ prefix: prefixOf(index), ...render, texts }));
 }
 
-/** Records of messages that were sent, as far as they are known. */
+/** Records of sent messages, as far as they are known. */
 interface Known {
   readonly sent: ReadonlyMap<string, SentMessage>;
-  /** Why the store could not be asked about messages that are not in memory; `null` when it was. */
+  /** Why the store could not be queried for messages that are not in memory; `null` if it was. */
   readonly failure: unknown;
 }
 
 /**
- * Records of messages that were sent. The store has them; those that this process wrote or looked up are cached, for the
- * store may fail when they are needed.
+ * Records of messages that were sent. They are stored in the store. Those that this process wrote or read are cached,
+ * in case the store is unavailable later.
  */
 export class SentMemory {
   readonly #store: Pick<Store, 'findSent'>;
   readonly #memory: LRUCache<string, SentMessage>;
 
-  /** @param maxBytes - most memory, estimated */
+  /** @param maxBytes - maximum memory, estimated */
   constructor(store: Pick<Store, 'findSent'>, maxBytes: number) {
     this.#store = store;
     this.#memory = new LRUCache({
@@ -102,12 +102,16 @@ export class SentMemory {
   }
 
   /**
-   * What was sent of messages, by their prefixes. Never rejects.
+   * Records of sent messages, by prefix. Never rejects.
    *
-   * @param unasked - why the store is not to be asked; `null` when it is
-   * @param soon - as in `Store.findSent`
+   * @param skipReason - reason for not querying the store, or `null`
+   * @param prefetchKeys - as in `Store.findSent`
    */
-  async find(prefixes: readonly string[], unasked: unknown = null, soon?: () => readonly string[]): Promise<Known> {
+  async find(
+    prefixes: readonly string[],
+    skipReason: unknown = null,
+    prefetchKeys?: () => readonly string[],
+  ): Promise<Known> {
     const sent = new Map<string, SentMessage>();
     const asked: string[] = [];
     for (const prefix of new Set(prefixes)) {
@@ -115,9 +119,9 @@ export class SentMemory {
       if (known) sent.set(prefix, known);
       else asked.push(prefix);
     }
-    if (asked.length === 0 || unasked !== null) return { sent, failure: unasked };
+    if (asked.length === 0 || skipReason !== null) return { sent, failure: skipReason };
     try {
-      for (const [prefix, message] of await this.#store.findSent(asked, soon)) {
+      for (const [prefix, message] of await this.#store.findSent(asked, prefetchKeys)) {
         sent.set(prefix, message);
         this.#memory.set(prefix, message);
       }

@@ -33,7 +33,8 @@ export interface DeclaredTools {
 }
 
 const MAX_DEPTH = 64;
-const KIN = /^(?:.*__)?(?:recover_text|recover_range|recall)$/s;
+/** This product's own tools, which are never shortened. */
+const RECOVERY_TOOLS = /^(?:.*__)?(?:recover_text|recover_range|recall)$/s;
 const SCHEMA = new Set(['input_schema', 'parameters', 'parametersJsonSchema', 'parameters_json_schema']);
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 const SUBSCHEMAS = new Set([
@@ -86,7 +87,7 @@ interface Found {
   type: string;
   deferred: boolean;
   hasFormat: boolean;
-  /** A key that matters occurs twice: parsers differ in which one they use. */
+  /** A relevant key occurs twice, and parsers differ in which one they use. */
   ambiguous: boolean;
   readonly descriptions: Description[];
   /** Where the list of nested tools begins; -1 without one. */
@@ -138,19 +139,19 @@ class ToolReader {
     return value;
   }
 
-  /** A message of the system's, or the tools that an item of the responses wire adds. */
+  /** Reads a system message, or the tools that an item of the responses wire adds. */
   #message(): void {
     const cursor = this.#cursor;
     if (!cursor.atObject()) return;
-    let says = '';
+    let roleAndType = '';
     let tools = -1;
     const span = cursor.object((key) => {
-      if ((key === 'role' || key === 'type') && cursor.atString()) says += ` ${this.#text()} `;
+      if ((key === 'role' || key === 'type') && cursor.atString()) roleAndType += ` ${this.#text()} `;
       else if (key === 'tools') tools = cursor.at;
     });
-    if (says.includes(' system ') || says.includes(' developer '))
+    if (roleAndType.includes(' system ') || roleAndType.includes(' developer '))
       textsIn(JSON.parse(this.#raw(span)), this.#instructions);
-    if (!says.includes(' additional_tools ') || tools < 0) return;
+    if (!roleAndType.includes(' additional_tools ') || tools < 0) return;
     cursor.at = tools;
     this.#tools('', false);
     cursor.at = span.end;
@@ -202,7 +203,7 @@ class ToolReader {
     const { name, deferred } = found;
     if (name === '') return;
     const called = namespace === '' ? name : `${namespace}__${name}`;
-    const isWhole = found.ambiguous || found.hasFormat || !this.#isPlain(found.type) || KIN.test(called);
+    const isWhole = found.ambiguous || found.hasFormat || !this.#isPlain(found.type) || RECOVERY_TOOLS.test(called);
     const kind = isWhole ? 'never' : deferred ? 'deferred' : 'plain';
     this.#declarations.push({ name: called, span, kind, descriptions: found.descriptions });
   }

@@ -27,9 +27,9 @@ export interface ToolShelfOptions {
   /** How long originals live, in milliseconds. */
   readonly ttlMs: number;
   readonly clock: Clock;
-  /** Resolves once the evidence of requests that have ended is stored. Never rejects. */
+  /** Resolves once the tool usage of requests that have ended is stored. Never rejects. */
   readonly evidence?: (() => Promise<void>) | undefined;
-  /** Where originals belong to projects. */
+  /** Present if originals belong to projects. */
   readonly owners?: Ownership;
   readonly onFailure: FailureReporter;
 }
@@ -44,17 +44,17 @@ export interface ShelvedTools {
   readonly tokensSaved: number;
 }
 
-/** A description and the cuts in it. */
-interface Found {
+/** A description that is shortened, and the edit of the body. */
+interface ShortenedText {
   readonly cut: ShelfCut;
   readonly original: string;
   readonly edit: BodyEdit;
 }
 
-/** What this process knows of a conversation. */
-interface Held {
+/** What this process knows about a conversation. */
+interface CachedConversation {
   readonly cuts: readonly ShelfCut[];
-  /** When its originals were last seen to be stored. */
+  /** When its originals were last known to be stored. */
   readonly keptMs: number;
 }
 
@@ -70,7 +70,7 @@ const KEPT_SHARE = 1 / 8;
  */
 export class ToolShelf {
   readonly #options: ToolShelfOptions;
-  readonly #held = new BoundedMap<string, Held>(MAX_CONVERSATIONS);
+  readonly #conversations = new BoundedMap<string, CachedConversation>(MAX_CONVERSATIONS);
 
   constructor(options: ToolShelfOptions) {
     this.#options = options;
@@ -80,18 +80,18 @@ export class ToolShelf {
    * Looks up how the first request of a conversation was sent.
    *
    * @returns whether its tools were shortened
-   * @throws HistoryUnknown where the policy is to wait for the store
+   * @throws HistoryUnknown if the policy is to wait for the store
    */
   async recall(request: ReadRequest): Promise<boolean> {
     const { read, scope, dialect, policy } = request;
     if (read.begins || read.conversationId === '') return false;
-    const known = this.#held.get(keyOf(request));
+    const known = this.#conversations.get(keyOf(request));
     if (known) return known.cuts.length > 0;
     const { store, clock, onFailure } = this.#options;
     const query = { project: scope.project, conversation: conversationOf(request), atMs: nowOf(clock) };
     try {
       const cuts = await store.shelf.cutsOf(query);
-      this.#held.set(keyOf(request), { cuts: cuts ?? [], keptMs: 0 });
+      this.#conversations.set(keyOf(request), { cuts: cuts ?? [], keptMs: 0 });
       // a later conversation with the same beginning must not change the tools of this one
       if (cuts === null && recordsWholeMessages({ dialect, policy })) this.#recordWhole(request);
       return cuts !== null && cuts.length > 0;
@@ -106,16 +106,17 @@ export class ToolShelf {
   /**
    * What is removed from the tools of a request, or `null`. It is stored when the promise resolves.
    *
-   * @throws HistoryUnknown where the policy is to wait and the record may or may not have been written
+   * @throws HistoryUnknown if the policy is to wait and the record may or may not have been written
    */
   async run(request: DirectedRequest): Promise<ShelvedTools | null> {
     const { read, policy, dialect } = request;
     if (read.conversationId === '' || policy.dryRun) return null;
     try {
-      if (!read.begins) return shelvedOf(await this.#again(request, this.#held.get(keyOf(request))?.cuts ?? []));
+      if (!read.begins)
+        return shelvedOf(await this.#apply(request, this.#conversations.get(keyOf(request))?.cuts ?? []));
       const mayShorten = policy.newTexts === 'prune' && this.#shortensFor(request);
-      if (mayShorten) return shelvedOf(await this.#begin(request));
-      return dialect.verifiesHistory ? shelvedOf(await this.#known(request)) : null;
+      if (mayShorten) return shelvedOf(await this.#applyNew(request));
+      return dialect.verifiesHistory ? shelvedOf(await this.#applyStored(request)) : null;
     } catch (cause) {
       if (cause instanceof JsonShapeError) return null;
       if (!(cause instanceof StoreUnavailable)) throw cause;
@@ -123,7 +124,7 @@ export class ToolShelf {
       const waits = dialect.verifiesHistory && policy.whenHistoryUnknown === 'wait';
       if (mayBeWritten && waits) throw new HistoryUnknown(cause);
       this.#options.onFailure('tools_whole', cause);
-      this.#held.set(keyOf(request), { cuts: [], keptMs: 0 });
+      this.#conversations.set(keyOf(request), { cuts: [], keptMs: 0 });
       return null;
     }
   }
@@ -131,7 +132,7 @@ export class ToolShelf {
   /** As `run`, from the memory of this process alone. */
   fromMemory(request: ReadRequest): ShelvedTools | null {
     const { body, dialect, read } = request;
-    const cuts = this.#held.get(keyOf(request))?.cuts ?? [];
+    const cuts = this.#conversations.get(keyOf(request))?.cuts ?? [];
     try {
       return cuts.length === 0
         ? null
@@ -142,8 +143,12 @@ export class ToolShelf {
     }
   }
 
-  /** Decides about a new conversation. @throws StoreUnavailable */
-  async #begin(request: DirectedRequest): Promise<readonly Found[]> {
+  /**
+   * Decides which tools of a new conversation are shortened, records that, and applies it.
+   *
+   * @throws StoreUnavailable
+   */
+  async #applyNew(request: DirectedRequest): Promise<readonly ShortenedText[]> {
     const { store, never, clock, evidence } = this.#options;
     const { body, dialect, scope, read, sender, signal } = request;
     const { declarations, ...about } = declaredTools(body, dialect.name);
@@ -170,44 +175,53 @@ export class ToolShelf {
     });
     signal?.throwIfAborted();
     const isOurs = cuts.length === wanted.length && refused.size === 0;
-    this.#held.set(keyOf(request), { cuts, keptMs: isOurs ? atMs : 0 });
-    return this.#again(request, cuts, declarations);
+    this.#conversations.set(keyOf(request), { cuts, keptMs: isOurs ? atMs : 0 });
+    return this.#apply(request, cuts, declarations);
   }
 
-  /** The recorded decision about a first request for which no new decision may be made. @throws StoreUnavailable */
-  async #known(request: DirectedRequest): Promise<readonly Found[]> {
+  /**
+   * Applies the stored decision to a first request for which no new decision may be made.
+   *
+   * @throws StoreUnavailable
+   */
+  async #applyStored(request: DirectedRequest): Promise<readonly ShortenedText[]> {
     const { store, clock } = this.#options;
     const { project } = request.scope;
     const cuts = await store.shelf.cutsOf({ project, conversation: conversationOf(request), atMs: nowOf(clock) });
     if (cuts === null && recordsWholeMessages(request)) this.#recordWhole(request);
-    return this.#again(request, cuts ?? []);
+    return this.#apply(request, cuts ?? []);
   }
 
-  /** Applies the recorded cuts to a request, and checks from time to time that the originals are still stored. */
-  async #again(
+  /** Applies given cuts to a request, and checks from time to time that the originals are still stored. */
+  async #apply(
     request: DirectedRequest,
     cuts: readonly ShelfCut[],
     known?: readonly Declaration[],
-  ): Promise<readonly Found[]> {
+  ): Promise<readonly ShortenedText[]> {
     if (cuts.length === 0) return [];
     const { clock, ttlMs, onFailure } = this.#options;
     const { body, dialect, scope, read } = request;
     const found = foundIn(body, known ?? declarationsOf(body, dialect.name, read.scanned.outside), cuts);
     const nowMs = nowOf(clock);
-    const { keptMs = 0 } = this.#held.get(keyOf(request)) ?? {};
+    const { keptMs = 0 } = this.#conversations.get(keyOf(request)) ?? {};
     if (nowMs - keptMs < ttlMs * KEPT_SHARE) return found;
     try {
       await this.#keep(found, scope.project);
-      this.#held.set(keyOf(request), { cuts, keptMs: nowMs });
+      this.#conversations.set(keyOf(request), { cuts, keptMs: nowMs });
     } catch (cause) {
-      // what was sent once is sent again, whether its original can be stored or not
+      // cuts that were sent before are repeated even if the original cannot be stored
       onFailure('descriptions_not_kept', cause);
     }
     return found;
   }
 
-  /** Stores the originals, or extends their expiry. @returns ids that belong to other texts @throws StoreUnavailable */
-  async #keep(found: readonly Found[], project: string): Promise<ReadonlySet<string>> {
+  /**
+   * Stores the originals, or extends their expiry.
+   *
+   * @returns ids that belong to other texts
+   * @throws StoreUnavailable
+   */
+  async #keep(found: readonly ShortenedText[], project: string): Promise<ReadonlySet<string>> {
     const { store, owners } = this.#options;
     if (found.length === 0) return new Set();
     const ids = found.map(({ cut }) => cut.pruneId);
@@ -244,7 +258,7 @@ export class ToolShelf {
   }
 }
 
-/** Longest wait for another writer of the store, in milliseconds. */
+/** Maximum wait for another writer of the store, in milliseconds. */
 const WAIT_MS = 1_000;
 const FOR_EVER = Number.POSITIVE_INFINITY;
 
@@ -252,7 +266,7 @@ function nowOf(clock: Clock): number {
   return Math.trunc(clock.nowMs());
 }
 
-/** The same words may begin a conversation on another wire. */
+/** The conversation's id including the wire, because conversations on different wires may begin with the same words. */
 function conversationOf({ dialect, read }: Pick<ReadRequest, 'dialect' | 'read'>): string {
   return `${dialect.name} ${read.conversationId}`;
 }
@@ -262,12 +276,16 @@ function keyOf(request: Pick<ReadRequest, 'dialect' | 'read' | 'scope'>): string
 }
 
 /** The descriptions of a body that are shortened, in its order. */
-function foundIn(body: Buffer, declarations: readonly Declaration[], cuts: readonly ShelfCut[]): readonly Found[] {
+function foundIn(
+  body: Buffer,
+  declarations: readonly Declaration[],
+  cuts: readonly ShelfCut[],
+): readonly ShortenedText[] {
   const byPlace = new Map(cuts.map((cut) => [placeOf(cut.tool, cut.ofTool, cut.textHash), cut]));
   const tools = new Set(cuts.map(({ tool }) => tool));
   const found = declarations.flatMap(({ name, descriptions }) => {
     if (!tools.has(name)) return [];
-    return descriptions.flatMap(({ literal, text, ofTool }): Found[] => {
+    return descriptions.flatMap(({ literal, text, ofTool }): ShortenedText[] => {
       const cut = byPlace.get(placeOf(name, ofTool, textHash(text)));
       if (!cut) return [];
       const edit = editLiteral(body, literal, [{ start: cut.chars, end: text.length, text: tailOf(cut) }]);
@@ -281,7 +299,7 @@ function placeOf(tool: string, ofTool: boolean, hash: string): string {
   return JSON.stringify([tool, ofTool, hash]);
 }
 
-function shelvedOf(found: readonly Found[]): ShelvedTools | null {
+function shelvedOf(found: readonly ShortenedText[]): ShelvedTools | null {
   if (found.length === 0) return null;
   return {
     edits: found.map(({ edit }) => edit),

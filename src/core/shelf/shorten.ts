@@ -15,13 +15,14 @@ export interface ShortenedDescription {
   readonly cut: ShelfCut;
 }
 
-/** The reason in the marker: a word of French and of English. */
+/** The reason in the marker: a word in both French and English. */
 const REASON = 'description';
 
 /**
- * The descriptions of a tool that become shorter when it is put on the shelf, in the order of the body: to their first
- * sentence, or to the first paragraph of the tool's own where the system prompt mentions the tool. Empty for a tool that
- * must stay whole, that the request chooses, or where a marker would cost more than it saves.
+ * The descriptions of a tool that become shorter when it is put on the shelf, in the order of the body. Each is cut to
+ * its first sentence; if the system prompt mentions the tool, the tool's own description is cut to its first paragraph
+ * instead. Returns an empty list if the tool must stay whole, if the request forces its use, or if the marker would
+ * cost more than it saves.
  */
 export function shorten(
   declaration: Declaration,
@@ -48,7 +49,7 @@ export function tailOf({ pruneId, startLine, endLine, reason }: Omit<ShelfCut, '
   return `\n${formatMarker({ pruneId, startLine, endLine, reason })}`;
 }
 
-/** `null` where the marker costs more than it saves. */
+/** `null` if the marker costs more than it saves. */
 function cutOf(of: { readonly tool: string; readonly ofTool: boolean; readonly text: string; readonly chars: number }) {
   const { tool, ofTool, text, chars } = of;
   if (text.length <= chars) return null;
@@ -65,7 +66,7 @@ function lines(text: string): number {
   return text.split('\n').length;
 }
 
-/** Where the first line that is not empty begins. */
+/** Offset of the first line that is not empty. */
 function startOf(text: string): number {
   return text.length - text.trimStart().length;
 }
@@ -77,7 +78,7 @@ function endOfSentence(text: string): number {
   return Math.min(stop < 0 ? text.length : stop + 1, line < 0 ? text.length : line);
 }
 
-/** Up to the first empty line. */
+/** Offset of the first empty line. */
 function endOfParagraph(text: string): number {
   for (let at = text.indexOf('\n', startOf(text)); at >= 0; ) {
     const next = text.indexOf('\n', at + 1);
@@ -87,7 +88,7 @@ function endOfParagraph(text: string): number {
   return text.length;
 }
 
-/** Whether a text has the name as a whole word. */
+/** Whether a text contains the name as a whole word. */
 function mentions(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     if (!isWord(text.charAt(at - 1)) && !isWord(text.charAt(at + name.length))) return true;

@@ -22,7 +22,7 @@ export interface AnsweredTools {
   readonly client: string;
   readonly wire: Dialect['name'];
   readonly read: Pick<Rewritten, 'received' | 'messages' | 'outside' | 'conversationId' | 'shelved'>;
-  /** The answer as text; `''` where it was not kept. */
+  /** The answer as text; `''` if it was not kept. */
   readonly answer: () => string;
 }
 
@@ -37,14 +37,14 @@ export interface BilledTools {
   readonly saved: ShelfSums;
 }
 
-/** Most requests that wait to be read; further ones leave no evidence. */
+/** Maximum number of queued requests; further ones are not counted. */
 const MAX_WAITING = 500;
 const NO_TOOLS: ReadonlySet<string> = new Set();
 const MAX_CONVERSATIONS = 10_000;
 const MAX_NAME_CHARS = 200;
 const MAX_TOOLS = 2_000;
 const CONTROL = /\p{Cc}/u;
-/** A request that only warms a cache or asks for a single token. It starts no conversation. */
+/** Matches a request that only warms a cache or asks for a single token. It does not start a conversation. */
 const SIDE = /"(?:generate"\s*:\s*false|max_(?:completion_|output_)?tokens"\s*:\s*1\s*[,}])/;
 
 /** Records which tools conversations declare and call, and what unused ones cost. No request waits for it. */
@@ -58,17 +58,17 @@ export class ToolWatch {
     this.#options = options;
   }
 
-  /** Takes a request that ended then. Neither throws nor waits. */
+  /** Records a request that was answered at `atMs`. Never throws or blocks. */
   see(request: AnsweredTools, atMs: number): void {
     if (request.read.conversationId !== '') this.#enqueue(() => this.#look(request, Math.trunc(atMs)));
   }
 
-  /** Takes the bill of a request that was seen before. Neither throws nor waits. */
+  /** Records the bill of a request that was recorded before. Never throws or blocks. */
   billed(request: BilledTools): void {
     this.#enqueue(() => this.#charge(request));
   }
 
-  /** Resolves when all so far is written or lost. Never rejects. */
+  /** Resolves when everything queued so far has been written or has failed. Never rejects. */
   flush(): Promise<void> {
     return this.#last;
   }
@@ -122,7 +122,7 @@ export class ToolWatch {
   }
 }
 
-/** The tools of a body as evidence; none where the body is not understood. */
+/** The tools that a body declares; none if the body is not understood. */
 export function declarationsIn(body: Buffer, wire: Dialect['name']): readonly SeenDeclaration[] {
   try {
     const declared = declaredTools(body, wire);
@@ -151,12 +151,12 @@ const MAX_DEPTH = 12;
 /** Types of items in which the model calls a tool that the client runs. */
 const CALL_TYPES = new Set(['tool_use', 'function_call', 'custom_tool_call']);
 /** Fields that contain no calls: their arguments, and the tools that a response repeats. */
-const CLOSED = new Set(['input', 'arguments', 'args', 'tools', 'delta_text']);
+const SKIPPED_FIELDS = new Set(['input', 'arguments', 'args', 'tools', 'delta_text']);
 const HINT = /tool_use|tool_calls|function_call|functionCall|custom_tool_call/;
 
 /**
- * How often an answer calls each tool, by its declared name. Reads streams of events and whole JSON; an answer that is
- * neither, or was not kept to its end, has none.
+ * How often an answer calls each tool, by its declared name. Reads event streams and complete JSON; returns an empty
+ * map for other formats and for answers that were truncated.
  */
 export function callsInAnswer(answer: string): ReadonlyMap<string, number> {
   const calls = new Map<string, Set<string>>();
@@ -190,7 +190,7 @@ function collect(value: unknown, calls: Map<string, Set<string>>, depth: number)
   if (CALL_TYPES.has(String(fields.get('type')))) take(fields, fields, calls);
   const inner = fields.get('functionCall') ?? fields.get('function_call') ?? fields.get('function');
   if (typeof inner === 'object' && inner !== null) take(new Map(Object.entries(inner)), fields, calls);
-  for (const [key, held] of fields) if (!CLOSED.has(key)) collect(held, calls, depth + 1);
+  for (const [key, held] of fields) if (!SKIPPED_FIELDS.has(key)) collect(held, calls, depth + 1);
 }
 
 /** Counts a call once, however many events repeat it. */
