@@ -97,7 +97,7 @@ export async function startUpstream({ root }: Places): Promise<Stack> {
   return launch({ name: 'direct', command: process.execPath, args: [script, String(port)], port, healthPath: '/' });
 }
 
-/** Hops that do nothing but pass on. */
+/** LoopGuard that do nothing but pass on. */
 const BARE = [
   ['hpm', 'hpm.mjs'],
   ['undici', 'undici.mjs'],

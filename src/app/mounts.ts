@@ -22,12 +22,12 @@ import type { PageParts } from '../page/parts.ts';
 import type { FindingShown } from '../page/shapes.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
 import { onDemand } from '../proxy/loaded-later.ts';
-import { sendError } from '../proxy/openai-error.ts';
 import type { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { contextOf } from '../proxy/request-context.ts';
+import { sendError } from '../proxy/send-error.ts';
 import { mayBeSession } from '../proxy/unknown-path.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
-import type { Hops } from '../proxy/upstream/headers.ts';
+import type { LoopGuard } from '../proxy/upstream/headers.ts';
 import { passthrough } from '../proxy/upstream/passthrough.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
 import type { StoreHandle } from '../store/handle.ts';
@@ -40,7 +40,7 @@ export interface MountParts extends Services {
   /** The extensions that are on. */
   readonly opened: readonly OpenExtension[];
   readonly destinations: Destinations;
-  readonly hops: Hops;
+  readonly hops: LoopGuard;
   readonly onPathUnknown: (path: string) => void;
   readonly metrics: Metrics;
   /** The alarm that is raised if requests with large results save nothing. */

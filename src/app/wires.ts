@@ -24,17 +24,17 @@ import type { Metrics } from '../observe/metrics.ts';
 import { providers } from '../providers/all.ts';
 import type { Provider } from '../providers/provider.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
-import { sendError } from '../proxy/openai-error.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { Reporter } from '../proxy/report/report.ts';
 import { SavingWatch } from '../proxy/report/saving-watch.ts';
-import type { SocketWire, Wire } from '../proxy/server.ts';
+import { sendError } from '../proxy/send-error.ts';
+import type { ModelHandler, SocketHandler } from '../proxy/server.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
 import { AwsSigning } from '../proxy/upstream/aws-signing.ts';
 import { type Destination, Destinations, type Refused, Upstreams } from '../proxy/upstream/destinations.ts';
 import { ExactCounts } from '../proxy/upstream/exact-counts.ts';
-import { Hops } from '../proxy/upstream/headers.ts';
-import { readAway } from '../proxy/upstream/unread-upload.ts';
+import { LoopGuard } from '../proxy/upstream/headers.ts';
+import { discardUpload } from '../proxy/upstream/unread-upload.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
 import type { Services } from './compose.ts';
@@ -43,8 +43,8 @@ import { findSettingsBy, globs, rewriterOf } from './pipeline.ts';
 
 /** The routes whose requests are looked into on their way to a model. */
 export interface Wires {
-  readonly wireFor: (req: IncomingMessage) => Wire | null;
-  readonly sockets: SocketWire;
+  readonly wireFor: (req: IncomingMessage) => ModelHandler | null;
+  readonly sockets: SocketHandler;
   /** A WebSocket was asked for where there is none. */
   readonly onUpgradeRefused: () => void;
   /** Called when a request that may belong to a session was forwarded unread. `path` is without a query. */
@@ -57,7 +57,7 @@ export interface Wires {
   /** Number of requests that are not answered yet. */
   readonly inProgress: () => number;
   /** Detects requests that have passed this proxy before. */
-  readonly hops: Hops;
+  readonly hops: LoopGuard;
   /** Writes pending reports and closes the connections. */
   close(): Promise<void>;
 }
@@ -75,7 +75,7 @@ const MAX_LOGGED_CHARS = 200;
 export async function openWires(services: Services, metrics: Metrics, owners?: Ownership): Promise<Wires> {
   const { settings, store, events, clock, log, failures, ledger, toolWatch } = services;
   const nextId = requestIds();
-  const hops = new Hops(nextId().slice(-10).toLowerCase());
+  const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
   const destinations = new Destinations(settings, upstreams, (prefix) => {
     // a long word may be a secret
@@ -169,10 +169,10 @@ function savingWatch({ settings, store, log, failures, alarmAfter }: Services): 
 }
 
 /** Answers a request that is not forwarded. */
-function refusing({ refusal, message, errorBody }: Refused): Wire {
-  const handle: Wire['handle'] = async (req, res) => {
+function refusing({ refusal, message, errorBody }: Refused): ModelHandler {
+  const handle: ModelHandler['handle'] = async (req, res) => {
     sendError(res, refusal, message, undefined, errorBody);
-    readAway(req);
+    discardUpload(req);
   };
   return { errorBody, handle };
 }

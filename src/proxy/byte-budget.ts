@@ -6,7 +6,7 @@ export class ByteBudget {
   #taken = 0;
   readonly #waiting: { readonly bytes: number; readonly go: (release: () => void) => void }[] = [];
 
-  /** @param maxBytes - most bytes at once; a larger body runs alone */
+  /** @param maxBytes - maximum number of bytes at once; a larger body runs alone */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -55,13 +55,15 @@ export class ByteBudget {
   }
 }
 
-/** A request's body: complete, or too large to collect (then its beginning, with the rest still unread). */
+/**
+ * A request's body: complete; too large (only its beginning was read); or incomplete because the client disconnected.
+ */
 type Collected =
   | { readonly kind: 'whole'; readonly body: Buffer }
   | { readonly kind: 'too_large'; readonly start: readonly Buffer[] }
   | { readonly kind: 'gone' };
 
-/** Largest body whose buffer is allocated at once from its declared length. */
+/** Maximum size of a body whose buffer is allocated at once from its declared length. */
 const MAX_TRUSTED_BYTES = 4 * 1024 * 1024;
 
 /** Reads a body up to a limit in bytes. Never rejects: `gone` if the client disconnects. */

@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
 import type { FailureReporter } from '../failures.ts';
-import { sendError } from './openai-error.ts';
+import { sendError } from './send-error.ts';
 
-/** Modules that are loaded after the port was opened. */
+/** A module that is loaded after the port was opened. */
 export interface LoadedLater {
-  /** Requests that come while it loads wait for it. */
+  /** Requests that arrive while it loads wait for it. */
   readonly listener: RequestListener;
   /** Never rejects. */
   readonly settled: Promise<void>;
@@ -12,9 +12,9 @@ export interface LoadedLater {
 }
 
 /**
- * Loads a part at once, not with the first request for it: later its files may have been replaced by an upgrade, or no
- * descriptor be left to read them. Node keeps a load that failed for as long as the process lives, so that only a restart
- * helps, and requests and `/health` say so.
+ * Loads a module now rather than on its first request, because by then an upgrade may have replaced its files or file
+ * descriptors may be exhausted. Node caches a failed import for the life of the process, so only a restart helps; error
+ * responses and `/health` say so.
  */
 export function loadSoon(open: () => Promise<RequestListener>, onFailure: FailureReporter): LoadedLater {
   let state: ReturnType<LoadedLater['state']> = 'loading';
@@ -42,8 +42,8 @@ export function loadSoon(open: () => Promise<RequestListener>, onFailure: Failur
 }
 
 /**
- * Loads a part with the first request for it: one that most processes never need. Where that fails, requests are told
- * that only a restart helps.
+ * Loads a module that most processes never need on its first request. If loading fails, requests are answered with
+ * `restart_needed`.
  */
 export function onDemand(open: () => Promise<RequestListener>, onFailure: FailureReporter): RequestListener {
   let later: LoadedLater | null = null;

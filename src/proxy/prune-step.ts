@@ -30,13 +30,13 @@ export interface PruneStepOptions {
   /** Whether requests of a project are pruned, and whether that is only reported. */
   readonly modeOf: (project: string) => ProjectMode;
   readonly maxBodyBytes: number;
-  /** Budget of rewrites in progress; a request that does not get room in time only replays recorded cuts. */
+  /** Budget of rewrites in progress; if the budget is not granted in time, only recorded cuts are replayed. */
   readonly budget: Pick<ByteBudget, 'take'>;
-  /** Budget of replays for requests without room in the first budget: they also use the heap. */
+  /** Budget of replays for requests that `budget` was not granted to: they also use the heap. */
   readonly lateBudget: Pick<ByteBudget, 'take'>;
-  /** Time limit for finding, deciding and storing, in milliseconds. */
+  /** Time limit of each phase (finding, deciding, storing), in milliseconds. */
   readonly timeoutMs: number;
-  /** Waiting room for requests whose history only the store has; absent: they do not wait. */
+  /** Lets requests wait while the store, which alone has their history, is unavailable. If absent, they do not wait. */
   readonly storeWait?: Pick<StoreWait, 'wait'>;
   /** Stores the tool results in requests; absent: nothing is stored. */
   readonly results?: Pick<ResultKeeper, 'see'>;
@@ -49,7 +49,7 @@ export interface PruneStepOptions {
 }
 
 /** A received request, in a body or in a frame. */
-export interface CameIn {
+export interface IncomingBody {
   readonly context: RequestContext;
   readonly body: Buffer;
   /** As in `content-encoding`; `''` for plain JSON. */
@@ -61,12 +61,12 @@ export interface CameIn {
 
 /** The result of the prune step. */
 export interface Pruned {
-  /** `null`: the request was not to be read, could not be read, or something failed. */
+  /** `null`: pruning was off, the request could not be parsed, or pruning failed. */
   readonly rewritten: Rewritten | null;
   /** The body to forward, plain JSON; `null`: forward the request unchanged. */
   readonly changed: Buffer | null;
   /** Shadow mode on a wire with verified history: the result of a dry run that prunes the whole conversation from scratch. */
-  readonly looked?: Rewritten | null;
+  readonly dryRun?: Rewritten | null;
   /** Short constant codes of failures and omissions. */
   readonly fallbacks: readonly string[];
 }
@@ -88,74 +88,79 @@ export class PruneStep {
   }
 
   /** Never rejects: after any fault the request is still forwarded. */
-  async prune(came: CameIn): Promise<Pruned> {
-    const pruned = await this.#pruneIfAsked(came);
+  async prune(incoming: IncomingBody): Promise<Pruned> {
+    const pruned = await this.#pruneIfAsked(incoming);
     const { onFailure } = this.#options;
-    void this.#show(came, pruned.rewritten).catch((cause: unknown) => onFailure('results_not_kept', cause));
+    void this.#notifyObservers(incoming, pruned.rewritten).catch((cause: unknown) =>
+      onFailure('results_not_kept', cause),
+    );
     return pruned;
   }
 
   /**
-   * Passes on a request whose tool results may be stored, including bypassed ones and those in shadow mode. With the
-   * kill switch nothing is stored.
+   * Passes a request to the compaction watch and the result keeper, even if it was bypassed or is in shadow mode. If
+   * pruning is disabled for the project, nothing is stored.
    */
-  async #show(came: CameIn, rewritten: Rewritten | null): Promise<void> {
+  async #notifyObservers(incoming: IncomingBody, rewritten: Rewritten | null): Promise<void> {
     const { results, compactions, dialect, maxBodyBytes, hasProjects: isOwned = false, modeOf } = this.#options;
-    const { purpose } = came;
-    const { scope, session } = came.context;
+    const { purpose } = incoming;
+    const { scope, session } = incoming.context;
     const { enabled } = modeOf(scope.project);
     if (rewritten && enabled) compactions?.see({ session, purpose, scope, read: rewritten });
     if (!results || !enabled || purpose !== 'generate') return;
     if (rewritten) results.see({ body: rewritten.received, dialect, scope, isOwned, read: rewritten });
-    else if (this.#isOff(came.context) && came.body.length <= maxBodyBytes) {
-      const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);
+    else if (this.#isOff(incoming.context) && incoming.body.length <= maxBodyBytes) {
+      const body =
+        incoming.encoding === '' ? incoming.body : await decodeBody(incoming.body, incoming.encoding, maxBodyBytes);
       if (body !== null) results.see({ body, dialect, scope, isOwned, read: null });
     }
   }
 
-  #pruneIfAsked(came: CameIn): Promise<Pruned> {
+  #pruneIfAsked(incoming: IncomingBody): Promise<Pruned> {
     const { maxBodyBytes, storeWait } = this.#options;
-    if (this.#isOff(came.context) && !this.#verifiesHistory) return Promise.resolve(asItCame());
-    if (came.body.length > maxBodyBytes) return Promise.resolve(asItCame('body_too_large' satisfies FallbackCode));
-    // a request whose history was refused has waited already
-    if (storeWait === undefined || came.historyRefused === true) return this.#prune(came, false);
-    return this.#pruneOnceKnown(came, storeWait);
+    if (this.#isOff(incoming.context) && !this.#verifiesHistory) return Promise.resolve(unchanged());
+    if (incoming.body.length > maxBodyBytes) return Promise.resolve(unchanged('body_too_large' satisfies FallbackCode));
+    // a request whose history was refused has already waited
+    if (storeWait === undefined || incoming.historyRefused === true) return this.#prune(incoming, false);
+    return this.#pruneOnceKnown(incoming, storeWait);
   }
 
-  async #pruneOnceKnown(came: CameIn, storeWait: Pick<StoreWait, 'wait'>): Promise<Pruned> {
+  async #pruneOnceKnown(incoming: IncomingBody, storeWait: Pick<StoreWait, 'wait'>): Promise<Pruned> {
     const sinceMs = performance.now();
     for (let waits = true; waits; ) {
       try {
-        return await this.#prune(came, true);
+        return await this.#prune(incoming, true);
       } catch (cause) {
         if (!(cause instanceof HistoryUnknown)) throw cause;
-        waits = await storeWait.wait(cause.cause, came.body.length, sinceMs);
+        waits = await storeWait.wait(cause.cause, incoming.body.length, sinceMs);
       }
     }
-    return this.#prune(came, false);
+    return this.#prune(incoming, false);
   }
 
   /** @throws HistoryUnknown if the request may wait for the store */
-  async #prune(came: CameIn, mayWait: boolean): Promise<Pruned> {
+  async #prune(incoming: IncomingBody, mayWait: boolean): Promise<Pruned> {
     const { maxBodyBytes, dialect, budget, lateBudget, timeoutMs } = this.#options;
-    const granted = await budget.take(came.body.length, timeoutMs);
-    const release = granted ?? (await lateBudget.take(came.body.length, this.#patienceMs));
+    const granted = await budget.take(incoming.body.length, timeoutMs);
+    const release = granted ?? (await lateBudget.take(incoming.body.length, this.#patienceMs));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
-    if (release === null && !this.#verifiesHistory) return asItCame(...fallbacks);
+    // if the provider verifies the history, an unpruned request could be refused: it is replayed without a budget
+    if (release === null && !this.#verifiesHistory) return unchanged(...fallbacks);
     try {
-      const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);
-      if (body === null) return asItCame(...fallbacks, 'encoding_not_understood' satisfies FallbackCode);
-      const { purpose, historyRefused = false } = came;
-      const situation = { ...this.#modeOf(came), purpose, hasBudget: granted !== null, historyRefused, mayWait };
+      const body =
+        incoming.encoding === '' ? incoming.body : await decodeBody(incoming.body, incoming.encoding, maxBodyBytes);
+      if (body === null) return unchanged(...fallbacks, 'encoding_not_understood' satisfies FallbackCode);
+      const { purpose, historyRefused = false } = incoming;
+      const situation = { ...this.#modeOf(incoming), purpose, hasBudget: granted !== null, historyRefused, mayWait };
       const policy = policyFor(dialect, situation);
-      if (policy === null) return asItCame(...fallbacks);
-      return await this.#pruned(came, body, { policy, situation, fallbacks });
+      if (policy === null) return unchanged(...fallbacks);
+      return await this.#pruned(incoming, body, { policy, situation, fallbacks });
     } finally {
       release?.();
     }
   }
 
-  async #pruned({ context }: CameIn, body: Buffer, { policy, situation, fallbacks }: Plan): Promise<Pruned> {
+  async #pruned({ context }: IncomingBody, body: Buffer, { policy, situation, fallbacks }: Plan): Promise<Pruned> {
     const time = new AbortController();
     const { dialect } = this.#options;
     const { requestId, scope } = context;
@@ -165,9 +170,9 @@ export class PruneStep {
     fallbacks.push(...(rewritten?.fallbacks ?? []));
     const { isShadow, isOff, hasBudget, purpose } = situation;
     const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || this.#verifiesHistory);
-    const looks = isShadow && this.#verifiesHistory && hasBudget && purpose === 'generate' && !isOff;
-    const looked = looks && rewritten !== null && !isSent ? await this.#look(requestId, request) : null;
-    return { rewritten, changed: isSent ? rewritten.body : null, looked, fallbacks };
+    const needsDryRun = isShadow && this.#verifiesHistory && hasBudget && purpose === 'generate' && !isOff;
+    const dryRun = needsDryRun && rewritten !== null && !isSent ? await this.#dryRun(requestId, request) : null;
+    return { rewritten, changed: isSent ? rewritten.body : null, dryRun, fallbacks };
   }
 
   /** How long to wait for a byte budget: longer if the provider may refuse the unpruned request. */
@@ -177,9 +182,10 @@ export class PruneStep {
   }
 
   /**
-   * Runs the pipeline within the time limit. After that, or after a fault, the cuts that this process remembers are replayed.
+   * Runs the pipeline within the time limit. After that, or after a fault, the cuts that this process remembers are
+   * replayed.
    *
-   * @throws HistoryUnknown where the policy is to wait for the store
+   * @throws HistoryUnknown if the policy is to wait for the store
    */
   async #rewrite(
     requestId: string,
@@ -191,8 +197,9 @@ export class PruneStep {
     const { rewriter, onFailure } = this.#options;
     try {
       const work = policy.dryRun ? rewriter.rewriteDry(request) : rewriter.rewrite(request, policy);
+      // a backstop: finding, deciding and storing each have their own time limit
       const rewritten = await within(work, 3 * this.#patienceMs, (cause) => {
-        // stopping late work is no failure
+        // stopping late work is not a failure
         if (cause !== TIMED_OUT) onFailure('rewritten_too_late', cause, { requestId });
       });
       if (rewritten) return rewritten;
@@ -215,7 +222,7 @@ export class PruneStep {
   }
 
   /** The result of a dry run for a request that is forwarded unchanged; `null` if that takes too long or fails. */
-  async #look(requestId: string, request: IncomingRequest): Promise<Rewritten | null> {
+  async #dryRun(requestId: string, request: IncomingRequest): Promise<Rewritten | null> {
     const { rewriter, timeoutMs, onFailure } = this.#options;
     const failed = (cause: unknown): null => {
       onFailure('not_looked_at', cause, { requestId });
@@ -224,7 +231,7 @@ export class PruneStep {
     return within(rewriter.rewriteDry(request), timeoutMs, failed).catch(failed);
   }
 
-  #modeOf({ context }: CameIn): Pick<Situation, 'isOff' | 'isShadow'> {
+  #modeOf({ context }: IncomingBody): Pick<Situation, 'isOff' | 'isShadow'> {
     return { isOff: this.#isOff(context), isShadow: this.#options.modeOf(context.scope.project).shadow };
   }
 
@@ -241,6 +248,6 @@ interface Plan {
   readonly fallbacks: string[];
 }
 
-function asItCame(...fallbacks: string[]): Pruned {
+function unchanged(...fallbacks: string[]): Pruned {
   return { rewritten: null, changed: null, fallbacks };
 }

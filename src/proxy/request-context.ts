@@ -5,7 +5,7 @@ import type { RequestScope } from '../core/ports/segments.ts';
 import { admitted, ownAdmissions } from './doors/admitted.ts';
 import type { Destination } from './upstream/destinations.ts';
 
-/** Who sends a request, and where it belongs. Created once when a request is admitted, and handed down. */
+/** Who sends a request, and where it belongs. Created once when a request is admitted, and passed on. */
 export interface RequestContext {
   readonly requestId: string;
   /** The viewer of the key that the request was admitted with; `null` without keys. */
@@ -16,7 +16,7 @@ export interface RequestContext {
   readonly keyId?: string | undefined;
   /** The child agent that sends it, or `null`. */
   readonly childId: string | null;
-  /** Hash of the provider's API keys in the request; no part of a key is kept. */
+  /** Hash of the provider's API keys in the request; no part of a key is stored. */
   readonly caller: string;
   /** `x-mcp-pruner: off`: the request asks not to be pruned. */
   readonly isOff: boolean;

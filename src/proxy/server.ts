@@ -9,21 +9,21 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Gatekeeper, pathOf } from './doors/gatekeeper.ts';
-import { type ErrorBody, sendError } from './openai-error.ts';
-import type { Hops } from './upstream/headers.ts';
+import { type ErrorBody, sendError } from './send-error.ts';
+import type { LoopGuard } from './upstream/headers.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
-import { serveOrdinary } from './websocket/not-taken-up.ts';
+import { serveOrdinary } from './websocket/unsupported-upgrade.ts';
 
-/** Answers requests to a model without express, which would double their cost. */
-export interface Wire {
+/** Handles the requests of one wire, without express, which would double their cost. */
+export interface ModelHandler {
   /** The error shape of its clients. */
   readonly errorBody: ErrorBody;
   /** Never rejects. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 }
 
-/** A route whose WebSockets are bridged to the upstream. */
-export interface SocketWire {
+/** Handles WebSockets that are bridged to the upstream. */
+export interface SocketHandler {
   claims(req: IncomingMessage): boolean;
   /** Never rejects. @param head - bytes received after the request */
   handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
@@ -34,53 +34,55 @@ export interface SocketWire {
 /** The handlers of the server. */
 export interface Routes {
   /** Answers upgrade requests; without it all are refused. */
-  readonly sockets?: SocketWire;
+  readonly sockets?: SocketHandler;
   /** Called when a WebSocket was refused because its path supports none. */
   readonly onUpgradeRefused?: () => void;
-  /** The wire of a request to a model; `null` for any other request. */
-  readonly wireFor: (req: IncomingMessage) => Wire | null;
+  /** The handler of a request to a model; `null` for any other request. */
+  readonly wireFor: (req: IncomingMessage) => ModelHandler | null;
   /** Detects requests that have already passed this proxy. */
-  readonly hops: Pick<Hops, 'isCircle'>;
+  readonly hops: Pick<LoopGuard, 'isLoop'>;
   /** Handles all other paths except `/health`. */
   readonly app: RequestListener;
+  /** Checks each request before it is routed. */
   readonly front?: Gatekeeper;
 }
 
 export interface ServerOptions {
   /** The answer of `GET /health`, as JSON. */
   readonly health: (headers: IncomingHttpHeaders) => object;
-  /** Whether `GET /health/ready` is a 200: all parts are ready. Before `serve` it never is. */
+  /** Whether `GET /health/ready` returns 200, that is, all parts are ready. Before `serve` it always returns 503. */
   readonly ready?: () => boolean;
   readonly host: string;
   readonly port: number;
   /** How long running requests may take to finish once the server stops. */
   readonly drainTimeoutMs: number;
-  /** Longest pause within a request's body. */
+  /** Maximum pause within a request's body. */
   readonly bodyIdleTimeoutMs?: number;
 }
 
 const BODY_IDLE_MS = 600_000;
 
-export interface Listening {
+export interface ListeningServer {
   readonly url: string;
-  /** Starts to answer, earlier requests first. */
+  /** Starts serving; queued requests are handled first. */
   serve(routes: Routes): void;
   /** Refuses new requests, waits for running ones, then closes the rest. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the server's port before the handlers are ready. It answers only `/health` then; other requests wait for `serve`.
+ * Opens the server's port before the handlers are ready. Until `serve` is called only `/health` is answered; other
+ * requests wait.
  *
  * @throws the error of `listen` (`EADDRINUSE`, …)
  */
-export async function listen(options: ServerOptions): Promise<Listening> {
-  const port = new Port(options);
-  await port.open();
-  return port;
+export async function listen(options: ServerOptions): Promise<ListeningServer> {
+  const server = new ProxyServer(options);
+  await server.open();
+  return server;
 }
 
-class Port implements Listening {
+class ProxyServer implements ListeningServer {
   readonly #options: ServerOptions;
   readonly #server: Server;
   readonly #connections = new Connections();
@@ -105,7 +107,7 @@ class Port implements Listening {
     );
     this.#server.on('connection', (socket) => {
       this.#connections.add(socket);
-      this.#acceptBatcher.came();
+      this.#acceptBatcher.connectionAccepted();
     });
     this.#server.timeout = options.bodyIdleTimeoutMs ?? BODY_IDLE_MS;
     this.#server.on('timeout', (socket: Socket) => {
@@ -182,7 +184,7 @@ function answer({ wireFor, app, hops, front }: Routes, req: IncomingMessage, res
   if (req.destroyed) return; // a client that disconnected while waiting
   const go = (): void => {
     const wire = wireFor(req);
-    if (hops.isCircle(req.headers)) sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);
+    if (hops.isLoop(req.headers)) sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);
     else if (wire) void wire.handle(req, res);
     else app(req, res);
   };
@@ -196,7 +198,7 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
   const refusing = (): ServerResponse => bareAnswer(req, socket);
   const go = (): void => {
     if (socket.destroyed) return;
-    if (hops.isCircle(req.headers)) sendError(refusing(), 'loop_detected');
+    if (hops.isLoop(req.headers)) sendError(refusing(), 'loop_detected');
     else if (sockets?.claims(req)) void sockets.handle(req, socket, head);
     else {
       onUpgradeRefused?.();
@@ -240,22 +242,22 @@ function urlOf(server: Server): string {
 async function drain(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   connections.closeIdle();
-  const hurry = setTimeout(() => {
+  const forceClose = setTimeout(() => {
     server.closeAllConnections();
     connections.closeAll(); // upgraded connections no longer belong to the server
   }, timeoutMs);
   await closed;
-  clearTimeout(hurry);
+  clearTimeout(forceClose);
 }
 
-interface UnderWay {
+interface ConnectionState {
   requests: number;
   last: IncomingMessage | null;
 }
 
 /** The open connections and their running requests. Node does not count a connection without any request as idle. */
 class Connections {
-  readonly #open = new Map<Socket, UnderWay>();
+  readonly #open = new Map<Socket, ConnectionState>();
 
   add(socket: Socket): void {
     if (this.#open.has(socket)) return; // an upgrade returned it
@@ -264,23 +266,23 @@ class Connections {
   }
 
   begin(socket: Socket, request: IncomingMessage): void {
-    const underWay = this.#open.get(socket);
-    if (!underWay) return; // the socket is closed already
-    underWay.requests++;
-    underWay.last = request;
+    const state = this.#open.get(socket);
+    if (!state) return; // the socket is closed already
+    state.requests++;
+    state.last = request;
   }
 
   end(socket: Socket): void {
-    const underWay = this.#open.get(socket);
-    if (!underWay) return;
-    underWay.requests--;
-    if (underWay.requests === 0) underWay.last = null;
+    const state = this.#open.get(socket);
+    if (!state) return;
+    state.requests--;
+    if (state.requests === 0) state.last = null;
   }
 
-  /** Whether it is waiting for an answer: the whole request was received. */
+  /** Whether a connection is waiting for an answer: its whole request was received. */
   waits(socket: Socket): boolean {
-    const underWay = this.#open.get(socket);
-    return underWay !== undefined && underWay.requests > 0 && underWay.last?.complete === true;
+    const state = this.#open.get(socket);
+    return state !== undefined && state.requests > 0 && state.last?.complete === true;
   }
 
   closeAll(): void {
@@ -292,8 +294,8 @@ class Connections {
   }
 }
 
-/** Longest time that requests wait for more connections, in milliseconds. */
-const HELD_MS = 25;
+/** Maximum time that requests wait for more connections, in milliseconds. */
+const MAX_HOLD_MS = 25;
 
 /**
  * Accepts all waiting connections before any request is served. The event loop accepts one connection per turn. Of many
@@ -301,8 +303,8 @@ const HELD_MS = 25;
  */
 export class AcceptBatcher {
   readonly #nowMs: () => number;
-  #came = false;
-  #isLooking = false;
+  #hasAccepted = false;
+  #isPolling = false;
   #sinceMs = 0;
   #held: (() => void)[] = [];
 
@@ -312,28 +314,28 @@ export class AcceptBatcher {
   }
 
   /** Records that a connection was accepted. */
-  came(): void {
-    this.#came = true;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  connectionAccepted(): void {
+    this.#hasAccepted = true;
+    if (this.#isPolling) return;
+    this.#isPolling = true;
     this.#sinceMs = this.#nowMs();
-    setImmediate(this.#look);
+    setImmediate(this.#poll);
   }
 
   /** Serves a request at once or, while connections are being accepted, after the first turn that accepts none. */
   serve(go: () => void): void {
-    if (this.#isLooking) this.#held.push(go);
+    if (this.#isPolling) this.#held.push(go);
     else go();
   }
 
-  #look = (): void => {
-    const waits = this.#came && this.#nowMs() - this.#sinceMs < HELD_MS;
-    this.#came = false;
+  #poll = (): void => {
+    const waits = this.#hasAccepted && this.#nowMs() - this.#sinceMs < MAX_HOLD_MS;
+    this.#hasAccepted = false;
     if (waits) {
-      setImmediate(this.#look);
+      setImmediate(this.#poll);
       return;
     }
-    this.#isLooking = false;
+    this.#isPolling = false;
     for (const go of this.#held.splice(0)) go();
   };
 }

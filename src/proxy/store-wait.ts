@@ -6,9 +6,9 @@ export interface StoreWaitOptions {
   readonly problem: () => { readonly reason: string } | null;
   /** As in `StoreHandle`. */
   readonly untilBack: (ms: number) => Promise<boolean>;
-  /** Longest time that a request waits for the store, in milliseconds. */
+  /** Maximum time that a request waits for the store, in milliseconds. */
   readonly maxMs: number;
-  /** Most bytes of waiting bodies. */
+  /** Maximum total size of waiting bodies, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -29,7 +29,7 @@ export class StoreWait {
 
   /**
    * @param cause - why the store could not be queried
-   * @param sinceMs - arrival of the request, of `performance.now()`
+   * @param sinceMs - `performance.now()` when the request arrived
    * @returns whether to try again
    */
   async wait(cause: unknown, bytes: number, sinceMs: number): Promise<boolean> {

@@ -13,15 +13,15 @@ const NO_SESSION_METHOD = /:(?:batchE|e)mbed\w*$|:countTokens$|:predict\w*$/;
  * purpose. A client that moved to such a path saves nothing.
  *
  * @param path - without its query
- * @param leastBytes - smaller bodies have nothing to prune
+ * @param minBytes - smaller bodies have nothing to prune
  */
 export function mayBeSession(
   method: string | undefined,
   path: string,
   headers: IncomingHttpHeaders,
-  leastBytes: number,
+  minBytes: number,
 ): boolean {
   if (method !== 'POST' || !/^application\/(?:[\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')) return false;
-  if (Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) < leastBytes) return false;
+  if (Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) < minBytes) return false;
   return !NO_SESSION_METHOD.test(path) && !path.split('/').some((part) => NO_SESSION.has(part));
 }

@@ -11,19 +11,19 @@ import type { FallbackCode } from '../errors.ts';
 import type { ProviderName } from '../providers/facts.ts';
 import type { Enclosed, Operation } from '../providers/provider.ts';
 import { collectBody } from './byte-budget.ts';
-import { sendError } from './openai-error.ts';
-import { type CameIn, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
+import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
 import { contentOf, type RequestReport } from './report/request-report.ts';
 import { UsageTap } from './report/usage.ts';
 import { contextOf, type RequestContext } from './request-context.ts';
+import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
 import { requestHeaders } from './upstream/headers.ts';
 import type { Decline, Exchange } from './upstream/pass-on.ts';
 import { REFUSALS, Refusal } from './upstream/pass-on.ts';
-import { readAway, uploadOf } from './upstream/unread-upload.ts';
+import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
 
 export interface WireOptions extends PruneStepOptions {
   readonly rewriter: RequestPipeline;
@@ -32,7 +32,10 @@ export interface WireOptions extends PruneStepOptions {
   readonly cloud: ProviderName;
   /** Verifies and creates the provider's signatures; absent if it has none. */
   readonly signing?: AwsSigning;
-  /** Whether a page of another origin may have sent it: such a request is forwarded unchanged, unread and unstored. */
+  /**
+   * Whether a web page of another origin may have sent the request. If so, the request is forwarded unchanged and
+   * neither read nor stored.
+   */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   readonly newRequestId: () => string;
   /** Called when a request has ended; the report is built on demand. */
@@ -136,7 +139,7 @@ class WireExchange {
     const declared = this.#req.headers['content-length'];
     const length = declared === undefined ? [] : ['content-length', declared];
     const exchange = await this.#send(uploadOf(this.#req, start), length, [], null);
-    readAway(this.#req);
+    discardUpload(this.#req);
     this.#report(null, true, exchange);
   }
 
@@ -150,13 +153,13 @@ class WireExchange {
       return this.#report(null, true, await this.#send(original, [], [], null));
     }
     if (treatment.kind === 'resign') this.#signingScope = treatment.scope;
-    const { rewritten, changed, looked } = await this.#prune(original);
+    const { rewritten, changed, dryRun } = await this.#prune(original);
     if (rewritten === null || (shadow && !dialect.verifiesHistory)) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
-    if (first.kind !== 'declined') return this.#report(looked ?? rewritten, changed === null, first);
+    if (first.kind !== 'declined') return this.#report(dryRun ?? rewritten, changed === null, first);
     if (refusal.ofHistory) return await this.#sendRepruned(original);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
@@ -215,7 +218,7 @@ class WireExchange {
   async #pruneEnclosed(
     open: NonNullable<Operation['open']>,
     body: Buffer,
-    came: Omit<CameIn, 'body'>,
+    came: Omit<IncomingBody, 'body'>,
   ): Promise<Pruned> {
     const enclosed = came.encoding === '' ? openedBy(open, body) : null;
     if (enclosed === null) return { rewritten: null, changed: null, fallbacks: ['body_not_understood'] };

@@ -20,7 +20,7 @@ type NativeZstd = (
   callback: (cause: Error | null, decoded: Buffer) => void,
 ) => void;
 
-/** Decodes `zstd` (RFC 8878): natively from Node 22.15 on, else in JavaScript. */
+/** Decodes `zstd` (RFC 8878): natively from Node 22.15 on, otherwise in JavaScript. */
 export const unzstd: Decoder = nativeZstd() ?? unzstdInTurns;
 
 function nativeZstd(): Decoder | null {
@@ -80,9 +80,9 @@ const CHECKSUM_BYTES = 4;
  * @throws Error also for several frames, because the other headers would be unchecked
  */
 function checkedFrame(body: Buffer, maxBytes: number): Buffer {
-  if (body.readUInt32LE(0) !== MAGIC) throw new Error('no zstd frame');
+  if (body.readUInt32LE(0) !== MAGIC) throw new Error('not a zstd frame');
   const descriptor = body.readUInt8(4);
-  if ((descriptor & 0b1011) !== 0) throw new Error('a dictionary or an unknown feature is wanted');
+  if ((descriptor & 0b1011) !== 0) throw new Error('the frame requires a dictionary or an unsupported feature');
   const single = (descriptor & 0b10_0000) !== 0;
   const sizeAt = single ? 5 : 6;
   const sizeBytes = [single ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
@@ -91,7 +91,8 @@ function checkedFrame(body: Buffer, maxBytes: number): Buffer {
     throw new RangeError('the decoded body would be too large');
   }
   const checksum = (descriptor & 0b100) === 0 ? 0 : CHECKSUM_BYTES;
-  if (behindBlocks(body, sizeAt + sizeBytes) + checksum !== body.length) throw new Error('not one whole frame');
+  if (behindBlocks(body, sizeAt + sizeBytes) + checksum !== body.length)
+    throw new Error('expected exactly one complete frame');
   return body;
 }
 

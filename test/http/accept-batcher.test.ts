@@ -20,7 +20,7 @@ async function serverWith(acceptBatcher: AcceptBatcher): Promise<{ readonly port
       res.end('ok');
     }),
   );
-  server.on('connection', () => acceptBatcher.came());
+  server.on('connection', () => acceptBatcher.connectionAccepted());
   servers.push(server.listen(0, '127.0.0.1'));
   await once(server, 'listening');
   return { port: (server.address() as AddressInfo).port, served };
@@ -57,13 +57,13 @@ describe('AcceptBatcher', () => {
     let nowMs = 0;
     const acceptBatcher = new AcceptBatcher(() => nowMs);
     let isServed = false;
-    acceptBatcher.came();
+    acceptBatcher.connectionAccepted();
     acceptBatcher.serve(() => {
       isServed = true;
     });
     while (!isServed) {
       expect(nowMs).toBeLessThan(1_000);
-      acceptBatcher.came();
+      acceptBatcher.connectionAccepted();
       nowMs += 5;
       await nextTurn();
     }

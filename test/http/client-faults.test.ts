@@ -140,7 +140,7 @@ describe('a body on its way', () => {
       bodyIdleTimeoutMs: 250,
     });
     server.serve({
-      hops: { isCircle: () => false },
+      hops: { isLoop: () => false },
       wireFor: () => null,
       app: async (req, res) => {
         try {

@@ -6,7 +6,7 @@ import { RefusedConversations } from '../../src/core/request/provider-verdicts.t
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openai } from '../../src/providers/all.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
-import { Hops } from '../../src/proxy/upstream/headers.ts';
+import { LoopGuard } from '../../src/proxy/upstream/headers.ts';
 import { Upstream } from '../../src/proxy/upstream/upstream.ts';
 import { WireHandler, type WireOptions } from '../../src/proxy/wire-handler.ts';
 import { afterwards } from '../helpers/afterwards.ts';
@@ -30,8 +30,8 @@ async function startHandler(over: Partial<WireOptions>) {
     url: upstream.url,
     headersTimeoutMs: 5_000,
     bodyTimeoutMs: 5_000,
-    way: { proxy: null, shown: 'direct' },
-    hops: new Hops('id'),
+    route: { proxy: null, shown: 'direct' },
+    hops: new LoopGuard('id'),
   });
   afterwards(() => hop.close());
   const operation = { dialect: openaiChat, purpose: 'generate' } as const;

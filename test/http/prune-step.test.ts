@@ -5,7 +5,7 @@ import type { Dialect } from '../../src/dialects/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
-import { type CameIn, PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
+import { type IncomingBody, PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
@@ -55,7 +55,7 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
     onFailure: () => {},
     ...over,
   });
-  const prune = (came: Buffer, more: Partial<CameIn> = {}) =>
+  const prune = (came: Buffer, more: Partial<IncomingBody> = {}) =>
     step.prune({ context: NO_CONTEXT, body: came, encoding: '', purpose: 'generate', ...more });
   return { prune, hanging };
 }

@@ -1,13 +1,13 @@
 import { expect, it, describe as when } from 'vitest';
 import { loadSoon } from '../../src/proxy/loaded-later.ts';
-import { type Listening, listen, type Routes } from '../../src/proxy/server.ts';
+import { type ListeningServer, listen, type Routes } from '../../src/proxy/server.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { send } from '../helpers/wire.ts';
 
 const ROUTES: Routes = {
-  hops: { isCircle: () => false },
+  hops: { isLoop: () => false },
   wireFor: ({ url }) =>
     url === '/v1/chat/completions'
       ? {
@@ -21,13 +21,13 @@ const ROUTES: Routes = {
   app: (_req, res) => void res.end('app'),
 };
 
-async function start(): Promise<Listening> {
+async function start(): Promise<ListeningServer> {
   const server = await listen({ health: () => ({ status: 'healthy' }), host: '127.0.0.1', port: 0, drainTimeoutMs: 0 });
   afterwards(() => server.close());
   return server;
 }
 
-function post(server: Listening): Promise<Response> {
+function post(server: ListeningServer): Promise<Response> {
   return fetch(`${server.url}/v1/chat/completions`, { method: 'POST', body: '{}' });
 }
 

@@ -5,7 +5,7 @@ import type { Dialect } from '../../src/dialects/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { StoreUnavailable } from '../../src/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
-import { type CameIn, PruneStep } from '../../src/proxy/prune-step.ts';
+import { type IncomingBody, PruneStep } from '../../src/proxy/prune-step.ts';
 import { StoreWait } from '../../src/proxy/store-wait.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';
@@ -71,7 +71,7 @@ class SharedStore {
       storeWait: new StoreWait({ problem: this.problem, untilBack: this.untilBack, maxMs, maxBytes }),
       onFailure: () => {},
     });
-    return (body: Buffer, more: Partial<CameIn> = {}) =>
+    return (body: Buffer, more: Partial<IncomingBody> = {}) =>
       step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate', ...more });
   }
 }

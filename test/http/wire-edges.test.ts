@@ -4,7 +4,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { listen, type Routes } from '../../src/proxy/server.ts';
 import { Destinations, Upstreams } from '../../src/proxy/upstream/destinations.ts';
-import { Hops } from '../../src/proxy/upstream/headers.ts';
+import { LoopGuard } from '../../src/proxy/upstream/headers.ts';
 import { type Answer, json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { settingsOf, startProxy, type TestProxy } from '../helpers/proxy.ts';
@@ -117,12 +117,12 @@ describe('a proxy that stops', () => {
     const held: ServerResponse[] = [];
     const server = await listen({ health: () => ({}), host: '127.0.0.1', port: 0, drainTimeoutMs: 10_000 });
     const settings = settingsOf({});
-    const destinations = new Destinations(settings, new Upstreams(settings, new Hops('id')), () => {});
+    const destinations = new Destinations(settings, new Upstreams(settings, new LoopGuard('id')), () => {});
     const wireFor: Routes['wireFor'] = (req) => ({
       errorBody: destinations.errorBodyFor(req),
       handle: async (_req, res) => void held.push(res),
     });
-    server.serve({ hops: { isCircle: () => false }, wireFor, app: (_req, res) => void res.end() });
+    server.serve({ hops: { isLoop: () => false }, wireFor, app: (_req, res) => void res.end() });
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let answers = '';
     socket.on('data', (chunk: Buffer) => {

@@ -31,7 +31,7 @@ export interface PersistOptions {
 }
 
 /** A spliced body with the records of what is about to be sent. */
-interface Outgoing {
+interface SplicedBody {
   readonly spliced: Spliced;
   readonly records: readonly SentMessage[];
 }
@@ -124,7 +124,7 @@ export class PersistStage {
     request: DirectedRequest,
     decisions: ReadonlyMap<FoundText, Decision>,
     undecidedReason: string | undefined,
-  ): Outgoing {
+  ): SplicedBody {
     const { read, known, found } = request;
     const spliced = this.#splice(request, decisions, undecidedReason);
     const open = found.map((text) => (known.sent.has(text) ? null : text));

@@ -4,10 +4,10 @@ import type { FailureReporter } from '../../failures.ts';
 import { admitted, ownAdmissions } from '../../proxy/doors/admitted.ts';
 import { asksModel, UsageWatch } from '../../proxy/doors/exchange-usage.ts';
 import { type IncomingContext, pathOf } from '../../proxy/doors/gatekeeper.ts';
-import { sendError } from '../../proxy/openai-error.ts';
 import { projectNamed } from '../../proxy/request-context.ts';
+import { sendError } from '../../proxy/send-error.ts';
 import type { Destinations } from '../../proxy/upstream/destinations.ts';
-import { readAway } from '../../proxy/upstream/unread-upload.ts';
+import { discardUpload } from '../../proxy/upstream/unread-upload.ts';
 import type { Admitted, Counted, KeyRefusal, OverLimit } from '../admission.ts';
 import type { Gate } from '../gate.ts';
 import type { Identities } from '../identity.ts';
@@ -151,7 +151,7 @@ export class KeyDoor {
     const waitS = code === 'keys_unavailable' ? 1 : retryAfterS;
     if (waitS > 0) res.setHeader('Retry-After', String(waitS));
     sendError(res, code, undefined, undefined, destinations.errorBodyFor(req));
-    readAway(req);
+    discardUpload(req);
   }
 }
 

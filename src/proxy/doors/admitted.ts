@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Viewer } from '../../core/ports/projects.ts';
 import type { BridgeWatch } from '../websocket/bridge.ts';
 
-/** Whose request was admitted, and what they may see. */
+/** The key with which a request was admitted, and the projects that it may read. */
 interface Admission {
   readonly keyId: string;
   readonly viewer: Viewer;
@@ -16,7 +16,7 @@ export function viewerOf(req: IncomingMessage): Viewer | null {
   return admitted.get(req)?.viewer ?? null;
 }
 
-/** A request that a door of an extension admitted by a token of its own. */
+/** A request admitted by an extension's own token. */
 export interface OwnAdmission {
   /** The child agent that sends it. */
   readonly childId: string;

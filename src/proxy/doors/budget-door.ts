@@ -1,19 +1,19 @@
 import type { BudgetGate, OverBudget } from '../../core/ports/budgets.ts';
-import { sendError } from '../openai-error.ts';
 import { contextOf } from '../request-context.ts';
+import { sendError } from '../send-error.ts';
 import type { Destinations } from '../upstream/destinations.ts';
-import { readAway } from '../upstream/unread-upload.ts';
+import { discardUpload } from '../upstream/unread-upload.ts';
 import { asksModel } from './exchange-usage.ts';
 import { type Gatekeeper, pathOf } from './gatekeeper.ts';
 
 export interface BudgetDoorOptions {
   readonly budgets: BudgetGate;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
-  /** Takes note of a request that was refused. */
+  /** Called when a request was refused. */
   readonly onRefused: (code: OverBudget['code'], keyId: string | null) => void;
 }
 
-/** A request counts as under way for this long after its answer, because its bill is written a moment later. */
+/** A request stays counted as running for this long after its response, because it is billed slightly later. */
 const BILLED_MS = 3_000;
 
 /**
@@ -40,6 +40,6 @@ export function budgetDoor({ budgets, destinations, onRefused }: BudgetDoorOptio
     const res = answer();
     if (over) res.setHeader('Retry-After', String(over.retryAfterS));
     sendError(res, code, undefined, undefined, destinations.errorBodyFor(req));
-    readAway(req);
+    discardUpload(req);
   };
 }

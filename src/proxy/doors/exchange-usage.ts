@@ -12,12 +12,15 @@ const BYTES_PER_TOKEN = 4;
 const COUNTS_ONLY =
   /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$|^\/v1(?:beta)?\/models\/[\w.-]+:countTokens$/;
 
-/** Whether a POST to a path may use a model: any path not known otherwise. */
+/** Whether a POST to a path may use a model: true unless the path is known to only count tokens. */
 export function asksModel(path: string): boolean {
   return !COUNTS_ONLY.test(path);
 }
 
-/** Observes one exchange, whatever its wire format, and reports its usage. Changes none of its bytes. */
+/**
+ * Observes one exchange, whatever its wire format, and reports its usage. Changes none of its bytes. The doors of
+ * extensions use it to count what they have admitted.
+ */
 export class UsageWatch {
   readonly #res: ServerResponse;
   readonly #requestBytes: number;

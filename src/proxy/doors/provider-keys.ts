@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Provider } from '../../providers/provider.ts';
 import type { Destinations } from '../upstream/destinations.ts';
 
-/** Headers by which a request brings its own provider key. */
-const BROUGHT = ['authorization', 'x-api-key', 'api-key'] as const;
+/** Headers in which a client sends its own provider key. */
+const CREDENTIAL_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
 
 /**
  * Adds the proxy's own provider key to requests without one, for that provider only. Pages of other origins must not
@@ -20,7 +20,7 @@ export function providerKeys(
     const ownKey = destinations.routeOf(req)?.provider.ownKey;
     const key = ownKey === undefined ? null : keys[ownKey.key];
     if (ownKey === undefined || key === null) return;
-    if (BROUGHT.some((name) => (req.headers[name] ?? '') !== '') || isForeign(req.headers)) return;
+    if (CREDENTIAL_HEADERS.some((name) => (req.headers[name] ?? '') !== '') || isForeign(req.headers)) return;
     const [name, value] = ownKey.field(key);
     req.headers[name] = value;
     req.rawHeaders.push(name, value);

@@ -15,7 +15,7 @@ import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../dialects/dialect.ts';
 import { addedIn, headOf, isAnswer, messagesOf, negated, quotedCuts, workOf } from './message-facts.ts';
 
-/** Facts for the ledger besides the request itself. */
+/** Facts for the ledger that are not part of the rewritten request. */
 export interface Circumstances {
   readonly requestId: string;
   readonly project: string;
@@ -42,7 +42,7 @@ const CACHE_CONTROL = '"cache_control"';
 const BYTES_PER_TOKEN = 4;
 /** Characters of a lineage hash: enough to avoid collisions. */
 const LINEAGE_CHARS = 24;
-/** Most characters of a model's name that are stored. */
+/** Maximum number of stored characters of a model's name. */
 const MAX_MODEL_CHARS = 200;
 
 /** Extracts a request's facts for the ledger while its bytes are available. Keeps none of the bytes. */
@@ -53,7 +53,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
   const messages = messagesOf(rewritten, forwardedOriginal);
   const unsure = mayBeNewFrom(rewritten, tail);
   const arm: Arm = heldOut ? 'control' : 'pruned';
-  const { tools, system } = outsideOf(rewritten);
+  const { tools, system } = checksumsOf(rewritten);
   const { caller = '', project, wire } = about;
   const fresh = freshOf(rewritten, messages, tail, forwardedOriginal);
   return {
@@ -160,8 +160,11 @@ export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
   };
 }
 
-/** Instructions at the beginning count as such, even on wires that put them among the messages. */
-function outsideOf({ received, outside, messages }: Rewritten): { tools: string; system: string } {
+/**
+ * Checksums of the tools and of the instructions. Leading instruction messages count as instructions, on wires that
+ * send them among the messages.
+ */
+function checksumsOf({ received, outside, messages }: Rewritten): { tools: string; system: string } {
   let tools = 0;
   let system = 0;
   for (const { start, end } of outside) {
@@ -213,7 +216,7 @@ function breakpoints(
   return { any, hour: null };
 }
 
-/** Longest `"cache_control": {…}` that is read. */
+/** Maximum length of a `"cache_control": {…}` that is read. */
 const BREAKPOINT_BYTES = 120;
 const ONE_HOUR = /"ttl"\s*:\s*"1h"/;
 
@@ -237,8 +240,9 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
 }
 
 /**
- * Tokens of new texts: large texts have an estimate, the rest is estimated by bytes. @param whole - the request was
- * forwarded unchanged
+ * Tokens of new texts: large texts have an estimate, the rest is estimated by bytes.
+ *
+ * @param whole - the request was forwarded unchanged
  */
 function freshOf(rewritten: Rewritten, messages: readonly MessageFacts[], from: number, whole: boolean): FreshFacts {
   const { outcomes } = rewritten;
@@ -257,7 +261,10 @@ function freshOf(rewritten: Rewritten, messages: readonly MessageFacts[], from: 
   return { from, answerFrom, tokens, added: addedIn(rewritten, answerFrom, whole) };
 }
 
-/** Index of the first text that may be new: it is unknown to this process, or no model answer follows it. */
+/**
+ * Index of the first text that may be new, because it is unknown to this process or no model answer follows it. The
+ * ledger ignores the others; `newTextsFrom` in `request-report.ts` requires both conditions.
+ */
 function mayBeNewFrom({ outcomes, newFrom }: Rewritten, tail: number): number {
   const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);
   return behind < 0 ? newFrom : Math.min(newFrom, behind);
@@ -281,7 +288,7 @@ const SUMMARY =
   /<(?:summary|state_snapshot|conversation_summary|context_summary)>|continued from a previous conversation|produced a summary of its|summary of (?:the |our |this |my |all )?(?:conversation|session|chat|work|progress|previous|earlier|what|context|history)|(?:conversation|session|history|context) (?:was|has been|is) (?:compacted|summari[sz]ed)|(?:conversation|session) so far|"(?:[#*]{1,4} ?)?summary(?:[#*:]|\\n)/i;
 const SUMMARY_BYTES = 4_096;
 
-/** Most messages in a conversation's first request; later requests are not searched for a summary. */
+/** Maximum number of messages in a conversation's first request; later requests are not searched for a summary. */
 const FIRST_MESSAGES = 4;
 
 /** Whether a conversation begins with a user message that contains the summary of another one. */

@@ -57,7 +57,7 @@ export function messagesOf(rewritten: Rewritten, whole: boolean): readonly Messa
     const from = outcomeAt;
     while (outcomes[outcomeAt]?.messageIndex === i) outcomeAt++;
     const own = { edits: edits.upTo(message.span.end), outcomes: outcomes.slice(from, outcomeAt) };
-    facts.push(factsOf(rewritten.received, message, (prefixes[i] ?? '').slice(0, PREFIX_CHARS), own));
+    facts.push(messageFacts(rewritten.received, message, (prefixes[i] ?? '').slice(0, PREFIX_CHARS), own));
   }
   if (conversationId !== '') remembered.set(id, { messages, facts });
   return facts;
@@ -81,7 +81,7 @@ class Cursor {
   }
 }
 
-function factsOf(
+function messageFacts(
   body: Buffer,
   { span }: ScannedMessage,
   prefix: string,
@@ -122,9 +122,9 @@ export function negated(cut: string): string {
     .join(' ');
 }
 
-/** Earliest messages of a conversation whose texts are read as well. */
+/** Number of messages at the start of a conversation whose texts are also read. */
 const FEW_MESSAGES = 3;
-/** Keys that carry a model's hidden reasoning back to its provider, on all wires. */
+/** Keys by which a model's hidden reasoning is sent back to its provider, on all wires. */
 const CARRIERS = [
   '"signature"',
   '"encrypted_content"',
@@ -311,7 +311,9 @@ function addAnswers(work: Counts, body: Buffer, { texts }: ScannedMessage, conve
   }
 }
 
-/** Both ends of an answer, by line, in the spelling of the body. */
+/**
+ * The first and last bytes of an answer with `\n` escapes turned into line breaks; other escapes stay as in the body.
+ */
 function endsOf(body: Buffer, texts: readonly ScannedText[]): string {
   const first = texts[0]?.literal;
   const last = texts.at(-1)?.literal;

@@ -112,7 +112,7 @@ export function tenths(ms: number): number {
 }
 
 const DAY_MS = 86_400_000;
-/** Most pending combinations of day, model and tool. */
+/** Maximum number of pending combinations of day, model and tool. */
 const MAX_WAITING = 5_000;
 
 type Totals = { -readonly [Field in keyof UsageRecord]: UsageRecord[Field] };
@@ -122,8 +122,8 @@ export class UsageTotals {
   #waiting = new Map<string, Totals>();
 
   /**
-   * @param fresh - its new texts; `savesTokens`: the removed tokens count as saved; also in shadow mode, where they
-   * would have been saved
+   * @param fresh - the request's new texts
+   * @param savesTokens - whether removed tokens count as saved; in shadow mode, whether they would have been
    */
   add({ model }: RequestReport, fresh: readonly TextOutcome[], atMs: number, savesTokens: boolean): void {
     // the request itself counts with the tool of its first text
@@ -164,8 +164,9 @@ export class WireTotals {
   #waiting = new Map<string, { readonly day: string; readonly wire: string; readonly values: number[] }>();
 
   /**
-   * @param sums - of its new `texts`; `savesTokens`: the removed tokens count as saved; also in shadow mode, where they
-   * would have been saved
+   * @param sums - sums over the request's new texts
+   * @param texts - number of new texts
+   * @param savesTokens - whether removed tokens count as saved; in shadow mode, whether they would have been
    */
   add({ wire }: RequestReport, sums: OutcomeSums, texts: number, atMs: number, savesTokens: boolean): void {
     const day = new Date(atMs).toISOString().slice(0, 10);

@@ -20,16 +20,16 @@ export interface ReporterOptions {
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
   readonly ledger?: LedgerSink;
-  /** Notes which tools are declared and called. */
+  /** Records which tools are declared and called. */
   readonly toolWatch?: Pick<ToolWatch, 'see' | 'flush'> | undefined;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
-  /** Raises an alarm where nothing is saved any more. */
+  /** Raises an alarm if nothing is saved any more. */
   readonly savings?: Pick<SavingWatch, 'see' | 'unread'>;
   readonly onFailure: FailureReporter;
 }
 
-/** Most pending reports; beyond it the oldest are dropped, never a request. */
+/** Maximum number of pending reports; beyond it the oldest are dropped, never a request. */
 const MAX_WAITING = 5_000;
 /** Requests are reported in batches, so that code and data stay in the processor's caches. */
 const REPORT_DELAY_MS = 25;
@@ -53,7 +53,7 @@ export class Reporter {
     this.#options = options;
   }
 
-  /** Never throws, never waits: the request is reported a moment later, and written later still, in a batch. */
+  /** Never throws or blocks: the request is reported a moment later, and written later still, in a batch. */
   report(make: LogEntry['make']): void {
     if (this.#reports.length >= MAX_WAITING) this.#reports.shift();
     this.#reports.push({ make, atMs: this.#options.clock.nowMs() });
@@ -69,7 +69,7 @@ export class Reporter {
     const { log, metrics, events, clock, notUnderstood, savings } = this.#options;
     notUnderstood?.count(reason);
     if (LARGE_UNREAD.has(reason)) savings?.unread(reason, clock.nowMs());
-    log.info({ reason, ...about }, 'passed unread');
+    log.info({ reason, ...about }, 'forwarded unread');
     metrics.pruning({ ...NOTHING_PRUNED, fallbacks: [reason] });
     const event = { tsMs: clock.nowMs(), runId: CONNECTION_RUN, opId: null, kind: 'fallback', level: 'warn' } as const;
     events.add([{ ...event, payload: { reason } }]);
@@ -84,7 +84,7 @@ export class Reporter {
     return this.#behind.flush();
   }
 
-  /** Resolves once the tools of all requests that have ended are noted. Never rejects. */
+  /** Resolves once the tools of all requests that have ended are recorded. Never rejects. */
   async toolsNoted(): Promise<void> {
     while (this.#reports.length > 0) this.#writeReports();
     await this.#options.toolWatch?.flush();
@@ -196,7 +196,7 @@ export class Reporter {
   }
 }
 
-/** Requests that passed outside any wire and are large for certain. */
+/** Codes of requests outside any wire that are certainly large. */
 const LARGE_UNREAD = new Set(['path_not_understood']);
 
 const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0, elapsedMs: 0 };

@@ -46,13 +46,13 @@ export interface RequestReport {
   readonly usage: ProviderUsage | null;
   /** For the ledger; `null` if nothing was read or generated. */
   readonly facts?: OpenFacts | null;
-  /** For the tool shelf; absent where nothing was generated. */
+  /** For the tool shelf; absent if nothing was generated. */
   readonly tools?: AnsweredTools | undefined;
   /** The provider's token count of the unpruned body; absent if not requested. Never rejects. */
   readonly counted?: Promise<CountAnswer> | undefined;
 }
 
-/** Most characters of a model's name that are reported. */
+/** Maximum number of reported characters of a model's name. */
 const MAX_MODEL_CHARS = 200;
 
 /** A report's fields about a request's content; `null` if it was not read. */
@@ -70,8 +70,9 @@ export function contentOf(
 }
 
 /**
- * Index of the first new text: unknown to this process, and without a model answer after it. After a restart, on
- * another replica and in shadow mode, texts of older turns are unknown but not new.
+ * Index of the first text that is certainly new: unknown to this process, and without a model answer after it
+ * (`mayBeNewFrom` in `ledger-facts.ts` requires only one of the two). After a restart, on another replica and in shadow
+ * mode, texts of older turns are unknown but not new.
  */
 function newTextsFrom({ outcomes, newFrom, messages }: Rewritten): number {
   const tail = tailOf(messages);

@@ -6,23 +6,23 @@ import type { RequestReport } from './request-report.ts';
 export interface SavingWatchOptions {
   readonly settings: AlarmSettings;
   readonly log: Pick<Log, 'warn'>;
-  /** Tokens that were removed on a day (`YYYY-MM-DD`), as of the ledger. May reject. */
+  /** Tokens that were removed on a day (`YYYY-MM-DD`), from the ledger. May reject. */
   readonly removedOn: (day: string) => Promise<number>;
   readonly onFailure: FailureReporter;
-  /** Large requests in a row without a saving that raise the alarm. Default: 50. */
+  /** Number of consecutive large requests without savings that raises the alarm. Default: 50. */
   readonly alarmAfter?: number;
 }
 
 const ALARM_AFTER = 50;
-/** Of `alarmAfter`, where the day before saved something. */
-const FELL_SHARE = 0.4;
-/** Tokens of a large result: about the least size of a text that is looked at, 4,000 characters. */
+/** If the previous day had savings, the alarm is raised at this share of `alarmAfter`. */
+const EARLY_ALARM_SHARE = 0.4;
+/** Tokens of a large result: about the minimum size of a text that is examined, 4,000 characters. */
 const LARGE_TOKENS = 1_000;
-/** Size from which on a request that was not read counts as large. */
+/** Size from which a request that was not read counts as large. */
 const LARGE_BYTES = 50_000;
-/** Size of a conversation that is long: above a system prompt with its tools. */
+/** Size from which a conversation counts as long: more than a system prompt with its tools. */
 const LONG_BYTES = 100_000;
-/** Messages of a conversation in which a client that does not truncate would have shown a large result. */
+/** Number of messages after which a client that does not truncate would have sent a large result. */
 const MANY_MESSAGES = 40;
 const MAX_CODES = 100;
 const DAY_MS = 86_400_000;
@@ -30,8 +30,9 @@ const DAY_MS = 86_400_000;
 const UNREAD = /_not_understood$|^(?:left_alone|signed_by_client|not_signed|body_too_large)$/;
 
 /**
- * Counts requests with large results in a row that save nothing, and raises an alarm from a number of them on. The next
- * saving ends it. Works on reports of requests that have ended, never while a request waits.
+ * Counts consecutive requests with large results that save nothing, and raises an alarm when the count reaches a
+ * threshold. The next request that saves tokens clears it. Works on reports of requests that have ended, never while a
+ * request waits.
  */
 export class SavingWatch {
   readonly #options: SavingWatchOptions;
@@ -41,7 +42,7 @@ export class SavingWatch {
   /** The causes that were logged on `#day`. */
   #logged = new Set<string>();
   #day = '';
-  /** Whether the day before saved something; `null` until the ledger was asked. */
+  /** Whether the previous day had savings; `null` until the ledger was queried. */
   #savedBefore: boolean | null = null;
 
   constructor(options: SavingWatchOptions) {
@@ -63,14 +64,14 @@ export class SavingWatch {
     else if (code !== null) this.unread(code, atMs);
   }
 
-  /** Counts something large that passed whole, by the code of its reason. */
+  /** Counts something large that was forwarded whole, by the code of its reason. */
   unread(code: string, atMs: number): void {
     this.#startDay(new Date(atMs).toISOString().slice(0, 10));
     this.#requests++;
     if (this.#codes.size < MAX_CODES || this.#codes.has(code)) this.#codes.set(code, (this.#codes.get(code) ?? 0) + 1);
     const { alarmAfter = ALARM_AFTER } = this.#options;
     if (this.#requests >= alarmAfter) this.#raise();
-    else if (this.#requests >= alarmAfter * FELL_SHARE) this.#raiseIfFallen(atMs);
+    else if (this.#requests >= alarmAfter * EARLY_ALARM_SHARE) this.#raiseIfFallen(atMs);
   }
 
   #saved(): void {
@@ -95,7 +96,7 @@ export class SavingWatch {
     this.#options.log.warn({ reason: 'nothing_saved', ...this.#alarm, advice }, what);
   }
 
-  /** Raises the alarm where the day before saved something; the ledger is asked once a day. */
+  /** Raises the alarm early if the previous day had savings; the ledger is queried once a day. */
   #raiseIfFallen(atMs: number): void {
     if (this.#savedBefore === true) this.#raise();
     if (this.#savedBefore !== null) return;
@@ -111,12 +112,12 @@ export class SavingWatch {
   }
 }
 
-/** Reasons of texts that were looked at and passed whole on purpose, such as a file that may be edited next. */
+/** Reasons of texts that were examined and left whole on purpose, such as a file that may be edited next. */
 const ON_PURPOSE = new Set(['file', 'reread', 'named', 'report', 'window', 'short']);
-/** Of `UNREAD`, those that show by themselves that the request was large. */
+/** Codes in `UNREAD` that occur only for large requests. */
 const WAS_LARGE = new Set(['body_too_large', 'left_alone']);
 
-/** Why a request without a cut saved nothing; `null` where it had nothing large, or belongs to the control group. */
+/** Why a request without a cut saved nothing; `null` if it had nothing large, or belongs to the control group. */
 function codeOf(report: RequestReport): string | null {
   const { outcomes, newFrom, fallbacks, bytesIn, conversationId, messages, facts } = report;
   if (facts?.arm === 'control') return null;
@@ -125,7 +126,7 @@ function codeOf(report: RequestReport): string | null {
   if (unread !== undefined) return isLarge || WAS_LARGE.has(unread) ? unread : null;
   if (conversationId === '') return isLarge ? (fallbacks[0] ?? WATCHED.off) : null;
   if (outcomes.length === 0) return bytesIn >= LONG_BYTES && messages >= MANY_MESSAGES ? WATCHED.noLargeResult : null;
-  // a text that nothing was decided about has no count of tokens
+  // a text without a decision has no token count
   const large = outcomes.slice(newFrom).filter(({ tokensBefore, kind }) => tokensBefore >= LARGE_TOKENS || kind === '');
   if (large.length === 0) return null;
   if (large.every(({ tool }) => tool === '')) return WATCHED.noCall;

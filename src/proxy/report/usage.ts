@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { AnswerReader, AnswerTurn, ProviderUsage } from '../../dialects/dialect.ts';
 
-/** Most bytes of a compressed answer that are kept until its end; a longer one is not read. */
+/** Maximum number of bytes of a compressed answer kept until its end; a longer one is not read. */
 const COMPRESSED_BYTES = 1024 * 1024;
 /** Supported encodings of answers. */
 export const answerDecoders = new Map([
@@ -11,7 +11,7 @@ export const answerDecoders = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** Of an answer so many bytes are kept until its report is made, for the calls in it. */
+/** Maximum number of bytes of an answer kept until its report is built, to find the tool calls in it. */
 const KEPT_BYTES = 1024 * 1024;
 
 /** The answer so far; empty once it is longer than the limit. */
@@ -25,13 +25,16 @@ export class KeptAnswer {
     else this.#pieces.push(piece);
   }
 
-  /** The answer; `''` where it was too long. */
+  /** The answer; `''` if it was too long. */
   text(): string {
     return Buffer.concat(this.#pieces).toString('utf8');
   }
 }
 
-/** Shows an answer to a reader as it streams. A compressed answer is shown at its end, off the request path. */
+/**
+ * Feeds an answer to its reader while it is streamed. A compressed answer is decoded and read after its end, off the
+ * request path.
+ */
 export class UsageTap {
   readonly #reader: AnswerReader;
   readonly #answer = new KeptAnswer();
@@ -79,7 +82,10 @@ export class UsageTap {
     return decoded ? decoded.then((all) => (all ? this.#reader.usage() : null)) : this.#reader.usage();
   }
 
-  /** Decodes a compressed answer at its end for the reader; whether that worked. `null`: it was not compressed. */
+  /**
+   * Decodes a compressed answer for the reader. Resolves to whether that succeeded; returns `null` if it was not
+   * compressed.
+   */
   #decode(): Promise<boolean> | null {
     const decode = answerDecoders.get(this.#encoding);
     if (!decode || this.#size === 0) return null;

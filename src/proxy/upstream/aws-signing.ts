@@ -31,7 +31,7 @@ export interface SignedRequest {
   readonly body: Buffer;
 }
 
-/** Region and service of a new signature, and the client's fields that it covers. */
+/** Region and service of a new signature, and the client's headers that it covers. */
 export type SigningScope = Pick<CredentialScope, 'region' | 'service' | 'signedHeaders'>;
 
 /**
@@ -47,7 +47,7 @@ export type Treatment =
 const MAX_AGE_MS = 15 * 60_000;
 const SHA256 = 'x-amz-content-sha256';
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
-/** Fields set by signing, and those of the upstream connection. */
+/** Headers set by signing, and those of the upstream connection. */
 const REMADE = new Set(['authorization', 'x-amz-date', 'x-amz-security-token', SHA256, 'host', 'content-length']);
 
 /**
@@ -84,9 +84,9 @@ export class AwsSigning {
   /**
    * Signs a request.
    *
-   * @param fields - its end-to-end fields: name, value, …
+   * @param fields - its end-to-end headers: name, value, …
    * @param origin - its destination
-   * @returns its fields including those of the signature and `Host`
+   * @returns its headers including those of the signature and `Host`
    */
   async sign(
     fields: readonly string[],
@@ -153,7 +153,7 @@ function requestOf({ url, headers, body }: SignedRequest & { readonly headers: R
   return { method: 'POST', protocol: 'https:', hostname: headers.host ?? '', path, query, headers, body };
 }
 
-/** As the signer wants its hash. */
+/** SHA-256 in the interface that `SignatureV4` expects. */
 class Sha256 {
   readonly #hash;
 
@@ -170,7 +170,7 @@ class Sha256 {
   }
 
   reset(): void {
-    throw new Error('a hash of the signer is used once');
+    throw new Error('Sha256 instances cannot be reused');
   }
 }
 

@@ -4,8 +4,8 @@ import { type ProxySettings, routeTo } from '../../core/proxy-route.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { openai, type Route, routeOf } from '../../providers/all.ts';
 import type { CloudSettings, Operation, Provider } from '../../providers/provider.ts';
-import type { ErrorBody } from '../openai-error.ts';
-import type { Hops } from './headers.ts';
+import type { ErrorBody } from '../send-error.ts';
+import type { LoopGuard } from './headers.ts';
 import { Upstream } from './upstream.ts';
 
 /** Rounds of unescaping: each gateway before the provider may unescape once more. */
@@ -60,7 +60,7 @@ export interface Refused {
 /** The parts of a request that determine its destination. */
 type HeadOfRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
-/** Most logged prefixes of longer paths. */
+/** Maximum number of logged prefixes of longer paths. */
 const MAX_PREFIXES = 100;
 
 /** Finds the destination of requests by the table of providers and the settings. */
@@ -124,11 +124,11 @@ const MAX_OPEN = 64;
 /** The upstreams in use, by base URL: requests to the same one share its connections. */
 export class Upstreams {
   readonly #options: UpstreamsOptions;
-  readonly #hops: Hops;
+  readonly #hops: LoopGuard;
   /** Cloud hosts depend on requests, so the least recently used are closed. */
   readonly #open = new LRUCache<string, Upstream>({ max: MAX_OPEN, dispose: (upstream) => upstream.retire() });
 
-  constructor(options: UpstreamsOptions, hops: Hops) {
+  constructor(options: UpstreamsOptions, hops: LoopGuard) {
     this.#options = options;
     this.#hops = hops;
   }
@@ -142,7 +142,7 @@ export class Upstreams {
         url,
         headersTimeoutMs,
         bodyTimeoutMs,
-        way: routeTo(url, this.#options),
+        route: routeTo(url, this.#options),
         hops: this.#hops,
       });
       this.#open.set(url, upstream);

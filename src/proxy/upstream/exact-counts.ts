@@ -21,18 +21,18 @@ export interface AnsweredRequest {
   /** As sent by the client, decoded. */
   readonly body: Buffer;
   /** Its destination: the upstream, and path and query there. */
-  readonly upstream: Pick<Upstream, 'ask'>;
+  readonly upstream: Pick<Upstream, 'request'>;
   readonly path: string;
-  /** Its fields: name, value, … */
+  /** Its headers: name, value, … */
   readonly rawHeaders: readonly string[];
 }
 
-/** Most counts in progress; further requests are not counted. */
+/** Maximum number of counts in progress; further requests are not counted. */
 const AT_ONCE = 4;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
-const PATIENCE_MS = 10_000;
-/** Fields that do not apply to the count request. */
-const NOT_OF_IT = ['accept', 'accept-encoding', 'content-encoding'];
+const TIMEOUT_MS = 10_000;
+/** Headers that do not apply to the count request. */
+const EXCLUDED_HEADERS = ['accept', 'accept-encoding', 'content-encoding'];
 
 /**
  * Asks the provider for the token counts of the unpruned form of pruned requests, with the client's own key and after
@@ -46,13 +46,17 @@ export class ExactCounts {
     this.#options = options;
   }
 
-  /** Token count of an unpruned request. Never rejects. @returns `null` for a request outside the share */
+  /**
+   * Token count of an unpruned request. Never rejects.
+   *
+   * @returns `null` for a request outside the share
+   */
   of(request: AnsweredRequest): Promise<CountAnswer> | null {
     if (crc32(request.requestId) / 0x1_0000_0000 >= this.#options.share) return null;
     if (this.#underWay >= AT_ONCE) return Promise.resolve({ input: null, failure: 'busy' });
     if (request.body.length > MAX_BODY_BYTES) return Promise.resolve({ input: null, failure: 'body_too_large' });
     this.#underWay++;
-    return this.#ask(request)
+    return this.#count(request)
       .then((input) => ({ input, failure: '' }))
       .catch((cause: unknown) => {
         this.#options.onFailure('not_counted', cause, { requestId: request.requestId });
@@ -63,11 +67,16 @@ export class ExactCounts {
       });
   }
 
-  async #ask({ body, upstream, path, rawHeaders }: AnsweredRequest): Promise<number> {
-    const asked = this.#options.question(body);
+  async #count({ body, upstream, path, rawHeaders }: AnsweredRequest): Promise<number> {
+    const question = this.#options.question(body);
     const [own = '', query] = path.split('?', 2);
     const to = `${own}/count_tokens${query === undefined ? '' : `?${query}`}`;
-    const { status, body: answer } = await upstream.ask(to, requestHeaders(rawHeaders, NOT_OF_IT), asked, PATIENCE_MS);
+    const { status, body: answer } = await upstream.request(
+      to,
+      requestHeaders(rawHeaders, EXCLUDED_HEADERS),
+      question,
+      TIMEOUT_MS,
+    );
     if (this.#options.refusesHistory(status, answer))
       throw new NotCounted('history_refused', `answered with ${status}`);
     if (status !== 200) throw new NotCounted(`status_${status}`, `answered with ${status}`);

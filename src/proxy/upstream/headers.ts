@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { credentialScope } from '../../providers/bedrock.ts';
 
-/** Fields that belong to one connection (RFC 9110 §7.6.1); `Connection` may name more. */
+/** Headers that belong to one connection (RFC 9110 §7.6.1); `Connection` may name more. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -13,35 +13,35 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Fields set again for the upstream, or already handled on the client's connection. */
+/** Headers set again for the upstream, or already handled on the client's connection. */
 const REQUEST_ONLY = new Set(['host', 'content-length', 'expect']);
 const OWN_PREFIX = 'x-mcp-pruner-';
 const OWN = 'x-mcp-pruner';
 
 /**
- * The client's end-to-end fields for the upstream, with order, spelling and duplicates preserved. Fields covered by an
- * AWS signature stay, including `Host`: without any of them the signature would be invalid.
+ * The client's end-to-end headers for the upstream, with order, spelling and duplicates preserved. Headers covered by
+ * an AWS signature stay, including `Host`: without any of them the signature would be invalid.
  *
  * @param raw - name, value, name, value, …
  * @param without - further names (lower case) to leave out
  */
 export function requestHeaders(raw: readonly string[], without: readonly string[] = []): string[] {
-  const signed = signedFields(fieldIn(raw, 'authorization'));
+  const signed = signedHeaders(headerIn(raw, 'authorization'));
   const isDropped = (name: string): boolean => REQUEST_ONLY.has(name) || ownHeader(name);
   return endToEnd(raw, (name) => (isDropped(name) && !signed.has(name)) || without.includes(name));
 }
 
-/** Names of the fields that an AWS signature covers and that can be forwarded unchanged. */
-export function signedFields(authorization: string | undefined): ReadonlySet<string> {
+/** Names of the headers that an AWS signature covers and that can be forwarded unchanged. */
+export function signedHeaders(authorization: string | undefined): ReadonlySet<string> {
   const names = new Set(credentialScope(authorization)?.signedHeaders);
   for (const name of ['content-length', 'expect']) names.delete(name);
   return names;
 }
 
 /**
- * The upstream's end-to-end fields for the client.
+ * The upstream's end-to-end headers for the client.
  *
- * @param raw - undici's raw fields; bytes beyond ASCII keep their value as latin-1, as node:http has it
+ * @param raw - undici's raw headers; bytes beyond ASCII keep their value as latin-1, as node:http has it
  */
 export function responseHeaders(raw: unknown): string[] {
   if (!Array.isArray(raw)) return [];
@@ -61,7 +61,7 @@ function endToEnd(raw: readonly string[], drop: (name: string) => boolean): stri
   return named === null ? out : without(out, named);
 }
 
-/** Whether a value of `Connection` names further fields. */
+/** Whether a value of `Connection` names further headers. */
 function namesOthers(value: string): boolean {
   return value !== 'keep-alive' && value !== 'close';
 }
@@ -70,17 +70,17 @@ function without(fields: readonly string[], names: ReadonlySet<string>): string[
   return fields.filter((_, i) => !names.has((fields[i - (i % 2)] ?? '').toLowerCase()));
 }
 
-/** Whether a field (lower case) belongs to one connection and is never forwarded. */
+/** Whether a header (lower case) belongs to one connection and is never forwarded. */
 export function hopByHop(name: string): boolean {
   return HOP_BY_HOP.has(name);
 }
 
-/** Whether a field (lower case) addresses this proxy and is not forwarded. */
+/** Whether a header (lower case) addresses this proxy and is not forwarded. */
 export function ownHeader(name: string): boolean {
   return name === OWN || name.startsWith(OWN_PREFIX);
 }
 
-/** Fields that `Connection` names, lower case. */
+/** Headers that `Connection` names, lower case. */
 export function namedByConnection(raw: readonly string[]): Set<string> {
   const names = new Set<string>();
   for (let i = 0; i + 1 < raw.length; i += 2) {
@@ -90,8 +90,8 @@ export function namedByConnection(raw: readonly string[]): Set<string> {
   return names;
 }
 
-/** A field's value, `''` if it is missing. */
-export function fieldIn(fields: readonly string[], name: string): string {
+/** A header's value, `''` if it is missing. */
+export function headerIn(fields: readonly string[], name: string): string {
   for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]?.toLowerCase() === name) return fields[i + 1] ?? '';
   return '';
 }
@@ -103,14 +103,14 @@ export function pairsOf(fields: readonly string[]): [string, string][] {
 }
 
 const NAME = 'mcp-pruner-';
-/** More proxies of this kind in a row form a loop through other machines. */
+/** More mcp-pruner entries than this in `Via` indicate a loop through other machines. */
 const MAX_HOPS = 8;
 
 /**
  * Detects requests that have passed this proxy before, by `Via` (RFC 9110 §7.6.3): an upstream may lead back to the
  * proxy.
  */
-export class Hops {
+export class LoopGuard {
   /** This proxy's entry in `via`. */
   readonly own: string;
 
@@ -119,7 +119,7 @@ export class Hops {
     this.own = `1.1 ${NAME}${id}`;
   }
 
-  isCircle({ via }: IncomingHttpHeaders): boolean {
+  isLoop({ via }: IncomingHttpHeaders): boolean {
     if (via === undefined || !via.includes(NAME)) return false;
     const hops = via.split(',', 100).filter((hop) => hop.includes(NAME));
     return hops.length >= MAX_HOPS || hops.some((hop) => hop.trim() === this.own);

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { fieldIn, responseHeaders } from './headers.ts';
+import { headerIn, responseHeaders } from './headers.ts';
 
-/** Errors have some hundred bytes; a longer answer is passed on. */
+/** Error bodies are a few hundred bytes long; a longer answer is passed on. */
 const MAX_BYTES = 64 * 1024;
 
 const decoders = new Map([
@@ -13,7 +13,7 @@ const decoders = new Map([
 
 /** An answer held back until its content decides whether it is passed on. */
 export class HeldAnswer {
-  /** Its fields as received. */
+  /** Its headers as received. */
   readonly raw: unknown;
   readonly statusMessage: string;
   readonly chunks: Buffer[] = [];
@@ -34,7 +34,7 @@ export class HeldAnswer {
   /** Its decoded body; empty if it cannot be decoded. */
   decoded(): Buffer {
     const body = Buffer.concat(this.chunks);
-    const encoding = fieldIn(responseHeaders(this.raw), 'content-encoding').trim().toLowerCase();
+    const encoding = headerIn(responseHeaders(this.raw), 'content-encoding').trim().toLowerCase();
     if (encoding === '' || encoding === 'identity') return body;
     try {
       return decoders.get(encoding)?.(body, { maxOutputLength: 4 * MAX_BYTES }) ?? Buffer.alloc(0);

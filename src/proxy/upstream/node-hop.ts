@@ -1,13 +1,13 @@
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
-import { fieldIn } from './headers.ts';
-import type { Outgoing, PassOn } from './pass-on.ts';
+import { headerIn } from './headers.ts';
+import type { PassOn, RawRequest } from './pass-on.ts';
 
 export interface NodeHopOptions {
   readonly agent: http.Agent;
   readonly headersTimeoutMs: number;
-  /** Longest pause within an answer. */
+  /** Maximum pause within an answer. */
   readonly bodyTimeoutMs: number;
   readonly maxHeaderSize: number;
 }
@@ -23,11 +23,11 @@ export class NodeHop {
     this.#options = options;
   }
 
-  send(origin: string, { method, path, headers, body }: Outgoing, passOn: PassOn): void {
+  send(origin: string, { method, path, headers, body }: RawRequest, passOn: PassOn): void {
     const { agent, maxHeaderSize } = this.#options;
     const library = origin.startsWith('https:') ? https : http;
     const fields = [...headers];
-    if (fieldIn(fields, 'host') === '') fields.unshift('host', new URL(origin).host);
+    if (headerIn(fields, 'host') === '') fields.unshift('host', new URL(origin).host);
     if (Buffer.isBuffer(body)) fields.push('content-length', String(body.length));
     const req = library.request(origin, { method, path, agent, maxHeaderSize, headers: fields });
     this.#listen(req, passOn);
@@ -75,5 +75,5 @@ export class NodeHop {
 }
 
 function timeout(): Error {
-  return Object.assign(new Error('the upstream is silent'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+  return Object.assign(new Error('the upstream did not respond in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
 }

@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
-import { type ErrorBody, sendUpstreamError } from '../openai-error.ts';
-import { fieldIn, pairsOf, responseHeaders } from './headers.ts';
+import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
+import { headerIn, pairsOf, responseHeaders } from './headers.ts';
 import { HeldAnswer } from './held-answer.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
 /** A request to the upstream. */
-export interface Outgoing {
+export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: string[];
@@ -16,10 +16,10 @@ export interface Outgoing {
 }
 
 /** A request with its path below the upstream's own path, and the handling of its answer. */
-export interface UpstreamRequest extends Outgoing {
+export interface UpstreamRequest extends RawRequest {
   /** Selects answers that are dropped; the exchange then ends as `declined`. */
   readonly decline?: Decline | undefined;
-  /** Fields for the client in addition to the upstream's. */
+  /** Headers for the client in addition to the upstream's. */
   readonly extraHeaders: readonly string[];
   /** Observes each chunk of the answer; must not keep or change it. */
   readonly onData?: (chunk: Buffer) => void;
@@ -32,7 +32,7 @@ export interface UpstreamRequest extends Outgoing {
 export interface Decline {
   /** `hold`: the complete body decides. */
   byStatus(status: number): 'pass' | 'drop' | 'hold';
-  /** @param body - decoded; truncated if it is longer than errors are */
+  /** @param body - decoded; only called for bodies up to 64 KiB */
   byBody(status: number, body: Buffer): boolean;
 }
 
@@ -110,7 +110,7 @@ export class PassOn {
 
   #passHead(status: number, raw: unknown, statusMessage: string): void {
     const fields = responseHeaders(raw);
-    this.#request.onHead?.(fieldIn(fields, 'content-encoding'));
+    this.#request.onHead?.(headerIn(fields, 'content-encoding'));
     fields.push(...this.#request.extraHeaders);
     this.#res.on('drain', this.#onDrain);
     this.#res.sendDate = false;
@@ -212,12 +212,12 @@ export class Refusal implements Decline {
   /** The provider rejected the history, so an earlier run must have pruned it. */
   ofHistory = false;
 
-  /** @param cut - the request was pruned, and is one that a model answers */
-  constructor(dialect: Dialect, { rawHistory, acceptedBefore }: Rewritten, cut: boolean) {
+  /** @param mayResend - the request was pruned and generates an answer (not a token count) */
+  constructor(dialect: Dialect, { rawHistory, acceptedBefore }: Rewritten, mayResend: boolean) {
     this.#dialect = dialect;
     this.#rawHistory = rawHistory && dialect.verifiesHistory;
     // once the provider has accepted cuts of this conversation, the unpruned request would change its history
-    this.#mayGoWhole = cut && !acceptedBefore;
+    this.#mayGoWhole = mayResend && !acceptedBefore;
   }
 
   byStatus(status: number): 'pass' | 'drop' | 'hold' {

@@ -2,26 +2,26 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import type { Readable } from 'node:stream';
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
-import { sendUpstreamError } from '../openai-error.ts';
+import { sendUpstreamError } from '../send-error.ts';
 import type { Destinations } from './destinations.ts';
-import type { Hops } from './headers.ts';
-import { hopByHop, namedByConnection, ownHeader, pairsOf, responseHeaders, signedFields } from './headers.ts';
-import { heldUpload, readAway } from './unread-upload.ts';
+import type { LoopGuard } from './headers.ts';
+import { hopByHop, namedByConnection, ownHeader, pairsOf, responseHeaders, signedHeaders } from './headers.ts';
+import { discardUpload, heldUpload } from './unread-upload.ts';
 import { agentFor, type Connection, MAX_HEADER_BYTES } from './upstream.ts';
 import { isLostConnection, upstreamErrorCode } from './upstream-error.ts';
 
 export interface PassthroughOptions {
   readonly connection: Connection;
   readonly destinations: Destinations;
-  readonly hops: Hops;
-  /** Longest time until the upstream's answer begins, in milliseconds; 0 for no limit. */
+  readonly hops: LoopGuard;
+  /** Maximum time until the upstream's answer begins, in milliseconds; 0 for no limit. */
   readonly headersTimeoutMs: number;
-  /** Longest pause within an answer, in milliseconds; 0 for no limit. */
+  /** Maximum pause within an answer, in milliseconds; 0 for no limit. */
   readonly bodyTimeoutMs: number;
   readonly onUpstreamError: (code: string) => void;
 }
 
-/** Largest body kept until it is answered, to be resent if the upstream has not read it. */
+/** Maximum size of a body kept until it is answered, to be resent if the upstream has not read it. */
 const KEPT_BODY_BYTES = 1024 * 1024;
 
 /** Forwards all requests that are not pruned, unchanged and streamed in both directions. */
@@ -38,7 +38,7 @@ export function passthrough(options: PassthroughOptions): RequestHandler {
 }
 
 /** State of a running request. */
-interface UnderWay {
+interface RunningRequest {
   /** The part of its body read so far, `null` if it is too large to keep. */
   readonly kept: Buffer[] | null;
   readonly stopKeeping: () => void;
@@ -52,7 +52,7 @@ interface UnderWay {
 
 class Forwarder {
   readonly #options: PassthroughOptions;
-  readonly #underWay = new WeakMap<IncomingMessage, UnderWay>();
+  readonly #underWay = new WeakMap<IncomingMessage, RunningRequest>();
 
   constructor(options: PassthroughOptions) {
     this.#options = options;
@@ -109,14 +109,14 @@ class Forwarder {
       proxyReq.setHeader('transfer-encoding', 'chunked');
     }
     const named = namedByConnection(req.rawHeaders);
-    const signed = signedFields(req.headers.authorization);
+    const signed = signedHeaders(req.headers.authorization);
     for (const name of proxyReq.getHeaderNames()) {
       const isOurs = named.has(name) || (ownHeader(name) && !signed.has(name));
       if ((hopByHop(name) && name !== 'transfer-encoding') || isOurs) proxyReq.removeHeader(name);
     }
     if (signed.has('host')) proxyReq.setHeader('host', req.headers.host ?? '');
-    for (let i = 0; i + 1 < connection.fields.length; i += 2) {
-      proxyReq.setHeader(connection.fields[i] ?? '', connection.fields[i + 1] ?? '');
+    for (let i = 0; i + 1 < connection.headers.length; i += 2) {
+      proxyReq.setHeader(connection.headers[i] ?? '', connection.headers[i + 1] ?? '');
     }
     proxyReq.setHeader('via', hops.next(req.headers));
     proxyReq.once('timeout', () => {
@@ -149,7 +149,7 @@ class Forwarder {
       // http-proxy ends the answer after this
       const trailers = responseHeaders(proxyRes.rawTrailers);
       if (trailers.length > 0 && res.chunkedEncoding) res.addTrailers(pairsOf(trailers));
-      readAway(req);
+      discardUpload(req);
     });
     proxyRes.once('close', () => {
       // A broken answer must not look like one that continues.
@@ -184,7 +184,7 @@ class Forwarder {
 
   /**
    * Sends a request whose body is held back until its head is complete. Otherwise, on a slow connection (a tunnel, a
-   * new one), the first chunk of the body would create the head with the client's unfiltered fields.
+   * new one), the first chunk of the body would create the head with the client's unfiltered headers.
    */
   sendHeld(req: Request, res: Response, agent: HttpAgent, kept: readonly Buffer[] = []): void {
     const { upload, begin } = heldUpload(req, kept);
@@ -197,10 +197,10 @@ class Forwarder {
   #fail(req: Request, res: Response, cause: string): void {
     const code = this.#underWay.get(req)?.late ? 'timeout' : cause;
     this.#options.onUpstreamError(code);
-    // the fields of a broken answer are set, and would go out with the error: their length and encoding are not its own
+    // the headers of a broken answer are set and would be sent with the error, whose length and encoding differ
     if (this.#underWay.get(req)?.answer && !res.headersSent && !res.destroyed) res.flushHeaders();
     sendUpstreamError(res, code, this.#options.destinations.errorBodyFor(req)); // ends an answer that has begun
-    readAway(req);
+    discardUpload(req);
   }
 }
 
@@ -208,7 +208,7 @@ function isSmall(req: IncomingMessage): boolean {
   return !isChunked(req) && Number(req.headers['content-length'] ?? 0) <= KEPT_BODY_BYTES;
 }
 
-/** Decided by the fields as received, because http-proxy changes the parsed ones. */
+/** Determined from the headers as received, because http-proxy changes the parsed ones. */
 function isChunked({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'transfer-encoding');
 }

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Dispatcher } from 'undici';
-import type { Outgoing, PassOn } from './pass-on.ts';
+import type { PassOn, RawRequest } from './pass-on.ts';
 
 /** The channel on which undici announces the connection of each request. */
 const SENDING = 'undici:client:sendHeaders';
@@ -18,12 +18,12 @@ export class UndiciHop {
   }
 
   /** @param origin - `https://host:port` of the upstream */
-  send(origin: string, { method, path, headers, body }: Outgoing, passOn: PassOn): void {
+  send(origin: string, { method, path, headers, body }: RawRequest, passOn: PassOn): void {
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: (controller) => {
         this.#starting = passOn;
         passOn.start({
-          abort: () => controller.abort(new Error('not wanted any more')),
+          abort: () => controller.abort(new Error('the request was aborted')),
           pause: () => controller.pause(),
           resume: () => controller.resume(),
         });

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 
-/** Bounds for reading the rest of an answered upload, in bytes and time. */
+/** Limits for reading the rest of an answered upload, in bytes and time. */
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_MS = 120_000;
 
 /**
  * Discards the rest of a body that has already been answered. An upstream may answer (401, 413, 429) before it has read
  * the request. A client that writes its whole request before it reads would wait forever, and the next request on its
- * connection follows the rest. Beyond the bounds the connection is closed.
+ * connection follows the rest. Beyond the limits the connection is closed.
  */
-export function readAway(req: IncomingMessage): void {
+export function discardUpload(req: IncomingMessage): void {
   if (req.complete || req.destroyed) return;
   let left = MAX_BYTES;
   const timer = setTimeout(() => req.socket.destroy(), MAX_MS).unref();
@@ -42,7 +42,7 @@ export function heldUpload(
   const upload = new PassThrough();
   upload.on('error', () => {}); // its sender handles the error
   req.once('close', () => {
-    if (!req.complete) upload.destroy(new Error('the client left'));
+    if (!req.complete) upload.destroy(new Error('the client disconnected'));
   });
   const begin = (): void => {
     for (const chunk of start) upload.write(chunk);

@@ -5,25 +5,25 @@ import { Readable } from 'node:stream';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { ProxyRoute } from '../../core/proxy-route.ts';
-import type { Hops } from './headers.ts';
+import type { LoopGuard } from './headers.ts';
 import { NodeHop } from './node-hop.ts';
-import { type Exchange, type Outgoing, PassOn, type Unanswered, type UpstreamRequest } from './pass-on.ts';
+import { type Exchange, PassOn, type RawRequest, type Unanswered, type UpstreamRequest } from './pass-on.ts';
 import { UndiciHop } from './undici-hop.ts';
 
 export interface UpstreamOptions {
   /** Such as `https://api.openai.com/v1`. */
   readonly url: string;
   readonly headersTimeoutMs: number;
-  /** Longest pause within an answer. */
+  /** Maximum pause within an answer. */
   readonly bodyTimeoutMs: number;
-  readonly way: ProxyRoute;
-  readonly hops: Hops;
+  readonly route: ProxyRoute;
+  readonly hops: LoopGuard;
 }
 
-/** Most bytes of an answer's fields: the same as for a client's request. */
+/** Maximum size of an answer's headers: the same as for a client's request. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
-/** The answer to a request of the proxy's own. */
+/** The answer to a request of the proxy itself. */
 export interface SmallAnswer {
   readonly status: number;
   readonly body: Buffer;
@@ -31,9 +31,9 @@ export interface SmallAnswer {
 
 const MAX_SMALL_BYTES = 64 * 1024;
 
-/** Sends one request. */
+/** An HTTP client that sends one request: `UndiciHop` or `NodeHop`. */
 interface Hop {
-  send(origin: string, request: Outgoing, passOn: PassOn): void;
+  send(origin: string, request: RawRequest, passOn: PassOn): void;
 }
 
 /** The connection pool to the model's provider; bodies are forwarded as raw bytes. */
@@ -42,7 +42,7 @@ export class Upstream {
   readonly #basePath: string;
   readonly #undici: UndiciHop;
   /** For the proxy's own requests, so that they use no client connection. */
-  #asking: Dispatcher | null = null;
+  #ownDispatcher: Dispatcher | null = null;
   /** Used after the first unsolicited `100 Continue`. */
   #node: NodeHop | null = null;
   readonly origin: string;
@@ -55,13 +55,17 @@ export class Upstream {
     const { origin, pathname } = new URL(options.url);
     this.#options = options;
     this.origin = origin;
-    this.proxy = options.way.proxy;
+    this.proxy = options.route.proxy;
     this.#basePath = pathname.replace(/(?<!\/)\/+$/, '');
-    this.connection = connectionTo(origin, options.way);
+    this.connection = connectionTo(origin, options.route);
     this.#undici = new UndiciHop(this.#dispatcher());
   }
 
-  /** Path and query at the upstream. @param rest - appended to the base URL's path */
+  /**
+   * Path and query at the upstream.
+   *
+   * @param rest - appended to the base URL's path
+   */
   pathFor(rest: string): string {
     return this.#basePath + rest;
   }
@@ -71,10 +75,10 @@ export class Upstream {
    * any answer, the request is resent once over a new one.
    */
   async exchange(request: UpstreamRequest, res: ServerResponse): Promise<Exchange> {
-    const { origin, prefix, fields } = this.connection;
+    const { origin, prefix, headers: proxyHeaders } = this.connection;
     const { method, path, body } = request;
-    const headers = [...request.headers, ...fields, 'via', this.#options.hops.own];
-    const sent: Outgoing = { method, path: prefix + path, headers, body };
+    const headers = [...request.headers, ...proxyHeaders, 'via', this.#options.hops.own];
+    const sent: RawRequest = { method, path: prefix + path, headers, body };
     const attempt = (hop: Hop, mayTryAgain: boolean): Promise<Exchange | Unanswered> =>
       new Promise((resolve) => hop.send(origin, sent, new PassOn(request, res, mayTryAgain, resolve)));
     let end = await attempt(this.#node ?? this.#undici, !(body instanceof Readable));
@@ -86,21 +90,21 @@ export class Upstream {
     const continued = end.kind === 'continued' || (end.kind === 'failed' && end.error === 'unexpected_continue');
     if (continued) this.#node ??= this.#nodeHop();
     if (end.kind === 'continued' && this.#node) end = await attempt(this.#node, false);
-    return settled(end);
+    return finalExchange(end);
   }
 
   /**
-   * Sends a small request of the proxy's own, with a client's fields.
+   * Sends a small request on behalf of the proxy itself, with a client's headers.
    *
    * @param timeoutMs - time limit for the whole exchange
    * @throws if there is no answer in time, or it is too large
    */
-  async ask(path: string, headers: readonly string[], body: Buffer, timeoutMs: number): Promise<SmallAnswer> {
-    const { origin, prefix, fields } = this.connection;
-    this.#asking ??= this.#dispatcher();
-    const answer = await this.#asking.request({
+  async request(path: string, headers: readonly string[], body: Buffer, timeoutMs: number): Promise<SmallAnswer> {
+    const { origin, prefix, headers: proxyHeaders } = this.connection;
+    this.#ownDispatcher ??= this.#dispatcher();
+    const answer = await this.#ownDispatcher.request({
       ...{ origin, path: prefix + path, method: 'POST', body, signal: AbortSignal.timeout(timeoutMs) },
-      headers: [...headers, ...fields, 'via', this.#options.hops.own],
+      headers: [...headers, ...proxyHeaders, 'via', this.#options.hops.own],
     });
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -118,7 +122,7 @@ export class Upstream {
   }
 
   async close(): Promise<void> {
-    await this.#asking?.destroy();
+    await this.#ownDispatcher?.destroy();
     await this.#undici.close();
     this.#node?.close();
   }
@@ -152,22 +156,22 @@ export interface Connection {
   readonly origin: string;
   /** Prefix of request paths. */
   readonly prefix: string;
-  /** Fields for the outbound proxy: name, value, … */
-  readonly fields: readonly string[];
+  /** Headers for the outbound proxy: name, value, … */
+  readonly headers: readonly string[];
   /** The proxy that tunnels connections, or `null`. */
   readonly tunnel: string | null;
 }
 
 /** A proxy receives absolute URLs for plain HTTP, and tunnels encrypted connections. */
 function connectionTo(origin: string, { proxy }: ProxyRoute): Connection {
-  if (proxy === null) return { origin, prefix: '', fields: [], tunnel: null };
-  if (origin.startsWith('https:')) return { origin, prefix: '', fields: [], tunnel: proxy };
+  if (proxy === null) return { origin, prefix: '', headers: [], tunnel: null };
+  if (origin.startsWith('https:')) return { origin, prefix: '', headers: [], tunnel: proxy };
   const { origin: proxyOrigin, username, password } = new URL(proxy);
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
   return {
     origin: proxyOrigin,
     prefix: origin,
-    fields: [
+    headers: [
       ...['host', new URL(origin).host],
       ...(username === '' ? [] : ['proxy-authorization', `Basic ${credentials}`]),
     ],
@@ -181,8 +185,8 @@ export function agentFor({ origin, tunnel }: Connection): HttpAgent {
   return origin.startsWith('https:') ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
 }
 
-function settled(end: Exchange | Unanswered): Exchange {
-  if (end.kind === 'lost' || end.kind === 'continued')
-    throw new Error('an exchange was retried although it must not be');
+/** Narrows the result of the last attempt, which cannot ask for another one. */
+function finalExchange(end: Exchange | Unanswered): Exchange {
+  if (end.kind === 'lost' || end.kind === 'continued') throw new Error('the last attempt asked for another retry');
   return end;
 }

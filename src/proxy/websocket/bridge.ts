@@ -32,8 +32,8 @@ export class Bridge {
   #ended = false;
 
   /**
-   * @param upstream - paused until now
-   * @param turns - shared by all connections: a client may send thousands of messages at once
+   * @param upstream - paused; the bridge resumes it
+   * @param turns - shared by all connections, because a client may send thousands of messages at once
    */
   constructor(client: WebSocket, upstream: WebSocket, watch: BridgeWatch, turns: Turns) {
     this.#client = new Side(client);
@@ -47,12 +47,12 @@ export class Bridge {
     upstream.resume();
   }
 
-  /** Sends a message of the proxy's own to the upstream. */
+  /** Sends a message of the proxy itself to the upstream. */
   sendUp(text: Buffer): void {
     this.#upstream.send(text, false, () => {});
   }
 
-  /** Sends a message of the proxy's own to the client. */
+  /** Sends a message of the proxy itself to the client. */
   sendDown(text: Buffer): void {
     this.#client.send(text, false, () => {});
   }

@@ -3,25 +3,25 @@ import { HttpsProxyAgent } from 'https-proxy-agent';
 import WebSocket from 'ws';
 import { groupBy } from '../../engine/group-by.ts';
 import type { Destination } from '../upstream/destinations.ts';
-import type { Hops } from '../upstream/headers.ts';
+import type { LoopGuard } from '../upstream/headers.ts';
 import { pairsOf, requestHeaders } from '../upstream/headers.ts';
 import { MAX_HEADER_BYTES } from '../upstream/upstream.ts';
 import { upstreamErrorCode } from '../upstream/upstream-error.ts';
 
-/** Largest message after reassembly and decompression: a connection holds one in each direction. */
+/** Maximum size of a message after reassembly and decompression: a connection holds one in each direction. */
 export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
-/** Most fragments of one message; each takes some memory besides its bytes. */
+/** Maximum number of fragments of one message; each takes some memory in addition to its bytes. */
 export const MAX_FRAGMENTS = 1_000_000;
 
 /** The result of a WebSocket request to the upstream. */
 export type Dialled =
-  /** Open, and paused until resumed; `answer` has the fields of the handshake. */
+  /** Open, and paused until resumed; `answer` has the headers of the handshake. */
   | { readonly kind: 'open'; readonly upstream: WebSocket; readonly answer: IncomingMessage }
   /** Another answer, with an unread body. */
   | { readonly kind: 'answered'; readonly answer: IncomingMessage }
   | { readonly kind: 'failed'; readonly code: string };
 
-/** The client's handshake fields; the upstream handshake has its own. */
+/** Handshake headers of the client that are not forwarded, because the upstream handshake sets its own. */
 const HANDSHAKE = [
   'sec-websocket-key',
   'sec-websocket-version',
@@ -31,8 +31,8 @@ const HANDSHAKE = [
 ];
 
 export interface DialOptions {
-  readonly hops: Hops;
-  /** Longest time until the upstream's answer begins, in milliseconds; 0 for no limit. */
+  readonly hops: LoopGuard;
+  /** Maximum time until the upstream's answer begins, in milliseconds; 0 for no limit. */
   readonly headersTimeoutMs: number;
 }
 
@@ -86,7 +86,7 @@ export function dial(
   });
 }
 
-/** The client's end-to-end fields; repeated names as a list. */
+/** The client's end-to-end headers; repeated names as a list. */
 function fieldsOf(req: IncomingMessage): Record<string, string | string[]> {
   const fields = groupBy(pairsOf(requestHeaders(req.rawHeaders, HANDSHAKE)), ([name]) => name.toLowerCase());
   return Object.fromEntries(

@@ -35,13 +35,13 @@ export interface Connected {
   readonly foreign: boolean;
   /** The upstream's provider. */
   readonly cloud: ProviderName;
-  /** Sends a message of the proxy's own to the upstream. */
+  /** Sends a message of the proxy itself to the upstream. */
   readonly send: (text: Buffer) => void;
   /** The connection has ended. */
   readonly onClosed: () => void;
 }
 
-/** Connection errors, which the same request would receive again without any cuts. */
+/** Errors caused by the connection, not by the cuts: resending the request unpruned would not help. */
 const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connection_limit_reached']);
 
 /** Prunes the requests in frames of one connection, and reports each of them. */

@@ -4,8 +4,8 @@ import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
 import { ownAdmissions } from '../doors/admitted.ts';
-import { sendError, sendUpstreamError } from '../openai-error.ts';
 import { contextOf } from '../request-context.ts';
+import { sendError, sendUpstreamError } from '../send-error.ts';
 import type { Destination, Refused } from '../upstream/destinations.ts';
 import { pairsOf, responseHeaders } from '../upstream/headers.ts';
 import { bareAnswer } from './bare-answer.ts';
@@ -37,7 +37,7 @@ export class WebSocketHandler {
   readonly #server: WebSocketServer;
   readonly #open = new Set<Open>();
   readonly #turns = new Turns();
-  /** Fields of the next `101`, which ws writes synchronously. */
+  /** Headers of the next `101`, which ws writes synchronously. */
   #fields: readonly string[] = [];
   #protocol = '';
   #draining = false;
@@ -47,7 +47,7 @@ export class WebSocketHandler {
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
-      perMessageDeflate: false, // the client is near: compression costs more than it saves
+      perMessageDeflate: false, // the client is on the same network: compression costs more than it saves
       autoPong: false,
       allowSynchronousEvents: false, // one frame in each turn of the loop: thousands of pings may arrive in one piece
       maxPayload: MAX_MESSAGE_BYTES,
@@ -150,7 +150,7 @@ export class WebSocketHandler {
   }
 }
 
-/** The upstream's fields for the client, as lines, without those of its handshake. */
+/** The upstream's headers for the client, as lines, without those of its handshake. */
 function fieldsFor({ rawHeaders }: IncomingMessage): string[] {
   return pairsOf(responseHeaders(rawHeaders))
     .filter(([name]) => !/^sec-websocket-/i.test(name))

@@ -4,7 +4,7 @@ import type { FailureReporter } from '../../../failures.ts';
 import { ownAdmissions } from '../../../proxy/doors/admitted.ts';
 import { asksModel, UsageWatch } from '../../../proxy/doors/exchange-usage.ts';
 import { type Gatekeeper, type IncomingContext, pathOf } from '../../../proxy/doors/gatekeeper.ts';
-import { sendError } from '../../../proxy/openai-error.ts';
+import { sendError } from '../../../proxy/send-error.ts';
 import type { ChildGate } from '../../ports/child-gate.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { MeteredFrames } from './metered-frames.ts';

@@ -2,11 +2,11 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Serves a request that offers an unsupported protocol (`h2c`) as an ordinary one. With an upgrade listener the server
- * detaches every connection with an offer, so the connection is returned to it together with the request without the
- * offer.
+ * Serves a request whose `Upgrade` header names an unsupported protocol (`h2c`) as an ordinary request. Because the
+ * server has an upgrade listener, it detaches every such connection. The connection is handed back to the server with
+ * the request rewritten without that header.
  *
- * @param head - bytes received after the request's fields
+ * @param head - bytes received after the request's headers
  */
 export function serveOrdinary(server: Server, req: IncomingMessage, socket: Socket, head: Buffer): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = req;
