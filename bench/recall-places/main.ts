@@ -128,7 +128,7 @@ const recall = new Recall({ store: store.recall, flush: () => keeper.flush(), in
 
 async function keep(messages: readonly Message[], project: string): Promise<void> {
   const body = Buffer.from(JSON.stringify({ model: 'm', messages }));
-  keeper.see({ body, dialect: openaiChat, scope: { project, task: '', requestId: '' }, isOwned: false, read: null });
+  keeper.record({ body, dialect: openaiChat, scope: { project, task: '', requestId: '' }, isOwned: false, read: null });
   await keeper.flush();
   while (await store.recall.index());
 }

@@ -76,7 +76,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const front = await frontFor(mountParts, budgets);
   return {
     wireFor,
-    front,
+    gatekeeper: front,
     sockets,
     onUpgradeRefused,
     hops,

@@ -39,9 +39,9 @@ export interface PruneStepOptions {
   /** Lets requests wait while the store, which alone has their history, is unavailable. If absent, they do not wait. */
   readonly storeWait?: Pick<StoreWait, 'wait'>;
   /** Stores the tool results in requests; absent: nothing is stored. */
-  readonly results?: Pick<ResultKeeper, 'see'>;
+  readonly results?: Pick<ResultKeeper, 'record'>;
   /** Detects compactions by clients. */
-  readonly compactions?: Pick<CompactionWatch, 'see'>;
+  readonly compactions?: Pick<CompactionWatch, 'record'>;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
   /** Reports a fault that the client does not see. */
@@ -65,7 +65,10 @@ export interface Pruned {
   readonly rewritten: Rewritten | null;
   /** The body to forward, plain JSON; `null`: forward the request unchanged. */
   readonly changed: Buffer | null;
-  /** Shadow mode on a wire with verified history: the result of a dry run that prunes the whole conversation from scratch. */
+  /**
+   * Shadow mode on a wire with verified history: the result of a dry run that prunes the whole conversation from
+   * scratch.
+   */
   readonly dryRun?: Rewritten | null;
   /** Short constant codes of failures and omissions. */
   readonly fallbacks: readonly string[];
@@ -106,13 +109,13 @@ export class PruneStep {
     const { purpose } = incoming;
     const { scope, session } = incoming.context;
     const { enabled } = modeOf(scope.project);
-    if (rewritten && enabled) compactions?.see({ session, purpose, scope, read: rewritten });
+    if (rewritten && enabled) compactions?.record({ session, purpose, scope, read: rewritten });
     if (!results || !enabled || purpose !== 'generate') return;
-    if (rewritten) results.see({ body: rewritten.received, dialect, scope, isOwned, read: rewritten });
+    if (rewritten) results.record({ body: rewritten.received, dialect, scope, isOwned, read: rewritten });
     else if (this.#isOff(incoming.context) && incoming.body.length <= maxBodyBytes) {
       const body =
         incoming.encoding === '' ? incoming.body : await decodeBody(incoming.body, incoming.encoding, maxBodyBytes);
-      if (body !== null) results.see({ body, dialect, scope, isOwned, read: null });
+      if (body !== null) results.record({ body, dialect, scope, isOwned, read: null });
     }
   }
 

@@ -25,7 +25,11 @@ export interface ModelHandler {
 /** Handles WebSockets that are bridged to the upstream. */
 export interface SocketHandler {
   claims(req: IncomingMessage): boolean;
-  /** Never rejects. @param head - bytes received after the request */
+  /**
+   * Never rejects.
+   *
+   * @param head - bytes received after the request
+   */
   handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
   /** Closes each connection once no answer is in progress on it. */
   drain(): void;
@@ -44,7 +48,7 @@ export interface Routes {
   /** Handles all other paths except `/health`. */
   readonly app: RequestListener;
   /** Checks each request before it is routed. */
-  readonly front?: Gatekeeper;
+  readonly gatekeeper?: Gatekeeper;
 }
 
 export interface ServerOptions {
@@ -180,7 +184,7 @@ class ProxyServer implements ListeningServer {
   }
 }
 
-function answer({ wireFor, app, hops, front }: Routes, req: IncomingMessage, res: ServerResponse): void {
+function answer({ wireFor, app, hops, gatekeeper }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that disconnected while waiting
   const go = (): void => {
     const wire = wireFor(req);
@@ -188,13 +192,13 @@ function answer({ wireFor, app, hops, front }: Routes, req: IncomingMessage, res
     else if (wire) void wire.handle(req, res);
     else app(req, res);
   };
-  if (front) front({ req, answer: () => res, next: go, kind: 'request' });
+  if (gatekeeper) gatekeeper({ req, answer: () => res, next: go, kind: 'request' });
   else go();
 }
 
 function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buffer): void {
   if (socket.destroyed) return;
-  const { sockets, hops, onUpgradeRefused, front } = routes;
+  const { sockets, hops, onUpgradeRefused, gatekeeper } = routes;
   const refusing = (): ServerResponse => bareAnswer(req, socket);
   const go = (): void => {
     if (socket.destroyed) return;
@@ -205,7 +209,7 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
       sendError(refusing(), 'upgrade_refused');
     }
   };
-  if (front) front({ req, answer: refusing, next: go, kind: 'upgrade' });
+  if (gatekeeper) gatekeeper({ req, answer: refusing, next: go, kind: 'upgrade' });
   else go();
 }
 

@@ -62,7 +62,9 @@ export class WireHandler {
     this.#step = new PruneStep(this.#options);
   }
 
-  /** Never rejects. After a fault while pruning the request is still forwarded; any other fault is answered with 502. */
+  /**
+   * Never rejects. After a fault while pruning the request is still forwarded; any other fault is answered with 502.
+   */
   async handle(req: IncomingMessage, res: ServerResponse, to: ModelDestination): Promise<void> {
     const requestId = this.#options.newRequestId();
     const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId, to), to);

@@ -14,7 +14,7 @@ export function aDeclaration(name: string, over: Partial<SeenDeclaration> = {}):
 export function shelfContract(name: string, open: Open): void {
   describe(`${name} with the tool shelf`, () => {
     const see = (store: StoreHandle, conversation: string, over: Partial<SeenTools> = {}): Promise<ShelfConversation> =>
-      store.shelf.see({
+      store.shelf.record({
         project: 'p',
         client: 'codex',
         conversation,

@@ -27,7 +27,7 @@ function watch() {
     },
   });
   const see = (report: RequestReport, times: number, atMs = 0): void => {
-    for (let i = 0; i < times; i++) made.see(report, atMs);
+    for (let i = 0; i < times; i++) made.record(report, atMs);
   };
   return { made, see, lines };
 }

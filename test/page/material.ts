@@ -65,7 +65,7 @@ export async function addHistory(stage: Stage): Promise<string> {
   await store.compactions.add({ ...about, continues: name });
   const tool = { name: 'big_tool', hash: 'h', kind: 'plain', tokens: 900, saves: 600 } as const;
   const seen = { project: 'checkout', client: 'codex', conversation: 'c', isFirst: true, declarations: [tool] };
-  await store.shelf.see({
+  await store.shelf.record({
     ...seen,
     calls: new Map(),
     shortened: new Set<string>(),

@@ -22,7 +22,7 @@ export async function seedUnused(
 ): Promise<void> {
   const declarations = declarationsIn(Buffer.from(JSON.stringify(body)), wire);
   for (const i of [1, 2, 3, 4, 5])
-    await shelf.see({
+    await shelf.record({
       ...{ project, client, conversation: `${wire} ${i}`, isFirst: true, declarations, never: () => false },
       ...{ calls: new Map(), shortened: new Set(), tokensSaved: 0, atMs: i > 3 ? atMs : atMs - DAY_MS },
     });

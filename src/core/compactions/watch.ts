@@ -119,7 +119,7 @@ export class CompactionWatch {
   }
 
   /** Records a request that is on its way. Never throws or blocks. */
-  see(request: WatchedRequest): void {
+  record(request: WatchedRequest): void {
     if (request.purpose === 'count') return;
     const { onFailure } = this.#options;
     this.#last = this.#last

@@ -244,8 +244,8 @@ function tokensIn({ text, lines, costs }: View, from: number, end: number): numb
 }
 
 /**
- * How the reader of a marker gets its lines back. `tool`: the request offers `recover_text`. `shell`: it does not, but an
- * agent with a shell can run `mcp-pruner recover`.
+ * How the reader of a marker gets its lines back. `tool`: the request offers `recover_text`. `shell`: it does not, but
+ * an agent with a shell can run `mcp-pruner recover`.
  */
 export type RecoveryHint = 'tool' | 'shell';
 

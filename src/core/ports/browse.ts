@@ -83,7 +83,10 @@ export interface SeriesPoint {
   readonly value: number;
 }
 
-/** What a person browses: conversations, costs, and figures by day. Every method may reject with `StoreUnavailable`; no request waits for one. */
+/**
+ * What a person browses: conversations, costs, and figures by day. Every method may reject with `StoreUnavailable`; no
+ * request waits for one.
+ */
 export interface BrowseStore {
   /** By day, oldest first; at most 50,000. */
   series(query: SeriesQuery): Promise<readonly SeriesPoint[]>;

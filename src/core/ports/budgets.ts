@@ -20,8 +20,8 @@ export interface BudgetGate {
   /** Whether the key or the project has a budget. */
   covers(keyId: string | undefined, project: string): boolean;
   /**
-   * Counts a request as under way until the returned function is called. It is expected to cost as much as recent ones of
-   * its key and project.
+   * Counts a request as under way until the returned function is called. It is expected to cost as much as recent ones
+   * of its key and project.
    */
   enter(keyId: string | undefined, project: string): () => void;
   /** The budget that is used up by what was billed and what is under way, or `null`. */

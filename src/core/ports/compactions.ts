@@ -10,7 +10,9 @@ export interface Compaction {
   readonly model: string;
   /** The client's own id of its session, or `''`. */
   readonly session: string;
-  /** Length of the request that asked for the summary, estimated; the store prefers what the provider counted before it. */
+  /**
+   * Length of the request that asked for the summary, estimated; the store prefers what the provider counted before it.
+   */
   readonly tokens: number;
   readonly atMs: number;
 }

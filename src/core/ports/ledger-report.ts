@@ -27,7 +27,10 @@ export interface LedgerTotals extends TokenCounts {
   readonly regretTokens: number;
   readonly missTokens: number;
   readonly missDollars: number;
-  /** Holds `gross` in 95 of 100 cases while removed tokens are estimates; `null` once the provider has counted some of them. */
+  /**
+   * Holds `gross` in 95 of 100 cases while removed tokens are estimates; `null` once the provider has counted some of
+   * them.
+   */
   readonly savedRange: readonly [low: number, high: number] | null;
   /** In shadow mode: tokens that would have been cut, and dollars that would have been saved. */
   readonly wouldRemove: number;
@@ -97,8 +100,8 @@ export interface HoldoutResult {
   /** Whether there are enough of both to say anything. */
   readonly enough: boolean;
   /**
-   * How dollars are compared. `pairs`: each pruned conversation with what it would have cost without cuts, since both groups are
-   * alike otherwise. `groups`: the groups with each other, by classes of the size of the first request.
+   * How dollars are compared. `pairs`: each pruned conversation with what it would have cost without cuts, since both
+   * groups are alike otherwise. `groups`: the groups with each other, by classes of the size of the first request.
    */
   readonly method: 'pairs' | 'groups';
   readonly dollarsPerConversation: Difference;

@@ -1,9 +1,9 @@
 import type { Arm, BoldnessStep, LedgerTurn, WorkCounts } from './ledger.ts';
 
 /**
- * One figure that is added up: of a day (UTC, `YYYY-MM-DD`), a project, and a part of it. `slice` says what `key` names:
- * nothing (`all`), a model, the id of an access key, a wire, a tool with its kind (`tool`, joined by a tab), a cause of cache misses
- * (`miss`), an arm, a boldness step with a kind and a tool (`step`).
+ * One figure that is added up: of a day (UTC, `YYYY-MM-DD`), a project, and a part of it. `slice` says what `key`
+ * names: nothing (`all`), a model, the id of an access key, a wire, a tool with its kind (`tool`, joined by a tab), a
+ * cause of cache misses (`miss`), an arm, a boldness step with a kind and a tool (`step`).
  */
 export interface LedgerSum {
   readonly day: string;
@@ -39,7 +39,9 @@ export interface CutPlace {
   readonly newest: LedgerTurn | null;
 }
 
-/** What the ledger carries from one request to the next: of a conversation, or of a model. Only the ledger reads `data`. */
+/**
+ * What the ledger carries from one request to the next: of a conversation, or of a model. Only the ledger reads `data`.
+ */
 export interface LedgerState {
   /** Identifies it; unique in the store. */
   readonly name: string;
@@ -124,8 +126,8 @@ export interface LedgerStore {
   /** Bills requests in one transaction, one process at a time. Returns how many figures were folded, see `add`. */
   settle(query: SettleQuery, work: SettleWork): Promise<number>;
   /**
-   * Adds turns and figures in one transaction. A day has room for 20,000 figures: beyond it, those of further projects are added
-   * to the project `(others)`.
+   * Adds turns and figures in one transaction. A day has room for 20,000 figures: beyond it, those of further projects
+   * are added to the project `(others)`.
    *
    * @returns how many figures were added to `(others)`
    */

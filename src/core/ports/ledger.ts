@@ -91,7 +91,10 @@ export interface LedgerTurn extends NamedRequest, TokenCounts, BilledFigures {
   readonly work?: WorkCounts | undefined;
 }
 
-/** A step of boldness for texts of a (project, tool, kind): a numbered fact that is never changed, only followed by another. */
+/**
+ * A step of boldness for texts of a (project, tool, kind): a numbered fact that is never changed, only followed by
+ * another.
+ */
 export interface BoldnessStep {
   /** Ascending, without reuse. */
   readonly number: number;

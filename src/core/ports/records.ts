@@ -70,7 +70,9 @@ export interface Reply {
   readonly text: string | null;
 }
 
-/** Runs, prunes and agents as lists, logs of agents, and kept answers. Every method may reject with `StoreUnavailable`. */
+/**
+ * Runs, prunes and agents as lists, logs of agents, and kept answers. Every method may reject with `StoreUnavailable`.
+ */
 export interface Records {
   /** Runs whose id begins with a prefix, most recently active first. */
   runs(query: { readonly prefix: string; readonly limit: number }): Promise<readonly RunSummary[]>;

@@ -146,7 +146,7 @@ export interface ShelfStore {
     readonly atMs: number;
   }): Promise<readonly ShelfCut[] | null>;
   /** Counts a conversation with its first request, and each of its calls once, in whichever request it occurs. */
-  see(request: SeenTools): Promise<ShelfConversation>;
+  record(request: SeenTools): Promise<ShelfConversation>;
   charge(charge: ShelfCharge): Promise<void>;
   /** All declarations, those with most tokens first, at most 10,000. */
   tools(query: { readonly project?: string }): Promise<readonly ShelfTool[]>;

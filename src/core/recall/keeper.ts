@@ -64,7 +64,7 @@ const WRITE_WAIT_MS = 5_000;
 const MAX_NAME_CHARS = 500;
 
 interface Result {
-  readonly kept: NewDecision;
+  readonly original: NewDecision;
   readonly noted: NotedResult;
 }
 
@@ -88,7 +88,7 @@ export class ResultKeeper {
   }
 
   /** Queues a request that is on its way. Never throws or blocks. */
-  see(seen: SeenBody): void {
+  record(seen: SeenBody): void {
     const bytes = seen.body.length;
     if (this.#waiting >= MAX_WAITING || this.#waitingBytes + bytes > MAX_WAITING_BYTES) return;
     this.#waiting++;
@@ -178,7 +178,7 @@ export class ResultKeeper {
         chars: text.length,
         atMs: Math.trunc(this.#options.clock.nowMs()),
       };
-      return [{ kept: keptText(text, textHash, tool), noted }];
+      return [{ original: keptText(text, textHash, tool), noted }];
     });
   }
 
@@ -189,13 +189,13 @@ export class ResultKeeper {
   ): Promise<void> {
     if (results.length === 0) return;
     const { store, keepsAll } = this.#options;
-    const hashes = results.map(({ kept }) => kept.decision.textHash);
+    const hashes = results.map(({ original }) => original.decision.textHash);
     const stored = await store.recall.stored(hashes);
-    const isStored = ({ kept }: Result): boolean => stored.has(kept.decision.textHash);
+    const isStored = ({ original }: Result): boolean => stored.has(original.decision.textHash);
     const refused = new Set<string>();
     const commit = async (some: readonly Result[], conversation?: string): Promise<void> => {
       if (some.length === 0) return;
-      const decisions = some.map(({ kept }) => kept);
+      const decisions = some.map(({ original }) => original);
       const of = { conversation, owner: isOwned ? project : undefined };
       const done = await store.commit({ decisions, touch: [], ...of }, WRITE_WAIT_MS);
       for (const key of done.refused) refused.add(key);
@@ -207,8 +207,10 @@ export class ResultKeeper {
         results.filter((result) => !isStored(result)),
         conversationId,
       );
-    const kept = results.filter((result) => (keepsAll || isStored(result)) && !refused.has(result.kept.decision.key));
-    await store.recall.note(kept.map(({ noted }) => ({ ...noted, conversationId })));
+    const recordable = results.filter(
+      (result) => (keepsAll || isStored(result)) && !refused.has(result.original.decision.key),
+    );
+    await store.recall.note(recordable.map(({ noted }) => ({ ...noted, conversationId })));
   }
 }
 

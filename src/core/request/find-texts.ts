@@ -153,7 +153,9 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
   });
 }
 
-/** The call that a result answers. A call that moves a viewer's window is completed with the file that the window shows. */
+/**
+ * The call that a result answers. A call that moves a viewer's window is completed with the file that the window shows.
+ */
 function callAnswered({ bytes, conversation }: Reading, { callId, name, literal }: ScannedText) {
   const call = conversation.callOf(callId, name);
   if (!call || !movesWindow(call) || isTooLong(literal)) return call;

@@ -37,8 +37,8 @@ interface SplicedBody {
 }
 
 /**
- * Splices the cuts into the body and makes decisions, originals and records durable in one commit. Of two processes that
- * send the same message at once the first commit wins: the other one adopts its decisions and its records.
+ * Splices the cuts into the body and makes decisions, originals and records durable in one commit. Of two processes
+ * that send the same message at once the first commit wins: the other one adopts its decisions and its records.
  */
 export class PersistStage {
   readonly #options: PersistOptions;

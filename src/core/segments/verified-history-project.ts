@@ -3,8 +3,9 @@ import type { ReportedRequest } from './reporter.ts';
 const SUFFIX = '\nbound';
 
 /**
- * The key under which the store keeps segments of conversations whose history the provider verifies. Their texts can never
- * change, so they stay apart from a project's other conversations. No project name from a header contains a line break.
+ * The key under which the store keeps segments of conversations whose history the provider verifies. Their texts can
+ * never change, so they stay apart from a project's other conversations. No project name from a header contains a line
+ * break.
  */
 export function verifiedHistoryProject(project: string): string {
   return `${project}${SUFFIX}`;

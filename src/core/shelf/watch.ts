@@ -10,7 +10,7 @@ import { declarationHash, declarationsOf, declaredTools } from './declarations.t
 import { shorten } from './shorten.ts';
 
 export interface ToolWatchOptions {
-  readonly store: Pick<ShelfStore, 'see' | 'charge'>;
+  readonly store: Pick<ShelfStore, 'record' | 'charge'>;
   /** Tools that are left whole by name. */
   readonly never: (name: string) => boolean;
   readonly onFailure: FailureReporter;
@@ -59,7 +59,7 @@ export class ToolWatch {
   }
 
   /** Records a request that was answered at `atMs`. Never throws or blocks. */
-  see(request: AnsweredTools, atMs: number): void {
+  record(request: AnsweredTools, atMs: number): void {
     if (request.read.conversationId !== '') this.#enqueue(() => this.#look(request, Math.trunc(atMs)));
   }
 
@@ -111,7 +111,7 @@ export class ToolWatch {
       never,
       atMs,
     };
-    this.#known.set(key, await store.see(about));
+    this.#known.set(key, await store.record(about));
   }
 
   async #charge({ project, conversationId, atMs, rate, saved }: BilledTools): Promise<void> {

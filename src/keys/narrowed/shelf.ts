@@ -15,7 +15,7 @@ export class NarrowedShelf implements ShelfStore {
   shelved = unsupported;
   begin = unsupported;
   cutsOf = unsupported;
-  see = unsupported;
+  record = unsupported;
   charge = unsupported;
 
   async tools({ project }: Parameters<ShelfStore['tools']>[0]): Promise<readonly ShelfTool[]> {

@@ -21,11 +21,11 @@ export interface ReporterOptions {
   readonly clock: Clock;
   readonly ledger?: LedgerSink;
   /** Records which tools are declared and called. */
-  readonly toolWatch?: Pick<ToolWatch, 'see' | 'flush'> | undefined;
+  readonly toolWatch?: Pick<ToolWatch, 'record' | 'flush'> | undefined;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
   /** Raises an alarm if nothing is saved any more. */
-  readonly savings?: Pick<SavingWatch, 'see' | 'unread'>;
+  readonly savings?: Pick<SavingWatch, 'record' | 'unread'>;
   readonly onFailure: FailureReporter;
 }
 
@@ -124,7 +124,7 @@ export class Reporter {
   #reportOne({ report, atMs }: Ended): void {
     const { log, metrics, savings } = this.#options;
     const { shadow = this.#options.shadow } = report;
-    savings?.see(report, atMs);
+    savings?.record(report, atMs);
     for (const reason of report.fallbacks) this.#options.notUnderstood?.count(reason);
     const counts = shadow || !report.forwardedOriginal;
     const all = sumsOf(report.outcomes);
@@ -154,7 +154,7 @@ export class Reporter {
       },
     });
     if (report.foreign) return;
-    if (report.tools) this.#options.toolWatch?.see(report.tools, atMs);
+    if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
     if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage), report.counted);
     this.#usage.add(report, fresh, atMs, saved > 0);
     this.#wires.add(report, sums, fresh.length, atMs, saved > 0);

@@ -55,7 +55,7 @@ export class SavingWatch {
   }
 
   /** Counts a request that has ended. */
-  see(report: RequestReport, atMs: number): void {
+  record(report: RequestReport, atMs: number): void {
     if (report.foreign || report.status >= 300 || report.end !== 'answered') return;
     const isCut = report.outcomes.some(({ pruneId }) => pruneId !== null);
     const hasSaved = isCut && !report.forwardedOriginal;

@@ -72,7 +72,11 @@ export class FrameExchange {
     }
   }
 
-  /** The upstream refused the pruned form. @returns the frame to send instead; `null`: none */
+  /**
+   * The upstream refused the pruned form.
+   *
+   * @returns the frame to send instead; `null`: none
+   */
   refused(status: number): Buffer | null {
     const original = this.#original;
     if (this.pruned.changed !== null && !this.wasRefused) this.#fallbacks.push(`upstream_refused_${status}`);

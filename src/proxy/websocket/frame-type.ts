@@ -21,8 +21,8 @@ const TYPE_LAST = /"type"\s*:\s*"([\w.-]+)"\s*\}\s*$/;
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 
 /**
- * The `type` of a frame that is one JSON object, else `''`. In a frame of more than 4 MB it is read only where it is the
- * first or the last field.
+ * The `type` of a frame that is one JSON object, else `''`. In a frame of more than 4 MB it is read only where it is
+ * the first or the last field.
  */
 export function typeOfFrame(frame: Buffer): string {
   const [, first] = TYPE_FIRST.exec(frame.toString('latin1', 0, EDGE_BYTES)) ?? [];

@@ -62,7 +62,11 @@ export class WebSocketHandler {
     return this.#options.destinationOf(req) !== null;
   }
 
-  /** Never rejects. @param head - bytes received after the request */
+  /**
+   * Never rejects.
+   *
+   * @param head - bytes received after the request
+   */
   async handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     try {
       await this.#connect(req, socket, head);

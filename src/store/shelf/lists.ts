@@ -58,7 +58,7 @@ export class StoredShelf implements ShelfStore {
     return rows[0] ?? null;
   }
 
-  see(request: SeenTools): Promise<ShelfConversation> {
+  record(request: SeenTools): Promise<ShelfConversation> {
     return this.#steps.write(() => see(request));
   }
 
