@@ -44,7 +44,7 @@ export interface LineScorer {
 export interface Decision {
   /** 32 hex digits: a hash of the fields in `JOB_PARTS` and of the backend's name. It contains no program version. */
   readonly key: string;
-  /** `prn_` + 12 base-32 characters, or `null` when the text is left whole. */
+  /** `prn_` + 12 base-32 characters, or `null` if the text is left whole. */
   readonly pruneId: string | null;
   /** Hash of the original text, 32 hex digits; the snapshot's key. */
   readonly textHash: string;
@@ -84,7 +84,7 @@ export interface DecisionBasis {
 /** An original together with the decision that refers to it. */
 export interface NewDecision {
   readonly decision: Decision;
-  /** The original; stored when the decision has a `pruneId`. */
+  /** The original; stored if the decision has a `pruneId`. */
   readonly text: string;
 }
 

@@ -5,7 +5,7 @@ import { Decompress } from 'fzstd';
 
 /** Limits of decoding. */
 export interface DecodeLimits {
-  /** Largest result. */
+  /** Maximum size of the result, in bytes. */
   readonly maxBytes: number;
   /** Time limit if it runs on the main thread, in milliseconds. */
   readonly timeoutMs: number;

@@ -196,8 +196,8 @@ export class PrefixBytes {
 }
 
 /**
- * For each message a hash of the meaning of it and of all messages before it. Instructions are left out: agents put the
- * date or the state of a repository there, and the records of the other messages must still be found.
+ * For each message a hash of its meaning (`Dialect.meaning`) and of all messages before it. Instructions are left out:
+ * agents put the date or the state of a repository there, and the records of the other messages must still be found.
  *
  * @param known - hashes of the first messages
  * @param start - a hash of the history before the first message, or `''`

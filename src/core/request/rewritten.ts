@@ -15,7 +15,7 @@ export interface Rewritten {
   readonly model: string;
   readonly stream: boolean;
   readonly messages: readonly ScannedMessage[];
-  /** For each message a hash of its meaning and of all messages before it, without instructions. */
+  /** For each message, a hash of its meaning and of all messages before it, without instructions (`prefixesOf`). */
   readonly prefixes: readonly string[];
   /** Keys by which later requests of the conversation are recognised, should the provider refuse this one. */
   readonly refusalKeys: readonly string[];

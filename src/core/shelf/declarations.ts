@@ -50,7 +50,7 @@ const FUNCTION_LISTS = new Set(['functionDeclarations', 'function_declarations']
 /**
  * Finds the tools that a request declares, with the places of their descriptions.
  *
- * @throws JsonShapeError when the bytes are not one JSON object
+ * @throws JsonShapeError if the bytes are not one JSON object
  */
 export function declaredTools(body: Buffer, wire: Dialect['name']): DeclaredTools {
   return new ToolReader(new JsonCursor(body), wire).read();
@@ -60,7 +60,7 @@ export function declaredTools(body: Buffer, wire: Dialect['name']): DeclaredTool
  * The same declarations, without a walk through the messages if these cannot contain tools.
  *
  * @param outside - the fields outside the messages, as in `RequestHead`
- * @throws JsonShapeError when the bytes are not one JSON object
+ * @throws JsonShapeError if the bytes are not one JSON object
  */
 export function declarationsOf(body: Buffer, wire: Dialect['name'], outside: readonly Span[]): readonly Declaration[] {
   const amongMessages = wire === 'responses' && body.includes('"additional_tools"');
