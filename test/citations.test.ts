@@ -17,7 +17,7 @@ function linesOf(file: string): string[] {
   return readFileSync(join(root, file), 'utf8').split('\n');
 }
 
-it('cites no text that is not in this repository', () => {
+it('no comment and no page cites a text that is not in this repository', () => {
   expect(files.length).toBeGreaterThan(300);
   const prose = (line: string): boolean => /(?:^\s*(?:\/\*|\*|#)|\/\/)/.test(line);
   const wrong = files.flatMap((file) =>
@@ -28,7 +28,7 @@ it('cites no text that is not in this repository', () => {
   expect(wrong).toEqual([]);
 });
 
-it('names no missing page in its comments', () => {
+it('no comment names a missing page', () => {
   const pages = new Set(files.filter((file) => file.endsWith('.md')).flatMap((file) => [file, basename(file)]));
   const wrong = files
     .filter((file) => /^(?:src|bench|docs)\//.test(file))

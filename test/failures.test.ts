@@ -16,7 +16,7 @@ describe('a failure that does not stop the product', () => {
     expect(lines).toEqual([[{ requestId: '01', reason: 'store_io', err: cause }, 'forwarded unchanged']]);
   });
 
-  it('does not grow if reporting it fails', () => {
+  it('does not throw if its report fails', () => {
     const boom = (): never => {
       throw new Error('log');
     };

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { WriteBehind, writeInParts } from '../src/write-behind.ts';
 
-it('writes many rows in parts and in order, with turns for others in between', async () => {
+it('many rows are written in order, in parts that do not block the event loop', async () => {
   const rows = Array.from({ length: 450 }, (_, i) => i);
   const reported: (number | string)[] = [];
   await writeInParts(rows, async (some) => {
@@ -13,7 +13,7 @@ it('writes many rows in parts and in order, with turns for others in between', a
   expect(reported).toEqual([200, 'a turn', 200, 'a turn', 50]);
 });
 
-it('writes nothing after a part that could not be written', async () => {
+it('nothing is written after a part that failed', async () => {
   let tried = 0;
   const refuse = async (): Promise<void> => {
     tried++;

@@ -43,7 +43,7 @@ describe.each(clients.filter(({ usesMcp }) => usesMcp))('$title', (client) => {
     expect(written(client, bare)).not.toContain('/cli.js');
   });
 
-  it('is given the token of the server where others cannot read it', () => {
+  it('gets the server token only in secret files, never in its launch arguments', () => {
     const guarded: Wiring = {
       ...stdio,
       mcp: { transport: 'http', url: 'http://127.0.0.1:8006/rpc', token: 'tok-123' },
@@ -116,13 +116,13 @@ describe('pi and Kimi Code, for one run', () => {
 });
 
 describe('a client with a configuration of its own', () => {
-  it('stays in effect: opencode keeps it in its variable', () => {
+  it('keeps the configuration from its variable (opencode)', () => {
     const env = { OPENCODE_CONFIG_CONTENT: '{"theme":"dark","mcp":{"mine":{"type":"remote"}}}' };
     const content = findClient('opencode')?.launch?.(stdio, { ...place, env }, '/tmp/run').env.OPENCODE_CONFIG_CONTENT;
     expect(JSON.parse(content ?? '')).toMatchObject({ theme: 'dark', mcp: { mine: {}, pruner: { type: 'local' } } });
   });
 
-  it('stays in effect: Cline keeps it in copies of its files', () => {
+  it('keeps the configuration from its files (Cline)', () => {
     const own = {
       providers: { 'openai-compatible': { settings: { apiKey: 'mine', baseUrl: 'http://old/v1' } }, x: {} },
     };
@@ -133,7 +133,7 @@ describe('a client with a configuration of its own', () => {
     });
   });
 
-  it('is found where its variables point', () => {
+  it('is edited at the paths that its variables name', () => {
     const env = {
       CODEX_HOME: '/c',
       CLAUDE_CONFIG_DIR: '/d',
@@ -165,7 +165,7 @@ describe('Cline on a fresh home', () => {
     expect(edit && snippet(edit)).toContain('updatedAt');
   });
 
-  it('is reported as broken if an older set-up left out the time', () => {
+  it('is reported as broken if its provider entry lacks updatedAt', () => {
     const file = '{"providers":{"openai-compatible":{"settings":{}}}}';
     const readFile = (path: string) => (path.endsWith('/providers.json') ? file : null);
     expect(findClient('cline')?.problem?.({ ...place, readFile })).toMatch(/updatedAt/);
@@ -202,7 +202,7 @@ describe('Claude Code on a cloud', () => {
     [{ AWS_BEARER_TOKEN_BEDROCK: 'x' }, 'none'],
     [{ CLAUDE_CODE_SKIP_BEDROCK_AUTH: '1' }, 'none'],
     [{ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 's' }, 'own'],
-  ])('signs its requests to Bedrock with %j by keys that are %s', (env, signing) => {
+  ])('with %j has the Bedrock signing mode %s', (env, signing) => {
     const cloud = claude?.cloud?.({ ...place, env: { CLAUDE_CODE_USE_BEDROCK: '1', AWS_REGION: 'eu-west-1', ...env } });
     expect(cloud).toMatchObject({ signing, upstream: 'https://bedrock-runtime.eu-west-1.amazonaws.com' });
   });
@@ -214,12 +214,12 @@ describe('Claude Code on a cloud', () => {
   });
 });
 
-describe('where an agent sends requests today', () => {
+describe('the current upstream of an agent', () => {
   const upstream = (name: string, files: Readonly<Record<string, string>>, env: Record<string, string> = {}) =>
     findClient(name)?.upstream?.({ ...place, env, readFile: (path) => files[path] ?? null });
   const codex = '/home/me/.codex';
 
-  it('is what its settings say, then its environment, then its login', () => {
+  it('is read from its settings, else its environment, else its login', () => {
     const settings = { '/home/me/.claude/settings.json': '{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example/"}}' };
     expect(upstream('claude', settings, { ANTHROPIC_BASE_URL: 'https://other' })).toBe('https://gateway.example/v1');
     expect(upstream('claude', {}, { ANTHROPIC_BASE_URL: 'https://other' })).toBe('https://other/v1');
@@ -232,7 +232,7 @@ describe('where an agent sends requests today', () => {
     expect(upstream('codex', { [`${codex}/config.toml`]: own })).toBe('https://mine/v1');
   });
 
-  it('keeps a provider of the user: Codex is only sent elsewhere', () => {
+  it('is replaced within the provider that the user defined in Codex', () => {
     const own = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "https://mine/v1"\n';
     const readFile = (path: string) => (path.endsWith('config.toml') ? own : null);
     const args = findClient('codex')?.launch?.(http, { ...place, readFile }, '/tmp/run').args ?? [];
@@ -240,7 +240,7 @@ describe('where an agent sends requests today', () => {
     expect(args.join(' ')).not.toContain('model_provider=');
   });
 
-  it('does not depend on the login: a ChatGPT login is requested, a key in the environment is used', () => {
+  it('is replaced with either login of Codex: ChatGPT or OPENAI_API_KEY', () => {
     const args = (env: Record<string, string>, auth: string | null) =>
       findClient('codex')
         ?.launch?.(http, { ...place, env, readFile: (path) => (path.endsWith('auth.json') ? auth : null) }, '/tmp/run')

@@ -138,7 +138,7 @@ describe('an edit of TOML', () => {
     });
   });
 
-  it.each(['top', 'tables'])('keeps everything that the user wrote if the end of our %s is missing', (which) => {
+  it.each(['top', 'tables'])('keeps all content of the user if the end marker of our %s is missing', (which) => {
     const text = 'a = 1\n# note\n[mine]\nb = 2\n';
     const edited = `${applyEdit(text, toml('f'))}\n# after\n[later]\nc = 3\n`;
     const end = '# <<< mcp-pruner <<<\n';
@@ -150,7 +150,7 @@ describe('an edit of TOML', () => {
     expect(removed).toContain('# after');
   });
 
-  it('accepts a file with an inline table or a big number as valid, and names the obstacle', () => {
+  it('refuses mcp_servers as an inline table by name, and accepts big numbers', () => {
     expect(() => applyEdit('mcp_servers = { other = { url = "x" } }\n', toml('f'))).toThrow(
       /mcp_servers as an inline table/,
     );
@@ -234,7 +234,7 @@ describe('a file that is edited', () => {
     expect(JSON.parse(text())).toEqual({ a: 1, mine: true });
   });
 
-  it('keeps its permissions and stays at the target of a link', () => {
+  it('keeps its permissions, and is edited at the target of a symbolic link', () => {
     const real = join(folder, 'real');
     writeFileSync(real, '{}');
     chmodSync(real, 0o600);
@@ -246,7 +246,7 @@ describe('a file that is edited', () => {
     expect(readFileSync(real, 'utf8')).toBe('{}');
   });
 
-  it('that is not UTF-8 is refused, and not a byte of it changes', () => {
+  it('is refused and left unchanged if it is not UTF-8', () => {
     const bytes = Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xe9, 0x22, 0x7d]); // Latin-1
     writeFileSync(file, bytes);
     expect(() => writeEdit(json(file))).toThrow(/not UTF-8/);

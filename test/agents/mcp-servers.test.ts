@@ -35,7 +35,7 @@ describe('JEEVES_PRUNER_ENABLED', () => {
   });
 
   it.each([undefined, '', '0', 'false', 'no', 'off', 'enabled', '2', 'truee'])(
-    '%j injects nothing and says so',
+    '%j injects nothing, with a diagnostic',
     (word) => {
       const { servers, lines } = build({ JEEVES_PRUNER_ENABLED: word });
       expect(servers).toBeUndefined();
@@ -65,7 +65,7 @@ describe('JEEVES_PRUNER_URL', () => {
 });
 
 describe('the entry point', () => {
-  it('is only the one named by JEEVES_MCP_PRUNER_PATH', () => {
+  it('is always the file named by JEEVES_MCP_PRUNER_PATH, without a fallback', () => {
     const named = { ...on, JEEVES_MCP_PRUNER_PATH: '/elsewhere/index.js' };
     const all = { isReadableFile: () => true };
     expect(build(named, all).servers?.pruner?.args).toEqual(['/elsewhere/index.js']);
@@ -77,7 +77,7 @@ describe('the entry point', () => {
     expect(lines).toEqual([expect.stringContaining('JEEVES_MCP_PRUNER_PATH')]);
   });
 
-  it('is the first of the usual places that can be read', () => {
+  it('is the first readable default candidate', () => {
     const candidates = ['/first', '/second', '/third'];
     const isReadableFile = (path: string) => path !== '/first';
     expect(build({ ...on, JEEVES_MCP_PRUNER_PATH: '' }, { candidates, isReadableFile }).servers?.pruner?.args).toEqual([

@@ -43,7 +43,7 @@ describe('the socket of a run', () => {
     await is('up', 'up', 'lost');
   });
 
-  it('does not disturb a server if it is missing', () => {
+  it('does not make a server fail if it is missing', () => {
     announcePresence(join(folder, 'nobody.sock'))();
   });
 });

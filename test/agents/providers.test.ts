@@ -13,7 +13,7 @@ describe('toClaudeOptions', () => {
     expect(toClaudeOptions({ mcpServers }).mcpServers).toBe(mcpServers);
   });
 
-  it('has no such option without servers', () => {
+  it('returns no mcpServers option without servers', () => {
     expect(toClaudeOptions({})).toEqual({});
     expect('mcpServers' in toClaudeOptions({})).toBe(false);
   });
@@ -43,7 +43,7 @@ describe('toCodexArgs', () => {
     expect(toCodexArgs({ mcpServers: { a: { command: 'x', args: [] } } })).toContain('mcp_servers.a.args=[]');
   });
 
-  it('is empty without servers, and never names a url or another transport', () => {
+  it('returns nothing without servers, and never sets a url or another transport', () => {
     expect(toCodexArgs({})).toEqual([]);
     expect(toCodexArgs({ mcpServers }).join(' ')).not.toMatch(/\.url=|streamable_http/);
   });

@@ -30,13 +30,16 @@ describe('the pruner of a run', () => {
     [['config_resolved', 'connected', 'phase_ended'], 'shutdown'],
     [['config_resolved', 'connected', 'server_failed', 'phase_ended'], 'shutdown'],
     [['disabled_by_config', 'phase_ended'], 'shutdown'],
-  ] as readonly [RunEvent[], RunState][])('after %j is %s, each step with one line', (happened, state) => {
-    const run = follow(...happened);
-    expect(run.state).toBe(state);
-    expect(run.lines).toHaveLength(happened.length);
-  });
+  ] as readonly [RunEvent[], RunState][])(
+    'after %j is in the state %s, with one line for each event',
+    (happened, state) => {
+      const run = follow(...happened);
+      expect(run.state).toBe(state);
+      expect(run.lines).toHaveLength(happened.length);
+    },
+  );
 
-  it('counts as never started if the agent ends before it appeared', () => {
+  it('is disabled before shutdown if the agent ends before it connects', () => {
     const { state, lines } = follow('config_resolved', 'phase_ended');
     expect(state).toBe('shutdown');
     expect(lines.slice(1)).toEqual([
@@ -49,13 +52,10 @@ describe('the pruner of a run', () => {
     [['disabled_by_config'], ['phase_ended']],
     [['config_resolved', 'connected', 'server_failed'], ['phase_ended']],
     [['config_resolved', 'connected', 'phase_ended'], []],
-  ] as readonly [RunEvent[], RunEvent[]][])(
-    'after %j is not brought back by anything but %j',
-    (happened, meaningful) => {
-      const { state } = follow(...happened);
-      for (const event of events.filter((one) => !meaningful.includes(one))) {
-        expect(follow(...happened, event)).toMatchObject({ state, lines: follow(...happened).lines });
-      }
-    },
-  );
+  ] as readonly [RunEvent[], RunEvent[]][])('after %j changes state only on %j', (happened, meaningful) => {
+    const { state } = follow(...happened);
+    for (const event of events.filter((one) => !meaningful.includes(one))) {
+      expect(follow(...happened, event)).toMatchObject({ state, lines: follow(...happened).lines });
+    }
+  });
 });

@@ -25,7 +25,7 @@ const CODE = [
 ].join('\n');
 
 describe('finding the kept lines of a pruned text', () => {
-  it('assigns equal lines to positions next to their neighbours', () => {
+  it('resolves equal lines by their neighbours', () => {
     expect(kept(CODE, 'function b() {\n  return 2;\n}')).toEqual([5, 6, 7]);
     expect(kept(CODE, 'function c() {\n  return 1;\n}\n')).toEqual([9, 10, 11]);
     expect(kept(CODE, 'function a() {\n  return 1;\n}\nfunction c() {\n}')).toEqual([1, 2, 3, 9, 11]);

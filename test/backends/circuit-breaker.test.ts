@@ -21,7 +21,7 @@ function breaker(threshold = 3) {
 }
 
 describe('a circuit breaker', () => {
-  it('opens after equal failures in a row, and only then', () => {
+  it('opens only after consecutive failures of the same kind', () => {
     const { it: circuit, changes } = breaker();
     for (const kind of ['timeout', 'timeout', 'status_429', 'timeout', 'timeout']) circuit.failed(kind);
     expect(circuit.admits()).toBe(true);
@@ -97,7 +97,7 @@ describe('a circuit breaker', () => {
 describe('a backend that is dead', () => {
   const TEXT = serverLog(150);
 
-  it('costs its time-out a few times, not on every call, and is tried again later', async () => {
+  it('is skipped after a few time-outs, and tried again later', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = hang;
     const clock = new TestClock();
@@ -134,7 +134,7 @@ describe('a backend that is dead', () => {
     ['503', '2', 2_000],
     ['503 with a date', 'Thu, 01 Jan 1970 00:16:50 GMT', 10_000],
     ['429 that asks for an hour', '3600', 60_000],
-  ])('is not called for the time requested in Retry-After: %s', async (answer, retryAfter, waitMs) => {
+  ])('is not called during the wait of Retry-After, at most a minute: %s', async (answer, retryAfter, waitMs) => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = (res) => {
       res.setHeader('retry-after', retryAfter);
@@ -162,7 +162,7 @@ describe('a backend that is dead', () => {
     expect(reranker.calls).toHaveLength(2);
   });
 
-  it('is not considered dead when callers time out or leave', async () => {
+  it('is not considered dead because callers time out', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = hang;
     const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker) });

@@ -25,8 +25,8 @@ async function withClock(reranker: FakeService, more: Readonly<Record<string, st
   return { clock, proxy };
 }
 
-describe('the memory of answers', () => {
-  it('answers the same question again without a call, and says so', async () => {
+describe('the cache of backend answers', () => {
+  it('answers a repeated call from the cache, with the warning cache_hit', async () => {
     const reranker = await startReranker(score);
     const proxy = await startWithDeepinfra(reranker, { DEEPINFRA_MAX_DOCS: '500' });
     const first = await pruneText(proxy, TEXT, GOAL);
@@ -77,7 +77,7 @@ describe('the memory of answers', () => {
     expect(reranker.calls).toHaveLength(2);
   });
 
-  it('stores no more answers than allowed, and none if the limit or the lifetime is 0', async () => {
+  it('respects its limit of answers, and stores none if the limit or the lifetime is 0', async () => {
     const reranker = await startReranker(score);
     const small = await startWithDeepinfra(reranker, { MCP_PRUNER_CACHE_MAX_ITEMS: '1' });
     for (const goal of ['first goal', 'second goal', 'first goal']) await pruneText(small, TEXT, goal);

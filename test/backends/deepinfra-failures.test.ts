@@ -156,7 +156,7 @@ describe('prune_text, when the rerank endpoint', () => {
     expect(pruned.stats).not.toHaveProperty('deepinfra_http_status');
   });
 
-  it('sends it elsewhere, does not go there', async () => {
+  it('redirects, does not follow', async () => {
     const elsewhere = await startReranker(() => 0.5);
     const reranker = await startReranker(() => 0.5);
     for (const status of [301, 302, 307, 308]) {
@@ -169,7 +169,7 @@ describe('prune_text, when the rerank endpoint', () => {
     expect(elsewhere.calls).toHaveLength(0);
   });
 
-  it('answers without end, stops reading', async () => {
+  it('sends an endless answer, stops reading', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = (res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
@@ -185,7 +185,7 @@ describe('prune_text, when the rerank endpoint', () => {
     expect(pruned.warnings).toEqual(['deepinfra_error', 'deepinfra_parse_error']);
   });
 
-  it('is slow, waits no longer than either time limit', async () => {
+  it('is slow, waits no longer than the shorter time limit', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = hang;
     const own = await startWithDeepinfra(reranker, IMPATIENT);
@@ -200,7 +200,7 @@ describe('prune_text, when the rerank endpoint', () => {
     }
   });
 
-  it('has no key, is not called', async () => {
+  it('has no key, does not call it', async () => {
     const reranker = await startReranker(() => 0.5);
     const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker, { DEEPINFRA_API_KEY: '' }) });
     const pruned = await pruneText(proxy, TEXT, GOAL, {}, 'logs');
@@ -211,7 +211,7 @@ describe('prune_text, when the rerank endpoint', () => {
     expect(reranker.calls).toHaveLength(0);
   });
 
-  it('works again, is used again for the very text that it failed on', async () => {
+  it('works again, uses it for the text that it failed on', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = (res) => json(res, 429, { detail: 'slow down' });
     const proxy = await startWithDeepinfra(reranker, { DEEPINFRA_MAX_DOCS: '500' });

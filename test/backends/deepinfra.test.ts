@@ -93,7 +93,7 @@ describe('prune_text with the cloud backend', () => {
     expect(reranker.calls).toHaveLength(0);
   });
 
-  it('understands scores that come in a list for each query, and scores that are logits', async () => {
+  it('accepts one list of scores for each query, and logits as scores', async () => {
     const reranker = await startReranker(relevant);
     const proxy = await startWithDeepinfra(reranker, { DEEPINFRA_MAX_DOCS: '500', MCP_PRUNER_CACHE_TTL_S: '0' });
     const shapes: ((scores: number[]) => unknown[])[] = [
@@ -151,7 +151,7 @@ describe('prune_text with the cloud backend', () => {
   });
 });
 
-describe('a text of more lines than may be sent', () => {
+describe('a text with more lines than may be sent', () => {
   const topics = { 181: 'Refunds are handled by the ledger.', 182: 'A refund may take a week.' };
 
   it('has its most promising lines scored, not its first, and reports it', async () => {
@@ -172,7 +172,7 @@ describe('a text of more lines than may be sent', () => {
     });
   });
 
-  it('is not decided by the scored minority: other lines are ranked as without the backend', async () => {
+  it('is not decided by the few scored lines: the others are ranked as without the backend', async () => {
     const text = prose(300, topics);
     const proxy = await startWithDeepinfra(await startReranker((line) => (line.startsWith('Entry') ? 0.9 : 0.001)), {
       DEEPINFRA_MAX_DOCS: '4',

@@ -89,7 +89,7 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
     expect(service.calls).toHaveLength(1);
   });
 
-  it('does not wait past the time limit, and a late answer changes nothing of what was sent', async () => {
+  it('waits no longer than the time limit, and a late answer does not change sent bytes', async () => {
     const service = await start();
     service.respond = hang;
     const upstream = await startUpstream();
@@ -133,7 +133,7 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
     expect(await proxy.logText()).toContain(`"backend":"${name}"`);
   });
 
-  it('asks about several new texts at once, never about old ones or texts that stay whole anyway', async () => {
+  it('asks about several new texts in parallel, but never about old ones or texts that stay whole', async () => {
     const service = await start();
     let most = 0;
     let open = 0;

@@ -107,7 +107,7 @@ describe('POST /prune', () => {
     expect(await response.json()).toMatchObject({ error: { type, message: expect.any(String) } });
   });
 
-  it('names each field that is wrong, where services of this contract name it', async () => {
+  it('lists each invalid field under detail, as a swe-pruner service does', async () => {
     const response = await post(await startProxy(NOWHERE), '{"code":7}');
     const { detail, error } = (await response.json()) as { detail: { loc: string[] }[]; error: { message: string } };
     expect(detail.map(({ loc }) => loc)).toEqual([
@@ -176,7 +176,7 @@ describe('POST /prune', () => {
     expect(answer.stats).toMatchObject({ backend: 'swe-pruner', used_fallback: false, swe_pruner_http_status: 200 });
   });
 
-  it('counts in the metrics', async () => {
+  it('is counted in the metrics', async () => {
     const proxy = await startProxy(NOWHERE);
     await prune(proxy, LOG, QUERY);
     const page = await (await fetch(`${proxy.url}/metrics`)).text();
@@ -185,7 +185,7 @@ describe('POST /prune', () => {
 });
 
 describe('a rerank endpoint that repeats the key', () => {
-  it('does not bring it into an answer or the log', async () => {
+  it('does not leak the key into an answer or the log', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = (res, { headers, body }) => {
       const { documents } = JSON.parse(body.toString('utf8')) as { documents: string[] };

@@ -33,8 +33,8 @@ function scorerOf(backend: RemoteBackend): RemoteScorer {
 
 const request = { text: 'one line', textHash: 'h', goal: 'g', sourceType: 'docs', sample: () => [0] } as const;
 
-describe('one call that several wait for', () => {
-  it('goes on as long as one of them waits', async () => {
+describe('a call that several callers share', () => {
+  it('continues while any of them waits', async () => {
     const backend = new HeldBackend();
     const scorer = scorerOf(backend);
     const patient = scorer.score({ ...request, timeoutMs: 60_000 });
@@ -66,7 +66,7 @@ describe('one call that several wait for', () => {
     expect(backend.calls.filter(({ signal }) => !signal.aborted)).toHaveLength(0);
   });
 
-  it('counts as an unusable answer if it fails by a bug', async () => {
+  it('is treated as an unusable answer if it throws unexpectedly', async () => {
     const backend = new HeldBackend();
     backend.ask = () => Promise.reject(new TypeError('cannot read x of undefined'));
     const { warnings } = await scorerOf(backend).score({ ...request, timeoutMs: 60_000 });

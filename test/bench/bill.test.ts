@@ -63,14 +63,14 @@ describe('the real bill', () => {
     expect(charsPerToken({ ...recording, usage: [] }, 3)).toBe(3);
   });
 
-  it('lets a context that passes the limit begin anew at its system prompt and 8,000 tokens', () => {
+  it('restarts a context that passes the limit with its system prompt and 8,000 tokens', () => {
     expect(compactions([10_000, 60_000, 110_000, 160_000], 100_000, 5_000)).toBe(1);
     expect(compactions([10_000, 60_000, 110_000, 210_000], 100_000, 5_000)).toBe(2);
     expect(compactions([10_000, 90_000, 20_000, 90_000], 100_000, 5_000)).toBe(0);
   });
 });
 
-describe('what a conversation came back to', () => {
+describe('the lines that a conversation needed later', () => {
   const file = [
     'import { a } from "a";',
     'export function parseTheThing(text) {',
@@ -80,7 +80,7 @@ describe('what a conversation came back to', () => {
   const edit = calls('Edit', { old_string: file.slice(1, 3).join('\n'), new_string: 'z' });
   const messages = [asked, calls('Read', {}), shows(file.map((line, i) => `${i + 1}\t${line}`).join('\n')), edit];
 
-  it('consists of lines that a later call repeats, and texts that an edit replaces', () => {
+  it('include lines that a later call repeats, and texts that an edit replaces', () => {
     const needs = needsOf(messages);
     expect(needs.lines.map(({ text }) => text)).toEqual([
       'export function parseTheThing(text) {',
@@ -90,19 +90,19 @@ describe('what a conversation came back to', () => {
     expect(needs.edits.every((blocks) => new Sent(messages).hasEdit(blocks))).toBe(true);
   });
 
-  it('misses an edit when one of its lines was cut', () => {
+  it('do not include an edit if one of its lines was cut', () => {
     const cut = messages.with(2, shows(file.toSpliced(2, 1, '⟦…⟧').join('\n')));
     const needs = needsOf(messages);
     expect(needs.edits.some((blocks) => new Sent(cut).hasEdit(blocks))).toBe(false);
     expect(needs.lines.map((line) => new Sent(cut).hasLine(line))).toEqual([true, false]);
   });
 
-  it('leaves out what the user or the model said itself', () => {
+  it('exclude text of the user and the model', () => {
     const said = [{ role: 'user', content: file.join('\n') }, ...messages];
     expect(needsOf(said)).toMatchObject({ lines: [], edits: [] });
   });
 
-  it('counts places, hashes, ids, versions and exit codes of a next call', () => {
+  it('include file positions, hashes, ids, versions and exit codes in a next call', () => {
     expect([...literalsIn('see src/a.ts:12, 3f2a9bc, run 123456, v1.2.3, exit code 2, word deadbeef')]).toEqual([
       'src/a.ts:12',
       '3f2a9bc',
@@ -119,7 +119,7 @@ describe('what a conversation came back to', () => {
     expect(needsOf(looked).literals.map(({ text }) => text)).toEqual(['3f2a9bc']);
   });
 
-  it('takes context and removed lines of each hunk of a patch', () => {
+  it('include the context and the removed lines of each hunk of a patch', () => {
     const patch =
       '*** Begin Patch\n*** Update File: a.ts\n@@\n const one = 1;\n-const two = 2;\n+const two = 3;\n@@\n-const five = 5;\n*** End Patch';
     expect(editsIn(patch)).toEqual([['const one = 1;\nconst two = 2;', 'const five = 5;']]);

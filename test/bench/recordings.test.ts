@@ -108,7 +108,7 @@ describe('recordings of opencode', () => {
     ],
   });
 
-  it('gives each call its result although ids are redacted, and prices output as the model does', () => {
+  it('assigns results to calls although ids are redacted, and reads the output price of the model', () => {
     const [recording] = opencode.read(text, '');
     expect(recording?.messages.map(({ content }) => content)).toEqual([
       'do it',

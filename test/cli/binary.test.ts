@@ -68,7 +68,7 @@ describe('the built program', () => {
     expect(await run(['--version'], link)).toEqual({ code: 0, out: `${version}\n`, err: '' });
   });
 
-  it('is an MCP server without a command: nothing on stdout but the protocol, and it ends with its input', async () => {
+  it('is an MCP server without a command, and ends silently when its input ends', async () => {
     expect(await run([])).toEqual({ code: 0, out: '', err: '' });
   });
 

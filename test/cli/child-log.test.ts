@@ -29,7 +29,7 @@ async function runAgent(env: Record<string, string>) {
 }
 
 describe('mcp-pruner run', () => {
-  it('records the life and the error output of an agent when resources are on, without its keys', async () => {
+  it('records the lifecycle and stderr of an agent if resources are on, with keys redacted', async () => {
     const { code, err, children, logs } = await runAgent({ MCP_PRUNER_ENABLE_RESOURCES: '1' });
     expect(code).toBe(3);
     expect(children).toHaveLength(1);
@@ -46,7 +46,7 @@ describe('mcp-pruner run', () => {
     expect(err).toContain('first\nkey value-of-a-key\nlast without end');
   });
 
-  it('records nothing otherwise', async () => {
+  it('records nothing if resources are off', async () => {
     const { code, children } = await runAgent({});
     expect([code, children]).toEqual([3, []]);
   });

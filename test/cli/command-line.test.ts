@@ -64,7 +64,7 @@ describe('mcp-pruner config', () => {
     expect(out).not.toContain('a-long-random-secret');
   });
 
-  it('lists ten options of serve, and all of them on request', async () => {
+  it('shows ten options in serve --help, and all of them with --all', async () => {
     const options = async (...args: string[]) => (await run(['serve', ...args])).out.match(/^ {2}--[\w-]+/gm) ?? [];
     const common = await options('--help');
     expect(common).toHaveLength(10);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { checkUnread } from '../../src/cli/doctor-unread.ts';
 
-describe('what a proxy could not read', () => {
-  it('is reported with its count and a remedy, and only if there was any', () => {
+describe('requests that a proxy could not read', () => {
+  it('are reported with their count and a remedy, and only if there were any', () => {
     const notUnderstood = new Map([
       ['encoding_not_understood', 12],
       ['websocket_not_opened', 1],

@@ -9,8 +9,8 @@ function lines(terminal: { readonly errIsTerminal: boolean; readonly errColumns?
   return { held, text: () => text };
 }
 
-describe('the lines of run about itself', () => {
-  it('fits a narrow terminal, word for word', () => {
+describe('a status line of mcp-pruner run', () => {
+  it('is wrapped to a narrow terminal without losing a word', () => {
     const { held, text } = lines({ errIsTerminal: true, errColumns: 60 });
     held.say(LINE);
     const shown = text().trimEnd().split('\n');
@@ -19,14 +19,14 @@ describe('the lines of run about itself', () => {
     expect(shown.map((line) => line.trim()).join(' ')).toBe(`mcp-pruner: ${LINE}`);
   });
 
-  it('is one line if a program reads it', () => {
+  it('is not wrapped if stderr is no terminal', () => {
     const { held, text } = lines({ errIsTerminal: false });
     held.hold();
     held.say(LINE);
     expect(text()).toBe(`mcp-pruner: ${LINE}\n`);
   });
 
-  it('waits while an agent draws on the terminal, and is then printed in order', () => {
+  it('is held back while an agent draws on the terminal, then printed in order', () => {
     const { held, text } = lines({ errIsTerminal: true, errColumns: 200 });
     held.hold();
     held.say('one');

@@ -86,14 +86,14 @@ describe('mcp-pruner keys', () => {
     [['keys', 'set', 'ci'], 'needs a limit to change'],
     [['keys', 'set', 'ci', '--dollars-per-month', '-1'], 'a number such as 50'],
     [['keys', 'list', 'ci'], 'takes no argument'],
-  ])('%j is refused with the reason, and makes no key', async (args, words) => {
+  ])('refuses %j with the reason, and creates no key', async (args, words) => {
     const env = aPlace();
     const { code, err } = await run(args, { env });
     expect([code, err]).toEqual([2, expect.stringContaining(words)]);
     expect(await run(['keys', 'list'], { env })).toMatchObject({ code: 1, err: expect.stringContaining('no store') });
   });
 
-  it('are checked by doctor if keys are required', async () => {
+  it('has its keys checked by doctor if keys are required', async () => {
     const env = {
       ...aPlace(),
       MCP_PRUNER_REQUIRE_KEY: 'true',
@@ -107,7 +107,7 @@ describe('mcp-pruner keys', () => {
     expect(out).not.toContain('must name a key');
   });
 
-  it('makes no key in a store that the running proxy does not use, and names the store', async () => {
+  it('creates no key in a store that the running proxy does not use, and names that store', async () => {
     const proxy = await startProxy(await startUpstream());
     const port = { MCP_PRUNER_PORT: new URL(proxy.url).port };
     const create = ['keys', 'create', '--name', 'ci', '--project', 'web'];

@@ -152,7 +152,7 @@ describe('report --sessions', () => {
     expect(report.totals.dollars).toBeCloseTo(OPUS, 9);
   });
 
-  it('counts a session that already went through the proxy, and saves nothing in it', async () => {
+  it('counts a session that went through the proxy, and estimates no further saving for it', async () => {
     const home = tempFolder();
     const lines = claudeLines();
     const marked = structuredClone(lines) as { message?: { content: unknown } }[];
@@ -170,7 +170,7 @@ describe('report --sessions', () => {
     expect(out).toContain('1 session already went through the proxy: not counted in "saved"');
   });
 
-  it('states first that there is no price, and shows no saving in dollars', async () => {
+  it('reports at the top that a model has no price, and shows no dollars', async () => {
     const home = tempFolder();
     const lines = JSON.stringify(claudeLines()).replaceAll('claude-opus-5', 'a-model-of-mine');
     write(home, '.claude/projects/-home-me-shop/s.jsonl', JSON.parse(lines) as unknown[]);

@@ -126,7 +126,7 @@ describe('mcp-pruner run', () => {
     expect(readdirSync(join(at.home, 'tmp'))).toEqual([]);
   });
 
-  it('still sends requests to OPENAI_BASE_URL, through the proxy', async () => {
+  it('forwards requests to the OPENAI_BASE_URL of the environment, through the proxy', async () => {
     const at = machine({ agent: reporter });
     const { MCP_PRUNER_UPSTREAM_URL: _, ...env } = at.env;
     const { out } = await run({ ...at, env }, ['run', 'agent'], { OPENAI_BASE_URL: `${upstreamUrl}/` });
@@ -201,7 +201,7 @@ describe('mcp-pruner run', () => {
     );
   });
 
-  it('uses the proxy that runs on the same store, and no other', async () => {
+  it('uses a running proxy only if it has the same store', async () => {
     const at = machine({ agent: reporter, qwen: 'console.log(process.argv.join(" "))' });
     const server = start(at, ['serve', '--port', '0']);
     await soon(() => server.text.out).toMatch(/"url":"/);
@@ -224,7 +224,7 @@ describe('mcp-pruner run', () => {
     expect(named.out).toContain(`"httpUrl":"${url}/rpc?tools=recover_text,recall"`);
   });
 
-  it('gives an agent the one tool that it needs, at the proxy, with the token of this machine', async () => {
+  it('gives an agent only recover_text and recall at the proxy, with the token of this machine', async () => {
     const at = machine({
       codex: `
         const url = process.argv.find((arg) => arg.startsWith('mcp_servers.pruner.url=')).slice(24, -1);
@@ -243,7 +243,7 @@ describe('mcp-pruner run', () => {
     ]);
   });
 
-  it('sends an agent of the messages wire through the proxy to where it was sent before', async () => {
+  it('forwards an agent of the messages wire to its own ANTHROPIC_BASE_URL, through the proxy', async () => {
     const at = machine({
       claude: `
         const settings = JSON.parse(process.argv.find((arg) => arg.startsWith('--settings=')).slice(11));
@@ -292,7 +292,7 @@ describe('mcp-pruner run', () => {
     expect(err).toMatch(/messages to .* through http:/);
   });
 
-  it('leaves Claude Code direct if its requests are signed with keys that the proxy does not have', async () => {
+  it('lets Claude Code bypass the proxy if its requests are signed with keys that the proxy lacks', async () => {
     const at = machine({
       claude: `console.log(JSON.stringify([process.env.ANTHROPIC_BEDROCK_BASE_URL ?? null, process.argv.join(' ')]));`,
     });
@@ -303,7 +303,7 @@ describe('mcp-pruner run', () => {
     expect(lines).toEqual([expect.stringContaining('go straight to Amazon Bedrock')]);
   });
 
-  it('sends Gemini CLI through the proxy to where it was sent before', async () => {
+  it('forwards Gemini CLI to its own GOOGLE_GEMINI_BASE_URL, through the proxy', async () => {
     const at = machine({
       gemini: `
         const { GOOGLE_GEMINI_BASE_URL: url } = process.env;

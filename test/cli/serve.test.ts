@@ -46,7 +46,7 @@ describe('mcp-pruner serve', () => {
     expect(exits).toEqual([]);
   });
 
-  it('ends at once on a second Ctrl-C, but not on the echo of the first', async () => {
+  it('exits at once on a second Ctrl-C, but not on the echo of the first', async () => {
     let finish = (): void => {};
     const close = (): Promise<void> =>
       new Promise((resolve) => {

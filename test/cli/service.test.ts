@@ -20,7 +20,7 @@ const program = {
 };
 
 describe('the file of a service', () => {
-  it('of systemd starts it again after a failure, and quotes what systemd would read', () => {
+  it('for systemd restarts it after a failure, and escapes what systemd would expand', () => {
     expect(systemdUnit(program)).toContain(
       'ExecStart="/opt/my \\"node\\"/bin/node" "--env-file=/home/me/.config/mcp-pruner/service.env" ' +
         '"/opt/100%% $$HOME/dist/cli.js" "serve"\n',
@@ -30,7 +30,7 @@ describe('the file of a service', () => {
     }
   });
 
-  it('of launchd starts it at login and after a failure, and is well-formed', () => {
+  it('for launchd starts it at login, restarts it after a failure, and is well-formed', () => {
     const text = launchdAgent(program);
     expect(text).toContain('<string>/opt/my &quot;node&quot;/bin/node</string>');
     expect(text).toContain('<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>');
@@ -38,7 +38,7 @@ describe('the file of a service', () => {
     expect(text.match(/<(dict|array)>/g)?.length).toBe(text.match(/<\/(dict|array)>/g)?.length);
   });
 
-  it('of Windows starts it at logon, without a limit, and again after a failure', () => {
+  it('for Windows starts it at logon without a time limit, and restarts it after a failure', () => {
     const text = windowsTask({ ...program, node: 'C:\\Program Files\\node.exe' }, 'PC\\me&co');
     expect(text).toContain('<UserId>PC\\me&amp;co</UserId>');
     expect(text).toContain('<ExecutionTimeLimit>PT0S</ExecutionTimeLimit>');
@@ -116,7 +116,7 @@ describe('mcp-pruner service', () => {
     expect(existsSync(unit) || existsSync(file)).toBe(false);
   });
 
-  it('asks launchd on a Mac', async () => {
+  it('registers and removes a launchd agent on macOS', async () => {
     const { homeDir, asked, run } = machine('darwin');
     expect(await run('install')).toMatchObject({ code: 0 });
     const file = join(homeDir, 'Library/LaunchAgents/local.mcp-pruner.plist');
@@ -126,7 +126,7 @@ describe('mcp-pruner service', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('asks the task scheduler on Windows, with a file that it reads', () => {
+  it('registers a scheduled task on Windows from a UTF-16 file', () => {
     const env = { LOCALAPPDATA: 'C:\\Local', USERDOMAIN: 'PC', USERNAME: 'me' };
     const { file, text, start } = serviceManager(fakeIo({ platform: 'win32', env }).io);
     expect(file).toBe('C:\\Local\\mcp-pruner\\service.xml');
@@ -143,7 +143,7 @@ describe('mcp-pruner service', () => {
     expect(await run('remove')).toMatchObject({ code: 0, out: 'no service is installed\n' });
   });
 
-  it('refuses what it cannot do in one line', async () => {
+  it('refuses an unknown action, and port 0', async () => {
     expect(await runCommand(['service', 'dance'])).toMatchObject({
       code: 2,
       err: expect.stringMatching(/install, status/),

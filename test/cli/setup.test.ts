@@ -76,7 +76,7 @@ describe('mcp-pruner setup', () => {
     expect(existsSync(join(at.home, '.qwen'))).toBe(false);
   });
 
-  it('writes, keeps a backup, and undoes', async () => {
+  it('changes a file with --write, and restores it with --undo', async () => {
     const at = machine();
     const file = join(at.home, '.codex/config.toml');
     mkdirSync(join(at.home, '.codex'));
@@ -152,7 +152,7 @@ describe('mcp-pruner setup', () => {
     expect(await run(machine(), args)).toMatchObject({ code, out: '', err: expect.stringMatching(err) });
   });
 
-  it('leaves a file that it cannot read', async () => {
+  it('refuses a file that it cannot parse, in one line', async () => {
     const at = machine();
     writeFileSync(join(at.home, '.claude.json'), '{ // mine\n}');
     const { code, err } = await run(at, ['setup', 'claude', '--write']);
@@ -237,7 +237,7 @@ describe('mcp-pruner doctor', () => {
     ]);
   });
 
-  it('reports a cloud that Claude Code reaches past the proxy, until that is mended', async () => {
+  it('reports a cloud that Claude Code reaches without the proxy, until setup fixes it', async () => {
     const at = machine();
     const env = await running(at);
     await run(at, ['setup', 'claude', '--write'], env);
@@ -255,7 +255,7 @@ describe('mcp-pruner doctor', () => {
     expect(through.out).toMatch(/Claude Code is set up/);
   });
 
-  it('does not call Copilot set up while its variables lead elsewhere', async () => {
+  it('reports Copilot as not set up while its variables do not point to the proxy', async () => {
     const at = machine();
     const env = await running(at);
     await run(at, ['setup', 'copilot', '--model', 'm', '--write'], env);
@@ -266,7 +266,7 @@ describe('mcp-pruner doctor', () => {
     expect((await run(at, ['doctor'], env)).out).toMatch(/ok {4}GitHub Copilot CLI.* is set up/);
   });
 
-  it('does not call Gemini CLI set up while its variable leads elsewhere, and tries its provider', async () => {
+  it('reports Gemini CLI as not set up while its variable does not point to the proxy, and checks its upstream', async () => {
     const at = machine();
     const env = await running(at);
     await run(at, ['setup', 'gemini', '--write'], env);
@@ -294,7 +294,7 @@ describe('mcp-pruner doctor', () => {
     }
   });
 
-  it('names the proxy by which the upstream is reached, and tests it', async () => {
+  it('names and tests the HTTP proxy to the upstream', async () => {
     const env = { MCP_PRUNER_UPSTREAM_URL: 'https://api.example/v1', NO_PROXY: 'else.example' };
     const there = await run(machine(), ['doctor'], {
       ...env,
@@ -311,7 +311,7 @@ describe('mcp-pruner doctor', () => {
     });
   });
 
-  it('reports the upstream of the running proxy, whatever the environment of doctor says', async () => {
+  it('reports the upstream of the running proxy, even if its own environment differs', async () => {
     const at = machine();
     const env = await running(at);
     const elsewhere = { ...env, MCP_PRUNER_UPSTREAM_URL: 'https://nowhere.invalid/v1' };
@@ -323,7 +323,7 @@ describe('mcp-pruner doctor', () => {
     );
   });
 
-  it('finds an agent that is logged in for another provider than the one forwarded to', async () => {
+  it('finds an agent that is logged in to another provider than the proxy forwards to', async () => {
     const at = machine();
     const env = await running(at);
     await run(at, ['setup', 'codex', '--write'], env);
@@ -349,7 +349,7 @@ describe('mcp-pruner doctor', () => {
     ['20.18.1', 'ok'],
     ['20.19.0', 'ok'],
     ['24.0.0', 'ok'],
-  ])('judges Node %s: %s', (version, level) => {
+  ])('rates Node %s as %s', (version, level) => {
     expect(checkNode(version)).toMatchObject({ level });
   });
 });

@@ -40,7 +40,7 @@ describe('mcp-pruner status', () => {
       .toMatch(/^\{"systemMessage":"mcp-pruner: the proxy runs at \S+; 0 tokens saved.* in 7 days"\}\n$/);
   });
 
-  it('names compactions that were avoided, and dollars where prices are known', () => {
+  it('reports avoided compactions, and dollars if prices are known', () => {
     const totals = { requests: 4, unpriced: 0, removedNew: 1_234_567, gross: 3.456 };
     const avoided = (count: number) => ({ avoided: count });
     expect(savedText({ totals, compactions: avoided(0) })).toBe('1.2M tokens saved ($3.46)');
@@ -49,7 +49,7 @@ describe('mcp-pruner status', () => {
     expect(savedText(unpriced)).toBe('1.2M tokens saved, 12 compactions avoided');
   });
 
-  it('warns an agent whose requests lead to a proxy that does not run, and no other agent', async () => {
+  it('warns only an agent whose requests go to a proxy that does not run', async () => {
     const port = await freePort();
     const env = { MCP_PRUNER_PORT: String(port), MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') };
     expect(await run(['status'], { env })).toMatchObject({ code: 1, out: expect.stringContaining('no proxy runs') });

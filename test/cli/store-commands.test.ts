@@ -86,7 +86,7 @@ describe('mcp-pruner recover', () => {
     }
   });
 
-  it('takes an id in any case, and a marker for its lines', async () => {
+  it('accepts an id in any case, and a marker in place of its lines', async () => {
     const pruneId = 'prn_0123456789AZ';
     const marker = `⟦PRUNÉ: prune_id=${pruneId} lignes 2-3 (2) raison=hors focus⟧`;
     expect((await run(['recover', pruneId.toLowerCase()])).out).toBe(text);
@@ -190,7 +190,7 @@ describe('mcp-pruner stats', () => {
     },
   );
 
-  it('counts the days from today on', async () => {
+  it('counts the days back from today', async () => {
     expect((await run(['stats', '--days', '1'])).out).not.toContain('2026-01-09');
     expect((await run(['stats', '--days', '11'])).out).toContain('2025-12-31');
   });

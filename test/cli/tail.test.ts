@@ -62,7 +62,7 @@ describe('mcp-pruner tail', () => {
     expect(err).toBe('mcp-pruner: no event of kind "bogus" so far; the store has pruned, request\n');
   });
 
-  it('shows only the run, the tool, the kinds and the time that are asked for', async () => {
+  it('filters by run, tool, kind and time', async () => {
     await store.addEvents([
       request(1, { tsMs: clock.now - 600_000 }),
       pruned('bash'),

@@ -24,34 +24,31 @@ function machine(env: Readonly<Record<string, string>> = {}) {
   return { home, run };
 }
 
-describe('the key of a proxy that others run', () => {
-  it.each(Object.keys(FILES))(
-    'goes into the files of %s, which only their user can read, and is printed nowhere',
-    async (agent) => {
-      const { home, run } = machine({ MCP_PRUNER_KEY: KEY });
-      const args = ['setup', agent, '--proxy', `${PROXY}/v1/`, '--model', 'openai/m'];
-      const printed = await run(...args);
-      const written = await run(...args, '--write');
-      expect([printed.code, written.code, printed.err + written.err]).toEqual([0, 0, '']);
-      expect(printed.out + written.out).not.toContain(KEY);
-      expect(printed.out).toContain(`${PROXY}/k/<key>`);
-      for (const name of FILES[agent] ?? []) {
-        const file = join(home, name);
-        expect(readFileSync(file, 'utf8')).toContain(`${PROXY}/k/${KEY}`);
-        expect(statSync(file).mode & 0o777).toBe(0o600);
-      }
-      expect((await run('setup', agent, '--undo')).code).toBe(0);
-    },
-  );
+describe('the key of a shared proxy', () => {
+  it.each(Object.keys(FILES))('is written only to private files of %s, and never printed', async (agent) => {
+    const { home, run } = machine({ MCP_PRUNER_KEY: KEY });
+    const args = ['setup', agent, '--proxy', `${PROXY}/v1/`, '--model', 'openai/m'];
+    const printed = await run(...args);
+    const written = await run(...args, '--write');
+    expect([printed.code, written.code, printed.err + written.err]).toEqual([0, 0, '']);
+    expect(printed.out + written.out).not.toContain(KEY);
+    expect(printed.out).toContain(`${PROXY}/k/<key>`);
+    for (const name of FILES[agent] ?? []) {
+      const file = join(home, name);
+      expect(readFileSync(file, 'utf8')).toContain(`${PROXY}/k/${KEY}`);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    }
+    expect((await run('setup', agent, '--undo')).code).toBe(0);
+  });
 
-  it('is printed for a shell as the variable that contains it', async () => {
+  it('is printed for a shell only by the name of its variable', async () => {
     const { run } = machine({ MCP_PRUNER_KEY: KEY });
     const { out } = await run('setup', 'gemini', '--proxy', PROXY);
     expect(out).toContain(`export GOOGLE_GEMINI_BASE_URL=${PROXY}/k/$MCP_PRUNER_KEY\n`);
     expect(out).not.toContain(KEY);
   });
 
-  it("is refused without being repeated if it is invalid or meant for this machine's store", async () => {
+  it('is refused without being printed if it is invalid, and with --mcp stdio or an invalid --proxy', async () => {
     const wrong = await machine({ MCP_PRUNER_KEY: 'sk-of-the-provider' }).run('setup', 'qwen');
     expect(wrong).toMatchObject({
       code: 1,
@@ -86,7 +83,7 @@ describe('the key of a proxy that others run', () => {
     expect(said.join('\n')).not.toContain(KEY);
   });
 
-  it('is tried by doctor at the proxy that agents were set up for, and never printed', async () => {
+  it('is tested by doctor at the configured proxy, and never printed', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const key = await newKey(place, 'web');

@@ -45,7 +45,7 @@ describe('the toggles of mcp-pruner serve', () => {
     expect(some).toMatchObject({ enableResources: false, enableBulk: true, enableMcpIntrospection: false });
   });
 
-  it('cannot be both', async () => {
+  it('cannot be enabled and disabled at once', async () => {
     await expect(startedWith(['enable-bulk', 'disable-bulk'])).rejects.toThrow(
       '--enable-bulk and --disable-bulk exclude each other',
     );

@@ -109,7 +109,7 @@ describe('mcp-pruner why', () => {
     expect(await why(proxy, pruneId, '--lines', 'x')).toMatchObject({ code: 2, out: '' });
   });
 
-  it('does not explain cuts that only this version would make', async () => {
+  it('does not explain stored cuts if this version would cut elsewhere', async () => {
     const { proxy, cuts } = await pruned();
     const id = cuts[0]?.pruneId ?? '';
     restore(proxy, id, (body) => {
@@ -127,7 +127,7 @@ describe('mcp-pruner why', () => {
     expect(regions.at(-1)?.end_line).toBe(300);
   });
 
-  it('names what it cannot know about a prune that an older version stored', async () => {
+  it('reports that an older version did not store the basis of a prune', async () => {
     const { proxy, cuts } = await pruned();
     const id = cuts[0]?.pruneId ?? '';
     restore(proxy, id, (body) => {
@@ -137,7 +137,7 @@ describe('mcp-pruner why', () => {
     expect((await whyAsJson(proxy, id)).explained_by).toBe('unrecorded');
   });
 
-  it('names another backend that took part, whose scores are not stored', async () => {
+  it('reports that a backend took part whose scores are not stored', async () => {
     const scores = (call: RerankCall) => rerankAnswer(call.documents.map((_, i) => (i % 7 === 0 ? 0.9 : 0.001)));
     const service = await startReranker(() => 0.5);
     service.respond = (res, { body }) => json(res, 200, scores(JSON.parse(body.toString('utf8')) as RerankCall));
@@ -181,7 +181,7 @@ describe('mcp-pruner why', () => {
     expect((await why(proxy, bound.prune_id)).out).toContain('it was left whole (its limits cannot be met)');
   });
 
-  it('says in one line when the id is unknown', async () => {
+  it('reports an unknown id in one line', async () => {
     const proxy = await startProxy(NOWHERE);
     expect(await why(proxy, 'prn_ZZZZZZZZZZZZ')).toEqual({
       code: 1,

@@ -16,12 +16,9 @@ describe('the deployment files', () => {
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it.each(['config/haproxy.cfg', 'deploy/kubernetes.yaml'])(
-    'probe whether a proxy is ready, not its health report (%s)',
-    (file) => {
-      expect(text(file)).toContain('/health/ready');
-    },
-  );
+  it.each(['config/haproxy.cfg', 'deploy/kubernetes.yaml'])('probe /health/ready (%s)', (file) => {
+    expect(text(file)).toContain('/health/ready');
+  });
 
   it('use paths and the port of the server', async () => {
     const texts = ['docker-compose.yml', 'config/haproxy.cfg', 'config/prometheus.yml', 'deploy/kubernetes.yaml'].map(
@@ -110,7 +107,7 @@ describe('the Kubernetes manifest', () => {
     expect(budget.spec.minAvailable).toBeLessThan(deployment.spec.replicas);
   });
 
-  it('uses open ports, served paths and existing volumes', () => {
+  it('uses only declared ports and volumes, and served probe paths', () => {
     const { containers, volumes } = deployment.spec.template.spec;
     const [container] = containers;
     const ports = container.ports.map(({ name }) => name);
@@ -143,7 +140,7 @@ describe('the compose file', () => {
   };
   const services = Object.entries(compose.services);
 
-  it('starts one server by itself, and all of a team by its profile', () => {
+  it('starts one server by default, and the team setup only by profile', () => {
     const of = (profile: boolean) => services.filter(([, { profiles }]) => (profiles !== undefined) === profile);
     expect(of(false).map(([name]) => name)).toEqual(['mcp-pruner']);
     expect(

@@ -38,12 +38,12 @@ describe('the documents of the configuration', () => {
     for (const { setting } of rows) if (setting.toml !== null) expect(text).toContain(setting.doc);
   });
 
-  it('names every setting once', () => {
+  it('no name belongs to two settings', () => {
     const names = rows.flatMap(({ setting }) => [...setting.env, ...(setting.toml === null ? [] : [setting.toml])]);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('accepts every default by the rule of its setting', () => {
+  it('every default is valid for its setting', () => {
     for (const { key, setting } of rows) {
       if (key === 'dbPath') continue; // its default depends on the machine
       expect(setting.rule.schema.safeParse(setting.fallback).success, key).toBe(true);

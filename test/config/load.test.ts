@@ -59,7 +59,7 @@ describe('loadSettings', () => {
     expect(origins.maxPruneRatio).toEqual({ from: 'default', name: '' });
   });
 
-  it('cannot be changed afterwards', () => {
+  it('returns frozen settings', () => {
     const { settings } = loadSettings(machine({ env: { MCP_PRUNER_NEVER_PRUNE_TOOLS: 'a' } }));
     expect(Object.isFrozen(settings)).toBe(true);
     expect(Object.isFrozen(settings.neverPruneTools)).toBe(true);
@@ -119,7 +119,7 @@ describe('loadSettings', () => {
   });
 });
 
-describe('a configuration that cannot be used', () => {
+describe('an invalid configuration', () => {
   it.each([
     [{ MCP_PRUNER_PORT: '80o6' }, 'MCP_PRUNER_PORT = "80o6"', 'a whole number from 0 to 65535', '8006'],
     [{ MCP_PRUNER_PORT: '70000' }, 'MCP_PRUNER_PORT = 70000', 'a whole number from 0 to 65535', '8006'],
@@ -141,11 +141,11 @@ describe('a configuration that cannot be used', () => {
     expect(problem).not.toContain('\n');
   });
 
-  it('names every problem at once', () => {
+  it('is reported with all its problems at once', () => {
     expect(problemsOfEnv({ MCP_PRUNER_PORT: 'x', MCP_PRUNER_MODE: 'y' })).toHaveLength(2);
   });
 
-  it('never shows a secret, nor a password in an address', () => {
+  it('is reported without secrets, and without passwords in addresses', () => {
     const [token] = problemsOfEnv({ MCP_PRUNER_AUTH_TOKEN: 'with blank s3cr3t' });
     expect(token).toContain('MCP_PRUNER_AUTH_TOKEN');
     expect(token).not.toContain('s3cr3t');
@@ -160,7 +160,7 @@ describe('a configuration that cannot be used', () => {
     `https://api.example.com/${'v'.repeat(200)}?key=s3cr3t`,
     `https://me:${'s3cr3t'.repeat(30)}@api.example.com/v1`,
     'HTTPS://a@b:s3cr3t@api.example.com/v1',
-  ])('never shows what may be a key in an address: %s', (url) => {
+  ])('is reported without a possible key in an address: %s', (url) => {
     for (const problem of [
       ...problemsOfEnv({ MCP_PRUNER_UPSTREAM_URL: url }),
       ...problemsOfEnv({ DEEPINFRA_ENDPOINT_URL: url }),
@@ -171,14 +171,14 @@ describe('a configuration that cannot be used', () => {
   });
 
   it.each(['/v1/chat/completions', '/v1/responses/', '/openai/v1/messages'])(
-    'refuses an endpoint (%s) as a base URL, and describes one',
+    'includes an endpoint (%s) as base URL, reported with a valid example',
     (path) => {
       const [problem] = problemsOfEnv({ MCP_PRUNER_UPSTREAM_URL: `https://api.example.com${path}` });
       expect(problem).toContain('such as https://api.openai.com/v1');
     },
   );
 
-  it('shows a long or wild value short and on one line', () => {
+  it('is reported with long values shortened and control characters removed', () => {
     const [problem = ''] = problemsOfEnv({ MCP_PRUNER_MODE: `a\n\u001b[31m${'x'.repeat(500)}` });
     expect(problem.length).toBeLessThan(300);
     expect(problem).not.toMatch(/\p{Cc}/u);
@@ -213,13 +213,13 @@ describe('a configuration that cannot be used', () => {
     expect(problems[0]).not.toContain('s3cr3t');
   });
 
-  it('does not quote a file that is not valid TOML', () => {
+  it('is reported without quoting a file that is not valid TOML', () => {
     const [problem] = problemsOf(withFile('[mcp_pruner]\napi_key = s3cr3t'));
     expect(problem).toContain('is not valid TOML');
     expect(problem).not.toContain('s3cr3t');
   });
 
-  it('includes one that names a missing file', () => {
+  it('includes a file that is named but missing', () => {
     expect(problemsOfEnv({ MCP_PRUNER_CONFIG: '/nowhere.toml' })[0]).toMatch(
       /\/nowhere\.toml .*MCP_PRUNER_CONFIG.*ENOENT/,
     );
@@ -259,7 +259,7 @@ describe('the configuration file', () => {
     expect(loadSettings(windows).settings.port).toBe(5);
   });
 
-  it('causes a warning, not a refusal, if it was not named and cannot be read', () => {
+  it('causes only a warning if it is the default file and cannot be read', () => {
     const readFile = (): string => {
       throw Object.assign(new Error('no'), { code: 'EACCES' });
     };
@@ -316,13 +316,13 @@ describe('the choice of the backend', () => {
   });
 });
 
-describe('the least size of what commands print', () => {
+describe('the minimum size of command output', () => {
   it.each([
     [{}, 1_000],
     [{ MCP_PRUNER_MIN_PRUNE_CHARS: '100000' }, 100_000],
     [{ MCP_PRUNER_MIN_PRUNE_CHARS: '2000' }, 1_000],
     [{ MCP_PRUNER_MIN_PRUNE_CHARS: '100000', MCP_PRUNER_MIN_OUTPUT_CHARS: '3000' }, 3_000],
-  ])('follows the least size of all texts if only that is raised: %j', (env, expected) => {
+  ])('follows the general minimum size if only that is raised: %j', (env, expected) => {
     expect(loadSettings(machine({ env })).settings.minOutputChars).toBe(expected);
   });
 });

@@ -31,7 +31,7 @@ describe('the file of the local token', () => {
     expect(readdirSync(join(folder, 'new'))).toEqual(['local-token']);
   });
 
-  it('is created only by a server, and replaced if it contains no token', () => {
+  it('is not created by reading it, and is replaced if it contains no token', () => {
     const file = join(folder, 'local-token');
     expect(readLocalToken(file)).toBeNull();
     writeFileSync(file, 'short\n', { mode: 0o600 });
@@ -48,7 +48,7 @@ describe('the file of the local token', () => {
     expect(() => makeLocalToken(file)).toThrow(/MCP_PRUNER_LOCAL_TOKEN/);
   });
 
-  it('that cannot be created makes the command fail', () => {
+  it('makes the command fail if it cannot be created', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(() => makeLocalToken(join(folder, 'file', 'local-token'))).toThrow(/cannot make the token file .*ENOTDIR/);
     mkdirSync(join(folder, 'local-token'));
@@ -69,7 +69,7 @@ describe('serverToken', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("is the file's if requested, and always the configured one if there is one", () => {
+  it('is the configured token if there is one, else that of the file if requested', () => {
     const token = serverToken(machine(), settings({ localToken: 'auto' }));
     expect(token).toBe(readLocalToken(join(folder, 'local-token')));
     expect(token).not.toBeNull();

@@ -24,14 +24,14 @@ describe('isLoopbackHost', () => {
 describe('servingProblem', () => {
   const settingsOf = (env: Record<string, string>) => loadSettings(machine({ env })).settings;
 
-  it('forbids an address that others can reach without a token, with the remedy in one line', () => {
+  it('forbids an exposed address without a token, with the remedy in one line', () => {
     const problem = servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0' }));
     expect(problem).toContain('0.0.0.0');
     expect(problem).toContain('MCP_PRUNER_AUTH_TOKEN');
     expect(problem).not.toContain('\n');
   });
 
-  it('allows it with a token, and loopback without one', () => {
+  it('allows an exposed address with a token, and loopback without one', () => {
     const token = 'a-long-random-secret';
     expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_AUTH_TOKEN: token }))).toBeNull();
     expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '[::1]' }))).toBeNull();

@@ -69,7 +69,7 @@ export function describeDialect(material: DialectMaterial): void {
       expect(dialect.claims(method, path)).toBe(purpose);
     });
 
-    it('finds texts and calls, and which call a result answers', () => {
+    it('finds texts and calls, and the call of each result', () => {
       const bytes = body(TURNS);
       const { messages } = scanned(bytes);
       const texts = messages.flatMap(({ texts: list }) =>
@@ -161,7 +161,7 @@ export function describeDialect(material: DialectMaterial): void {
       }
     });
 
-    it('has the same meaning for every spelling, and another one for another text', () => {
+    it('derives the same meaning from every spelling, and another one from another text', () => {
       const meanings = (bytes: Buffer): string[] =>
         scanned(bytes)
           .messages.filter(({ role }) => role !== 'other')
@@ -228,7 +228,7 @@ export function describeDialect(material: DialectMaterial): void {
       }
     });
 
-    it('stops at once at more messages than any session has', () => {
+    it('refuses a body with too many messages without reading the rest', () => {
       expect(scanned(material.many(MAX_MESSAGES)).messages).toHaveLength(MAX_MESSAGES);
       // what comes behind the last that may be looked at is broken, and nobody sees it
       const hostile = material.many(40 * MAX_MESSAGES).subarray(0, -3);

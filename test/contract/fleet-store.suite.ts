@@ -120,7 +120,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect((await events()).map(({ payload }) => payload.version)).toEqual([1, 2]);
     });
 
-    it('changes nothing for a commit on another version, or one that changes nothing', async () => {
+    it('creates no version for a conflicting commit, or for one without a change', async () => {
       const { store, clock } = await open();
       await store.graphs.commit(aCommit());
       expect(await store.graphs.commit(aCommit())).toEqual({ kind: 'conflict', found: 1 });
@@ -223,7 +223,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await store.board.lastVersion()).toBe(4);
     });
 
-    it('expires an entry once, at its time, even if it is replaced before anybody looks', async () => {
+    it('expires an entry exactly once, even if it is replaced before the sweep', async () => {
       const { store, clock, events } = await open();
       await store.board.set([aWrite('a', 1, { ttlMs: 10 }), aWrite('b', 1, { ttlMs: 20 })], boardEvents);
       clock.now += 9;
@@ -371,7 +371,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await store.children.endedBefore(6)).toEqual(['b']);
     });
 
-    it('knows which servers reported recently', async () => {
+    it('lists the servers that reported recently', async () => {
       const { store, clock } = await open();
       await store.children.heartbeat({ instanceId: 'one', pid: 1, url: 'u' });
       clock.now += 10;

@@ -48,7 +48,7 @@ const idsOf = ({ hits }: RecallAnswer): string[] => hits.map(({ prune_id }) => p
 
 /** What searching the results of any store must do. */
 export function recallContract(name: string, open: Open): void {
-  describe(`${name}, searched`, () => {
+  describe(`recall in ${name}`, () => {
     it('finds a result by words in any order, whatever their case and separators, before and after it is indexed', async () => {
       const store = await open({});
       const text = `${aResult('fish')}\nexport function getUserName(id) {}\n${aResult('birds')}`;

@@ -30,7 +30,7 @@ export function shelfContract(name: string, open: Open): void {
     const fishOf = async (store: StoreHandle, project = 'p'): Promise<ShelfTool | undefined> =>
       (await store.shelf.tools({ project })).find((tool) => tool.name === 'fish');
 
-    it('counts a conversation once, with its days in UTC, and none that had begun before', async () => {
+    it('counts each new conversation once, by its day in UTC', async () => {
       const store = await open({});
       await see(store, 'a');
       await see(store, 'a', { atMs: NOON + DAY_MS });
@@ -51,7 +51,7 @@ export function shelfContract(name: string, open: Open): void {
       expect(await fishOf(store)).toMatchObject({ calls: 3, lastCallMs: NOON + 9 });
     });
 
-    it('counts a call without the namespace of its tool, but no call of a tool whose name only ends alike', async () => {
+    it('matches a call without a namespace to its tool, but not to a name with the same ending', async () => {
       const store = await open({});
       const declarations = [aDeclaration('functions__fish'), aDeclaration('catfish')];
       await see(store, 'a', { declarations, calls: new Map([['fish', 2]]) });

@@ -289,7 +289,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       });
     });
 
-    describe('what was sent of a message', () => {
+    describe('the record of a sent message', () => {
       const { goal: _, basis: _basis, ...decision } = aPrune('a', 'text').decision;
       const message = (prefix: string, start = 0): SentMessage => ({
         prefix: hashOf(prefix),
@@ -299,7 +299,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       });
       const send = (...sent: SentMessage[]) => store.commit({ decisions: [], touch: [], sent }, 1000);
 
-      it('is found unchanged, and the first record is kept', async () => {
+      it('is found unchanged, and is never replaced', async () => {
         expect((await send(message('p'), message('q'))).sentBefore ?? []).toEqual([]);
         expect((await send(message('p'))).sentBefore ?? []).toEqual([]);
         expect((await send(message('p', 7), message('r'))).sentBefore).toEqual([hashOf('p')]);
@@ -362,7 +362,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       ['recognised in a text', () => store.knownPruneIds([pruneIdOf('a')])],
       ['stored again', (item) => save(item)],
     ];
-    it.each(uses)('lives a whole lifetime longer when %s', async (_name, use) => {
+    it.each(uses)('extends the lifetime of a prune when it is %s', async (_name, use) => {
       const item = aPrune('a', 'text');
       await save(item);
       clock.now += TTL_MS - 1;
@@ -373,7 +373,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect((await store.findDecisions([item.decision.key])).size).toBe(1);
     });
 
-    it('stays alive through any number of uses, as do whole and served texts', async () => {
+    it('extends the lifetime of whole and served texts with each use', async () => {
       const whole = aWhole('w', 'text');
       await save(whole);
       await store.markServed([hashOf('served')]);
@@ -465,7 +465,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.wasServed([hashOf('a'), hashOf('c')])).toEqual(new Set([hashOf('a')]));
     });
 
-    it('lists conversations left alone, newest first', async () => {
+    it('lists conversations with a refused request, newest first', async () => {
       for (const prefix of ['p1', 'p2', 'p3', 'p1']) await store.markRefused(prefix);
       expect(await store.refusedConversations()).toEqual(['p1', 'p3', 'p2']);
     });

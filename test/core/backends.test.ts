@@ -120,7 +120,7 @@ describe('a decision with a backend', () => {
     expect(again.map(({ decisions }) => JSON.stringify(decisions[0]?.cuts))).toEqual(cuts);
   });
 
-  it('is made without the backend for texts that it could not be asked about in time', async () => {
+  it('is made without the backend if time runs out before its call', async () => {
     const slow = new FakeScorer(async ({ timeoutMs }) => {
       await new Promise((resume) => setTimeout(resume, timeoutMs + 5)); // timers drop fractions of a millisecond
       return FAILED;
@@ -134,7 +134,7 @@ describe('a decision with a backend', () => {
     expect(decisions.every((decision) => decision !== null)).toBe(true);
   });
 
-  it('sends no text that stays whole anyway', async () => {
+  it('is made without a call if the text stays whole anyway', async () => {
     const scorer = new FakeScorer(() => FAILED);
     await makerOf(openStore(), scorer).decideAll([
       jobOf(text, { keepWhole: 'reread' }),
@@ -144,7 +144,7 @@ describe('a decision with a backend', () => {
     expect(scorer.asked).toEqual([]);
   });
 
-  it('sends a fair selection of lines and the kind of the text', async () => {
+  it('sends distinct lines in order, and the kind of the text', async () => {
     const scorer = new FakeScorer(() => FAILED);
     await decideDurably(makerOf(openStore(), scorer), [jobOf(text)]);
     const [request] = scorer.asked;

@@ -85,7 +85,7 @@ describe('a body that is pruned', () => {
     expect(await restored(contentAt(body, -1), store)).toBe(LOG);
   });
 
-  it('keeps parts as parts, and everything else in them', async () => {
+  it('keeps all parts, and every other field in them', async () => {
     const parts = [
       { type: 'text', text: 'short' },
       { type: 'text', text: LOG, cache_control: { type: 'ephemeral' }, x: 1 },
@@ -184,7 +184,7 @@ describe('a body with nothing to prune', () => {
     ['content that is an object', oneResult({ text: LOG })],
     ['messages that are no objects', [null, 1, 'x', [LOG]] as never],
     ['no messages', []],
-  ])('has %s unchanged', async (_name, messages) => {
+  ])('keeps %s unchanged', async (_name, messages) => {
     const bytes = chatBody(messages);
     expect((await openRewriter().rewrite(bytes)).body).toBe(bytes);
   });
@@ -195,7 +195,7 @@ describe('a body with nothing to prune', () => {
       `{"role":"tool","tool_call_id":"call_1","content":"x","content":${JSON.stringify(LOG)}}`,
     ],
     ['is no UTF-8', null],
-  ])('has a result unchanged that %s', async (_name, message) => {
+  ])('keeps a result unchanged that %s', async (_name, message) => {
     const text = chatBody(oneResult(LOG)).toString('latin1');
     const last = text.lastIndexOf('{"role":"tool"');
     const bytes =
@@ -228,7 +228,7 @@ describe('a pruned request', () => {
     );
   });
 
-  it('is never larger with line numbers either: if they cost more than the cut saves, nothing is changed', async () => {
+  it('is unchanged if line numbers would cost more than the cut saves', async () => {
     const rewriter = openRewriter({ annotateLines: true });
     const failures = Array.from({ length: 900 }, (_, i) => `ERROR e${i}`);
     const numbered = serverLog(300);

@@ -127,7 +127,7 @@ describe('a conversation in deltas that is sent whole after its connection broke
     expect(client.forwarded.size).toBe(4);
   });
 
-  it("is decided like one that was sent whole from the beginning, by the model's words before its calls", async () => {
+  it('gets the same decisions as one that was always sent whole', async () => {
     const turns = [turnOf(0, { said: 'Look for voucher_refund_7 in the payments.' }), turnOf(1)];
     const clients = { delta: new Client(turns), whole: new Client(turns) };
     for (const how of ['delta', 'whole'] as const) {

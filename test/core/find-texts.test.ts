@@ -34,7 +34,7 @@ const ASKED = 'Why does the voucher vanish after the second payment of a basket?
 const asked = { role: 'user', content: ASKED };
 
 describe('the goal of a result', () => {
-  it('is what the call asks, what the assistant said with it, and the newest words of the user before it', () => {
+  it('consists of the arguments of the call, the words with it, and the newest words of the user', () => {
     const { goal } = only([
       asked,
       ...toolTurn('c', 'grep', { pattern: 'mergeVoucher', path: 'src' }, LOG, 'I look for the merge.'),
@@ -42,7 +42,7 @@ describe('the goal of a result', () => {
     expect(goal.split('\n')).toEqual(['mergeVoucher', 'src', 'I look for the merge.', ASKED]);
   });
 
-  it('is the explicit question of the call alone', () => {
+  it('is only the explicit question if the call has one', () => {
     const args = { file_path: 'a.ts', context_focus_question: 'Where is the voucher stored?' };
     expect(only([asked, ...toolTurn('c', 'read', args, FILE)]).job.goal).toBe('Where is the voucher stored?');
   });
@@ -74,7 +74,7 @@ describe('the goal of a result', () => {
     ['the environment', '<environment_context>\n<cwd>/w/loadOrder0</cwd>\n</environment_context>'],
     ['a file', `<path>/w/big.ts</path>\n<type>file</type>\n<content>\n${FILE}</content>`],
     ['nothing', ' \n'],
-  ])('stays the user’s when a message of the client itself brings %s', (_name, content) => {
+  ])('ignores a message that the client added with %s', (_name, content) => {
     const found = foundIn([asked, { role: 'user', content }, ...toolTurn('c', 'bash', { command: 'x' }, LOG)]).at(-1);
     expect(found?.job.goal).toBe(`x\n${ASKED}`);
   });
@@ -121,7 +121,7 @@ describe('the facts about a result', () => {
     }
   });
 
-  it('include the number of lines that its client added', () => {
+  it('include the number of lines that the client added around it', () => {
     const { hints } = only(
       oneResult(`<path>/w/a.ts</path>\n<type>file</type>\n<content>\n${FILE}\n</content>`, {
         tool: 'read',
@@ -259,7 +259,7 @@ describe('a result that an agent without native calls sends as a user message', 
     expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread']);
   });
 
-  it("leaves the user's words in the same message as the newest goal", () => {
+  it('leaves out later words in the same message, which become the newest goal', () => {
     const header = { type: 'text', text: "[execute_command for 'npm test'] Result:" };
     const feedback = '<feedback>\nNo, look at the shipping dates of the orders\n</feedback>';
     const turn = { role: 'user', content: [header, { type: 'text', text: `${LOG}\n${feedback}` }] };
@@ -292,7 +292,7 @@ describe('a file that is read a second time', () => {
     expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread', undefined, 'reread', undefined]);
   });
 
-  it('passes whole if a viewer only moves its window over it, by native calls or in words', () => {
+  it('passes whole if a viewer only scrolls in it, by native calls or in text', () => {
     const window = `[File: /w/src/big.ts (900 lines total)]\n(100 more lines above)\n${FILE}`;
     const words = [
       { role: 'assistant', content: 'Further down.\n\n```\ngoto 300\n```' },

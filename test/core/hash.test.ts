@@ -37,7 +37,7 @@ describe('pruneIdOf', () => {
   });
 
   // Released ids stand in conversations and in stores: they may never come out otherwise.
-  it('stays what it was in every version', () => {
+  it('never changes between versions', () => {
     expect(pruneIdOf(keyOf('proxy', textHash('text'), 'goal'))).toBe('prn_2R7KS6WYF44F');
   });
 });
@@ -48,7 +48,7 @@ describe('fingerprint', () => {
     expect(fingerprint(at('10:00:01', 123))).toBe(fingerprint(at('23:59:59', 99)));
   });
 
-  it('differs when a word, a sign or the order differs', () => {
+  it('differs if a word, a character or the order differs', () => {
     const prints = ['error in a.ts', 'error in b.ts', 'error in a_ts', 'a.ts in error', 'error in a.ts '].map(
       fingerprint,
     );

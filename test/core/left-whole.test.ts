@@ -19,7 +19,7 @@ function pruned(body: Buffer): string {
   return contentAt(body, -1);
 }
 
-describe('what was pruned once', () => {
+describe('a text that was pruned', () => {
   it('is not pruned again if it returns with its markers', async () => {
     const rewriter = openRewriter();
     const first = await rewriter.rewrite(chatBody(oneResult(LOG)));
@@ -31,7 +31,7 @@ describe('what was pruned once', () => {
     expect(second.body).toBe(again);
   });
 
-  it('is not pruned again if both are in one conversation that no store knows yet', async () => {
+  it('is not pruned again in the same request, before any store has it', async () => {
     const first = await openRewriter().rewrite(chatBody(oneResult(LOG)));
     const both = [
       ...oneResult(LOG),
@@ -58,12 +58,12 @@ describe('what was pruned once', () => {
   });
 });
 
-describe('what was recovered', () => {
+describe('a recovered text', () => {
   it.each([
     ['as it is', (text: string) => text],
     ['as the field of an answer', (text: string) => JSON.stringify({ text, ok: true })],
     ['wrapped twice', (text: string) => JSON.stringify([{ type: 'text', text: JSON.stringify({ text }) }])],
-  ])('passes whole %s, even under a meaningless name', async (_name, wrap) => {
+  ])('passes whole %s, even from an unknown tool', async (_name, wrap) => {
     const store = openStore();
     const rewriter = openRewriter({ store });
     const first = await rewriter.rewrite(chatBody(oneResult(LOG)));

@@ -11,12 +11,12 @@ function foreign(headers: { host?: string; origin?: string; site?: string }, all
 
 describe('isForeign', () => {
   it.each(['127.0.0.1:8006', 'localhost', 'LOCALHOST:1', '[::1]:8006', '127.9.8.7'])(
-    'treats a program that addresses %s as one of this machine',
+    'treats a program that addresses %s as local',
     (host) => expect(foreign({ host })).toBe(false),
   );
 
   it.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8006', '', 'a@localhost', '10.0.0.1'])(
-    'treats a request for %j as one to a rebound name',
+    'treats a request to the host %j as foreign',
     (host) => expect(foreign({ host })).toBe(true),
   );
 
@@ -35,7 +35,7 @@ describe('isForeign', () => {
     expect(foreign({ host: 'LocalHost:8006', origin: 'http://localhost:8006' })).toBe(false);
   });
 
-  it('does not accept a rebound name because Origin and Host agree', () =>
+  it('rejects a rebound name even if Origin and Host agree', () =>
     expect(foreign({ host: 'evil.example:8006', origin: 'http://evil.example:8006' })).toBe(true));
 
   it.each([

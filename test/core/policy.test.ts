@@ -32,13 +32,13 @@ const ROWS: readonly [string, Partial<Situation>, Partial<Policy>, Partial<Polic
 ];
 
 describe('the policy of a request', () => {
-  it.each(ROWS)('fits %s', (_name, situation, verified, unverified) => {
+  it.each(ROWS)('is the expected one for %s', (_name, situation, verified, unverified) => {
     const request = { ...ORDINARY, ...situation };
     expect(policyFor(VERIFIED, request)).toEqual({ ...PRUNE, ...verified });
     expect(policyFor(UNVERIFIED, request)).toEqual(unverified && { ...PRUNE, ...unverified });
   });
 
-  it('never prunes new texts of a request that no model answers', () => {
+  it('never prunes new texts of a token count', () => {
     for (const hasBudget of [true, false]) {
       for (const isShadow of [true, false]) {
         const policy = policyFor(VERIFIED, { ...ORDINARY, purpose: 'count', hasBudget, isShadow });
@@ -47,7 +47,7 @@ describe('the policy of a request', () => {
     }
   });
 
-  it('records whole messages if the provider verifies the history, unless no model answers', () => {
+  it('records whole messages on a wire with verified history, unless new texts only pass', () => {
     const binds = (dialect: typeof VERIFIED | typeof UNVERIFIED, newTexts: Policy['newTexts']): boolean =>
       recordsWholeMessages({ dialect, policy: { ...PRUNE, newTexts } });
     expect((['prune', 'pass-and-record', 'pass'] as const).map((one) => binds(VERIFIED, one))).toEqual([

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PrefixBytes } from '../../src/core/request/prefix-memo.ts';
 
-it('a growing conversation is kept in a buffer that does not move at each turn', () => {
+it('a growing conversation rarely moves to a new buffer', () => {
   const body = Buffer.alloc(40_000, 'abcdefg');
   let kept = PrefixBytes.of(body, 10_000, null, 0);
   const rooms = new Set([kept.bytes.buffer]);
@@ -15,7 +15,7 @@ it('a growing conversation is kept in a buffer that does not move at each turn',
   expect(kept.memory).toBeLessThan(60_001);
 });
 
-it('keeps only its own bytes, not the body that contained them', () => {
+it('a kept prefix copies its own bytes instead of holding the whole body', () => {
   const body = Buffer.alloc(100_000, 'x');
   const kept = PrefixBytes.of(body, 1_000, null, 0);
   expect(kept.memory).toBe(1_000);

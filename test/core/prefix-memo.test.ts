@@ -40,7 +40,7 @@ it('a continuing conversation is not evicted by those that began and ended meanw
   expect(memo.find(bodyOf('of nobody'), ANY)).toBeNull();
 });
 
-it('conversations that together exceed the memory leave room for the newest', () => {
+it('the oldest conversations are evicted if all together exceed the memory', () => {
   const memo = new PrefixMemo(100_000);
   for (const name of ['a', 'b', 'c', 'd']) memo.add(remembered(bodyOf(name, 40_000)), null);
   expect(memo.find(bodyOf('d', 40_000), ANY)).not.toBeNull();

@@ -153,7 +153,7 @@ describe('a decision once made', () => {
     expect(after.body.equals(before.body)).toBe(true);
   });
 
-  it('to leave a text whole for its markers lasts as long as the proxy sees them, as do their originals', async () => {
+  it('to leave a text whole because of its markers lasts while requests contain them, as do the originals', async () => {
     const clock = manualClock();
     const store = openStore(join(tempFolder(), 'store.db'), clock);
     const first = await openRewriter({ store, clock }).rewrite(chatBody(oneResult(log)));
@@ -173,7 +173,7 @@ describe('a decision once made', () => {
     }
   });
 
-  it('to leave a text whole applies to a body with the same meaning that would be decided otherwise, before and after', async () => {
+  it('to leave a text whole also applies if only the arguments of its call differ', async () => {
     const path = join(tempFolder(), 'store.db');
     const rewriter = openRewriter({ store: openStore(path) });
     const bodyWith = (command: string): Buffer =>

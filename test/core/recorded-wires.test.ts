@@ -89,7 +89,7 @@ describe('the recorded conversations', () => {
     expect(most).toBeGreaterThanOrEqual(cut);
   });
 
-  it('are sent in the same bytes by a proxy that was started anew for every request', async () => {
+  it('are forwarded byte for byte the same if the proxy restarts before every request', async () => {
     for (const { name, dialect } of recordings.slice(0, 3)) {
       const [once, anew] = [openStore(), openStore()];
       const pipeline = openPipeline({ store: once, minPruneChars: 4_000 });

@@ -33,12 +33,12 @@ describe('the cause of an alarm', () => {
     });
   });
 
-  it('is a setting if no result is large because the least size was raised', () => {
+  it('is a setting if no result is large because the minimum size was raised', () => {
     const counts = countsOf({ no_large_result: 50 });
     expect(alarmOf(counts, { ...SETTINGS, hasDefaultSizes: false }).cause).toBe('settings');
   });
 
-  it('sums codes of the same cause, and is unknown if no cause has half of the requests', () => {
+  it('is found over all codes with the same cause, and is unknown if no cause has half of the requests', () => {
     expect(alarmOf(countsOf({ exempt: 20, input_too_large: 10, reread: 20 }), SETTINGS)).toMatchObject({
       cause: 'settings',
       code: 'exempt',

@@ -95,7 +95,7 @@ describe('what was sent of a message is sent again', () => {
     expect(later.newFrom).toBe(1);
   });
 
-  it('with numbers on its lines where it had them', async () => {
+  it('with line numbers if it had them', async () => {
     const { path, clock, first } = await sentOnce({ annotateLines: true });
     const later = await openRewriter({ store: openStore(path, clock), clock }).rewrite(chatBody(SECOND));
     expectRepeated(first.body, later.body);
@@ -153,7 +153,7 @@ describe('what was sent of a message is sent again', () => {
     expect(contentAt(later.body, 3)).toBe(contentAt(first.body, 3));
   });
 
-  it('if a request only counts, without new decisions', async () => {
+  it('for a token count, which makes no new decisions', async () => {
     const { path, clock, first } = await sentOnce();
     const pipeline = openPipeline({ store: openStore(path, clock), clock });
     const counted = await pipeline.rewrite({ body: chatBody(SECOND), dialect: openaiChat }, PASS);
@@ -255,7 +255,7 @@ describe('a first request', () => {
     expect(first).toMatchObject({ acceptedBefore: false, refusedBefore: false, rawHistory: false });
   });
 
-  it('leaves nothing behind that a later one would repeat if it took too long', async () => {
+  it('leaves no record that a later one would repeat if it took too long', async () => {
     const path = join(tempFolder(), 'store.db');
     let release = (): void => {};
     const waiting = new Promise<void>((resolve) => {

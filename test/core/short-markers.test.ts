@@ -40,7 +40,7 @@ it('the first marker of a text is full and the others short, and all lines can b
   expect(await restored(pruned, store)).toBe(LOG);
 });
 
-it('what was sent with short markers is sent so again after a restart with full ones', async () => {
+it('short markers are repeated as sent after a restart with full markers', async () => {
   const path = join(tempFolder(), 'store.db');
   const clock = manualClock();
   const first = await openRewriter({ store: openStore(path, clock), clock, shortMarkers: true }).rewrite(

@@ -16,7 +16,7 @@ it('a short log is cut, and its lines can be recovered', async () => {
   expect(await restored(pruned, store)).toBe(SMALL_LOG);
 });
 
-it('a short log passes whole without a least size for output', async () => {
+it('a short log passes whole without a minimum size for output', async () => {
   const { outcomes } = await openRewriter({ minPruneChars: 4_000 }).rewrite(chatBody(oneResult(SMALL_LOG)));
   expect(outcomes).toEqual([]);
 });

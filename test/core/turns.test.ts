@@ -10,7 +10,7 @@ function note<T>(into: T[], what: T, ms: number): T {
 }
 
 describe('simultaneous pieces of long work', () => {
-  it('leave time between any two of them for everything else', async () => {
+  it('let other work run in between', async () => {
     const turns = new Turns();
     const order: string[] = [];
     const timer = setInterval(() => order.push('else'), 1);

@@ -34,7 +34,7 @@ describe('a result passes whole', () => {
     expect(why('task_list', {}, { count: 400 })).toBe('');
   });
 
-  it('if the agent asked for up to 200 lines from a first line on', () => {
+  it('if the agent read a window of at most 200 lines', () => {
     expect(why('Read', { file_path: 'a.ts', offset: 300, limit: 150 })).toBe('window');
     expect(why('shell', { command: "sed -n '300,450p' a.ts" })).toBe('window');
     expect(why('Read', { file_path: 'a.ts', offset: 300, limit: 900 }, { count: 900 })).toBe('');

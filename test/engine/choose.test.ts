@@ -23,7 +23,7 @@ function choice(value: readonly number[], more: Partial<Choice> = {}): Choice {
 }
 
 describe('the cut runs', () => {
-  it('are those whose tokens are worth more than their lines, together with lines between them', () => {
+  it('join lines worth less than their tokens, and single better lines between them', () => {
     expect(chooseRuns(choice([9, 0, 0, 0, 9, 9]))).toEqual([{ from: 1, to: 3 }]);
     expect(chooseRuns(choice([9, 0, 0, 0, 1.2, 0, 0, 9]))).toEqual([{ from: 1, to: 6 }]);
   });
@@ -62,7 +62,7 @@ describe('the budget', () => {
     expect(budgetOf(view(10), { limits: limits(0.9) })).toBe(-10);
   });
 
-  it('counts a very long line as the lines that a person sees, unless the caller named the limits', () => {
+  it('counts a very long line as several, unless the caller set the limits', () => {
     expect(budgetOf(view(10, 1_000), { limits: limits(0.9) })).toBe(6);
     expect(budgetOf(view(10, 1_000), { limits: limits(0.9), asked: true })).toBe(-10);
   });

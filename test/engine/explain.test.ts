@@ -24,7 +24,7 @@ describe('explainPlan', () => {
     expect(explainPlan(input).plan.cuts.length).toBeGreaterThan(0);
   });
 
-  it('accounts for every line once, cut exactly where the plan cuts', () => {
+  it('covers every line once, with the same cuts as the plan', () => {
     const { plan, regions } = explainPlan(input);
     let next = 1;
     for (const { startLine, endLine } of regions) {

@@ -43,12 +43,12 @@ describe('an id that a next call may name', () => {
     expect(kept).not.toContain(again);
   });
 
-  it('counts as data if each line has a new one', () => {
+  it('is cut as data if every line has a new one', () => {
     const lines = Array.from({ length: 600 }, (_, i) => `2026-05-01 INFO request req_${1_000_000 + i}a served`);
     expect(keptOf(lines, { origin: 'command', command: 'node server.js' }).length).toBeLessThan(100);
   });
 
-  it('stays for the first screen of a list of commits, with or without a graph', () => {
+  it('stays in the first 40 commits of a list, with or without a graph', () => {
     const commits = Array.from(
       { length: 400 },
       (_, i) => `${i % 3 === 0 ? '* ' : '| * '}${(0xabc0000 + i * 7919).toString(16)} ${words[i % 4]} step ${i}`,

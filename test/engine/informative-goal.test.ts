@@ -11,12 +11,9 @@ it.each([
   ['LOG=debug timeout 60 python -m pytest tests/test_orders.py::test_refused -x 2>&1 | tail -5', 'pytest test_refused'],
   ['./gradlew test --tests Orders', 'test Orders'],
   ['ls -la src; cat README', ''],
-])(
-  'of the command %j the words it looks for stay; programs, options, files and counts are removed',
-  (command, kept) => {
-    expect(informativeGoal(`${command}\n${ASKED}`, { command })).toBe(`${kept}\n${ASKED}`.trim());
-  },
-);
+])('the command %j is reduced to its search words', (command, kept) => {
+  expect(informativeGoal(`${command}\n${ASKED}`, { command })).toBe(`${kept}\n${ASKED}`.trim());
+});
 
 it('the beginning of a long command is recognised anywhere in a goal', () => {
   const command = `cat ${'src/orders.ts '.repeat(200)}`;
@@ -32,7 +29,7 @@ it("the user's words about a command or a file stay", () => {
   expect(informativeGoal(goal, { command: 'cat logs/app.log', path: 'logs/app.log' })).toBe(goal);
 });
 
-it('the host of an address is removed, the page stays', () => {
+it('the host of a URL is removed, its path stays', () => {
   expect(informativeGoal('see https://docs.example.com/guide/retries#limits and www.example.org', undefined)).toBe(
     'see  /guide/retries#limits and  ',
   );

@@ -14,7 +14,7 @@ it.each([4, 9, 33, 77])('a single heading makes a long text markdown, in whichev
   expect(kindOf(prose.with(at, '# A heading'), 'docs').name).toBe('markdown');
 });
 
-it.each([0, 1])('if two samples differ, all lines decide: every fifth from %i', (offset) => {
+it.each([0, 1])('the kind is decided by all lines if two samples disagree: every fifth from %i', (offset) => {
   const code = Array.from({ length: 400 }, (_, i) => `  const value${i} = compute(${i});`);
   const mixed = code.map((line, i) =>
     i % 5 === offset ? `2026-01-02T03:04:${String(i % 60).padStart(2, '0')} up` : line,

@@ -101,7 +101,7 @@ describe('source code', () => {
     expect(cuts(numbered).cut.length).toBeGreaterThan(100);
   });
 
-  it('keeps what the goal names where it is defined, a constant too', () => {
+  it('keeps the definition of whatever the goal names, including a constant', () => {
     const body = (name: string): string => many(20, (j) => `  const ${name}${j} = order.field${j} * ${j};`);
     const text = `const MAX_RETRIES = 5;\n\n${many(30, (k) => `function ${k === 17 ? 'put' : `step${k}`}(order) {\n${body(`v${k}x`)}\n}\n`)}`;
     const { kept, cut } = prune({
@@ -114,7 +114,7 @@ describe('source code', () => {
     expect(cut.length).toBeGreaterThan(300);
   });
 
-  it("is distinguished from the tool's frame in a window on a file, whose lines stay", () => {
+  it('in a window on a file is separated from the frame of the tool, whose lines stay', () => {
     const window = python
       .split('\n')
       .slice(40, 160)
@@ -200,7 +200,7 @@ describe('documents', () => {
     expect(kept.filter((line) => line.startsWith('```')).length % 2).toBe(0);
   });
 
-  it('keep 19 of 20 lines of their structure in a mild cut', () => {
+  it('keep at least 95 % of their structural lines in a mild cut', () => {
     const structural = (line: string): boolean => line.startsWith('#') || line.startsWith('```');
     const { kept, cut } = prune({ text, goal: 'timeout', sourceType: 'docs', ratio: 0.5 });
     expect(cut.filter((line) => /^#+ /.test(line))).toEqual([]);

@@ -48,7 +48,7 @@ it('a unique line stays in a repetitive log, whatever the goal', () => {
   expect(rulesOf(log, 'why are requests slow', { origin: 'command', command: 'cat app.log' }).get(211)).toBe('news');
 });
 
-it('a verb at the beginning of a sentence is no term, the same word further on is', () => {
+it('a verb at the beginning of a sentence is not a goal term, but later in it the same word is', () => {
   expect(goalTerms('Read the manifest\n- open the reader').map(({ word }) => word)).toEqual(['manifest', 'reader']);
   expect(goalTerms('when is the manifest open').map(({ word }) => word)).toContain('open');
 });

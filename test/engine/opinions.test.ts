@@ -22,7 +22,7 @@ function choiceOf(value: readonly number[]): Choice {
 }
 
 describe('an opinion of a line', () => {
-  it('raises or lowers its value, and 0.5 or none does not change it', () => {
+  it('changes the value of its line, unless it is 0.5 or missing', () => {
     const opinions = Float64Array.from([1, 0.5, Number.NaN, 0.25, 0]);
     const { value } = withOpinions(opinions, choiceOf([0.2, 0.2, 0.2, 0.2, 0.2]));
     expect(value[0]).toBeGreaterThan(0.03 * (10 + 40));

@@ -64,7 +64,7 @@ function seenLines(text: string, isKept: (line: number) => boolean): number {
 }
 
 describe('planPrune on any text and any options', () => {
-  it('keeps the least number of lines as a person sees them, if the caller set no limits', () => {
+  it('keeps the minimum number of lines, with long lines counted as several, if the caller set no limits', () => {
     fc.assert(
       fc.property(input, (given) => {
         const { cuts } = planPrune(given);

@@ -12,7 +12,7 @@ function rulesOf(lines: readonly string[], hints: Hints, sourceType?: SourceType
 const read = (path: string): Hints => ({ origin: 'read', path });
 const ran = (command: string): Hints => ({ origin: 'command', command });
 
-describe('what must stay', () => {
+describe('the protected lines', () => {
   it('of code: header, imports to their end, declarations with their decorators', () => {
     const lines = [
       '# orders',

@@ -55,7 +55,7 @@ for (const { name, text } of TEXTS) {
   });
 }
 
-it('headings and fences of a document stay below the ceiling ratio, whatever is cut between them', () => {
+it('headings and fences of a document are never cut while the ratio is below the ceiling', () => {
   const limits = { maxPruneRatio: 0.85, minKeepLines: 5 };
   const { cuts } = planPrune({ text: FENCED, goal: 'pay voucher 7', asked: true, limits, sourceType: 'docs' });
   const gone = cuts.flatMap(({ startLine, endLine }) => FENCED.split('\n').slice(startLine - 1, endLine));

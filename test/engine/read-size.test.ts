@@ -18,14 +18,14 @@ const file = { origin: 'read', path: 'src/a.ts' } as const;
 const read = { hints: file };
 const askedOf = { hints: { ...file, question: true } };
 
-it('cuts a small file less boldly than a large one', () => {
+it('a small file is cut less than a large one', () => {
   const shares = SIZES.map((functions) => shareCut(functions, askedOf));
   expect(shares[0]).toBe(0);
   expect(shares.at(-1)).toBeGreaterThan(0.3);
   expect(shares.map((share, i) => share >= (shares[i - 1] ?? 0) - 0.05)).toEqual(SIZES.map(() => true));
 });
 
-it('ignores the size for output of programs and for requested cuts', () => {
+it('the size does not matter for command output and requested cuts', () => {
   const printed = { hints: { origin: 'command', command: 'node show.js' }, sourceType: 'code' } as const;
   expect(shareCut(10, printed)).toBeGreaterThan(0.3);
   expect(shareCut(10, { ...read, asked: true })).toBeGreaterThan(0.3);
@@ -40,14 +40,14 @@ function tokensCut(functions: number, over: Partial<PruneInput>): number {
   return estimateTokens(gone.join('\n'));
 }
 
-it('leaves a file whole unless that saves 8,000 tokens, because it may be edited', () => {
+it('a file stays whole unless cuts save 8,000 tokens, because it may be edited', () => {
   const saved = [20, 40, 80, 160, 240].map((functions) => tokensCut(functions, read));
   expect(saved.filter((tokens) => tokens > 0 && tokens < 8_000)).toEqual([]);
   expect(saved[2]).toBe(0);
   expect(saved.at(-1)).toBeGreaterThan(8_000);
 });
 
-it('cuts a file for less if the call asks a question, and a log in any case', () => {
+it('a file is cut for less if the call asks a question, and a log always', () => {
   expect(tokensCut(80, askedOf)).toBeGreaterThan(1_000);
   const log = Array.from({ length: 400 }, (_, i) => `2026-05-01 10:00:${i % 60} INFO request ${i} served`).join('\n');
   const { cuts } = planPrune({

@@ -42,8 +42,8 @@ describe('the same file', () => {
   });
 });
 
-describe('protection before entries are cut boldly', () => {
-  it('is the line of a failure in JSON', () => {
+describe('entries that are cut boldly', () => {
+  it('keep the line of a failure in JSON', () => {
     const tests = Array.from(
       { length: 200 },
       (_, i) => `    {\n      "title": "case ${i}",\n      "status": "passed"\n    },`,

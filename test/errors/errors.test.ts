@@ -38,7 +38,7 @@ describe('the table of errors', () => {
 });
 
 describe('an error of the product', () => {
-  it('names a remedy, its own if it has one', () => {
+  it('names its own remedy, or else that of the table', () => {
     expect(new PrunerError('idempotency_conflict', { tool: 'x' }).data).toEqual({
       code: 'idempotency_conflict',
       tool: 'x',
@@ -47,7 +47,7 @@ describe('an error of the product', () => {
     expect(new PrunerError('invalid_range', { hint: 'Ask for less.' }).data.hint).toBe('Ask for less.');
   });
 
-  it('that the store is unreachable is visible to clients', () => {
+  it('has the code store_unavailable and the reason if the store is unreachable', () => {
     const error = new StoreUnavailable('locked');
     expect(error).toBeInstanceOf(PrunerError);
     expect([error.rpcCode, error.data]).toEqual([

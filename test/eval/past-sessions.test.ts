@@ -108,7 +108,7 @@ describe('the possible saving in past sessions', () => {
     { perToken: 4, comesBack: true },
     { perToken: 2.8, comesBack: false },
     { perToken: 2.8, comesBack: true },
-  ])('is within 3 % for much reasoning, %o', async (world) => {
+  ])('is estimated within 3 % despite much hidden reasoning, %o', async (world) => {
     const { reported, truth, spent } = await savedIn(world);
     expect(truth).toBeGreaterThan(0.05 * spent);
     expect(Math.abs(reported / truth - 1)).toBeLessThan(0.03);
@@ -130,7 +130,7 @@ describe('compactions', () => {
   const [first, second, third] = [[], [], []];
   const size = (history: readonly unknown[], tokens: number, removed = 0) => ({ history, tokens, removed });
 
-  it('are histories that begin anew with less, and occur later with cuts', () => {
+  it('are recognised by histories that restart shorter, and are fewer with cuts', () => {
     const sizes = [
       ...[size(first, 40_000), size(first, 100_000, 30_000), size(first, 160_000, 60_000)],
       ...[size(second, 20_000), size(second, 100_000, 40_000), size(second, 158_000, 70_000)],

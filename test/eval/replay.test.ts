@@ -59,7 +59,7 @@ describe('the lines that a conversation needed later', () => {
     ]);
   });
 
-  it('count by what the model had when it used them, even if the result was stashed afterwards', () => {
+  it('are judged by what the model saw when it used them, even if the result was stashed afterwards', () => {
     const edit = call('2', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
     const gone = [...read.with(2, result('1', 'MARKER\n')), edit];
     const uses = (until: number) =>
@@ -152,7 +152,7 @@ describe('the bill with a prompt cache', () => {
     expect(next.billed).toBeCloseTo(next.tokens - 0.9 * alone.tokens);
   });
 
-  it('reads nothing of what follows a change', () => {
+  it('reads nothing from the cache after a change', () => {
     const first = { headTokens: 0, messages: [words(5), words(500)] };
     const changed = { headTokens: 0, messages: [ask('x'), words(500), words(5)] };
     expect(billOf(changed, first).cachedTokens).toBe(0);

@@ -24,8 +24,8 @@ const input = (lines: string[], goal: string, needed: number[] = [1]) => ({
   needed,
 });
 
-describe('the area under recall against saving', () => {
-  it('is 1 for everything kept at no loss and half for the straight line', () => {
+describe('the area under the curve of recall against saving', () => {
+  it('is 1 for full recall at full saving, and 0.5 without any point', () => {
     expect(areaOf([[1, 1]])).toBe(1);
     expect(areaOf([])).toBe(0.5);
     expect(areaOf([[0.5, 1]])).toBeCloseTo(0.75);
@@ -101,7 +101,7 @@ describe('outcomeOf', () => {
     expect(outcome.savedChars).toBeCloseTo((120 - marker.length) / text.length);
   });
 
-  it('counts the characters of short markers after the first, where the proxy writes them', () => {
+  it('counts markers after the first as short if the proxy writes short ones', () => {
     const lines = splitLines('x = 1\n'.repeat(60));
     const cuts = [
       { startLine: 2, endLine: 21 },

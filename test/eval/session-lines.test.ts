@@ -33,7 +33,7 @@ describe('the lines of a session file', () => {
   });
 });
 
-describe('a history that began anew without a record', () => {
+describe('a history that restarted without a record', () => {
   /** How many of some messages cannot have been in a request of so many tokens. */
   const lostOf = (messages: readonly unknown[], inputTokens: number): number => {
     const thread = new Thread();
@@ -42,7 +42,7 @@ describe('a history that began anew without a record', () => {
   };
   const messages = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(20_000));
 
-  it('loses messages that a request of so few tokens cannot have contained', () => {
+  it('drops messages that do not fit in the tokens of its request', () => {
     const lost = lostOf(messages, 40_000);
     expect(lost).toBeGreaterThan(80);
     // and the next requests go on from this one

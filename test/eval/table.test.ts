@@ -39,7 +39,7 @@ describe('wrap', () => {
     expect(wrap('a region goes when its worth is low', 24, 2)).toBe('a region goes when its\n  worth is low');
   });
 
-  it('leaves text alone where no width is known', () => {
+  it('leaves text unchanged if the width is unknown', () => {
     expect(wrap('x '.repeat(500), undefined)).toBe('x '.repeat(500));
   });
 

@@ -34,7 +34,7 @@ describe('the award of a contract', () => {
     expect(rankBids([bid('a', 9), bid('b', 10)], plain, open)[0]?.agentId).toBe('b');
   });
 
-  it('subtracts preferences', () => {
+  it('subtracts preferences from the cost of a bid', () => {
     const heuristics = { ...plain, preferAgents: ['b'], preferenceBonus: 3, agentBias: { a: 1 } };
     const [first, second] = rankBids([bid('a', 10), bid('b', 10)], heuristics, nobodyBusy);
     expect([first?.agentId, first?.effectiveCost, second?.effectiveCost]).toEqual(['b', 7, 9]);

@@ -75,7 +75,7 @@ describe('a WebSocket of a child', () => {
     expect(await proxy.logText()).not.toContain(child.url.slice(-32));
   });
 
-  it('passes no request beyond a limit, however its type is spelt, but still other messages', async () => {
+  it('blocks requests beyond a limit in any spelling, and still passes other messages', async () => {
     const { upstream, client, child } = await startFrames({ messages: 1 });
     const socket = await openSocket(child.url);
     socket.socket.send(frame('response.create'));
@@ -98,7 +98,7 @@ describe('a WebSocket of a child', () => {
     expect(events.filter(({ kind }: { kind: string }) => kind === 'child_limit_exceeded')).toHaveLength(1);
   });
 
-  it('ends with its child, and opens for no unknown token', async () => {
+  it('ends with its child, and is refused for an unknown token', async () => {
     const { upstream, client, child } = await startFrames();
     const socket = await openSocket(child.url);
     await client.call('child_kill', { child_id: child.id });
@@ -113,8 +113,8 @@ describe('a WebSocket of a child', () => {
   });
 });
 
-describe('the door of a child', () => {
-  it('leads to Gemini, whose requests are counted', async () => {
+describe('the proxy address of a child', () => {
+  it('forwards to Gemini, and counts the requests', async () => {
     const usageMetadata = { promptTokenCount: 50, candidatesTokenCount: 5, thoughtsTokenCount: 2 };
     const upstream = await startUpstream((_request, res) => json(res, 200, { candidates: [], usageMetadata }));
     const env = { ...FLEET_ENV, MCP_PRUNER_GEMINI_URL: upstream.url, MCP_PRUNER_CHILD_GRACE_MS: GRACE_MS };
@@ -136,7 +136,7 @@ describe('the door of a child', () => {
     expect(usage).toMatchObject({ messages: 1, tokens_in: 50, tokens_out: 7 });
   });
 
-  it('leads nowhere else, and refuses batches, whose cost no limit would count', async () => {
+  it('serves no other route, and refuses batches, whose cost could not be limited', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, {}));
     const client = new Client((await startProxy(upstream, { env: FLEET_ENV })).url);
     const { url } = await idleChild(client);

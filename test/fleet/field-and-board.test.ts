@@ -64,11 +64,11 @@ describe('an entry of the blackboard', () => {
     ['a|b', 'a'],
     ['plain', 'plain'],
     [':odd', ':odd'],
-  ])('with the key %s belongs to %s', (key, namespace) => {
+  ])('with the key %s is in the namespace %s', (key, namespace) => {
     expect(namespaceOf(key)).toBe(namespace);
   });
 
-  it('has its tags once, in order and in lower case', () => {
+  it('has its tags sorted, in lower case and without duplicates', () => {
     expect(normaliseTags([' B', 'a', 'b', '', ' '])).toEqual(['a', 'b']);
   });
 

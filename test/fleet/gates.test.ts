@@ -45,8 +45,8 @@ describe('the list of commands', () => {
   });
 });
 
-describe('the roots', () => {
-  it('cannot be left by links or dots', () => {
+describe('the allowed root folders', () => {
+  it('cannot be left with symbolic links or dot segments', () => {
     const { root, outside, of } = places();
     symlinkSync(outside, join(root, 'way-out'));
     writeFileSync(join(outside, 'codex.json'), '{}');
@@ -132,7 +132,7 @@ describe('the variables that a call may set', () => {
     }
   });
 
-  it('are those that the configuration allows as well', () => {
+  it('include those that the configuration allows', () => {
     const allowed = ['PYTHONPATH', 'GIT_AUTHOR_*'];
     const asked = ['PYTHONPATH', 'PYTHONHOME', 'GIT_AUTHOR_NAME', 'GIT_DIR', 'PATH'];
     expect(asked.filter((name) => maySet(name, allowed))).toEqual(['PYTHONPATH', 'GIT_AUTHOR_NAME']);

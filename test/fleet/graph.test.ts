@@ -124,7 +124,7 @@ describe('a graph as text', () => {
 });
 
 describe('diff and patch', () => {
-  it('lead from any graph to any other', () => {
+  it('turn any graph into any other', () => {
     fc.assert(
       fc.property(graph, graph, (from, to) => {
         const { patch, summary } = atOnce(diffGraphs(from, to));
@@ -250,7 +250,7 @@ describe('the rules that a graph sets for itself', () => {
     );
   });
 
-  it('count as broken only if they held before', () => {
+  it('are reported only for new violations', () => {
     const violations = atOnce(violationsOf(cyclic));
     expect(addedViolations(violations, violations)).toEqual([]);
     expect(addedViolations([], violations)).toEqual(violations);

@@ -21,7 +21,7 @@ afterEach(() => {
 const never = new AbortController().signal;
 
 describe('a child of a server on another host', () => {
-  it('is ended by its own server if it is cancelled here, without touching a local process with its number', async () => {
+  it('is ended only by its own server if it is cancelled here, even if a local process has the same PID', async () => {
     const store = await fleetStore();
     const [there, here] = [new FakeMachine('then'), new FakeMachine('another time')];
     const [owner, other] = [childrenOn('there', store, clock, there), childrenOn('here', store, clock, here)];

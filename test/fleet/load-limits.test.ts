@@ -23,8 +23,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a limit of CPU', () => {
-  it('ends a child after three means of ten seconds above it, and not for a peak', async () => {
+describe('a CPU limit', () => {
+  it('ends a child after three averages of 10 s above it, but not after a short peak', async () => {
     const machine = new FakeMachine();
     const { state, close } = await startLimited(machine);
     machine.cpuMsEachSecond = 900;

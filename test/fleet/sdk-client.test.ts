@@ -16,8 +16,8 @@ async function connect(url: string): Promise<Client> {
 
 const FAMILIES = /^(?:child|graph|tx|bb|stig|plan|op|cnp)_/;
 
-describe('the official MCP client before the fleet', () => {
-  it('lists every tool with words, a strict schema and all four hints', async () => {
+describe('the official MCP client with the fleet', () => {
+  it('lists every tool with a description, a strict schema and all four hints', async () => {
     const { proxy } = await startFleet();
     const client = await connect(proxy.url);
     const tools = (await client.listTools()).tools.filter(({ name }) => FAMILIES.test(name));

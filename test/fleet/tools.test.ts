@@ -140,7 +140,7 @@ describe('the fleet by its tools', () => {
     expect(snapshot.payload).toMatchObject({ state: 'rolled_back', baseVersion: 1, owner: 'me' });
   });
 
-  it('repeats an answer to its key and changes nothing again', async () => {
+  it('repeats the answer for an idempotency key without a second change', async () => {
     const { client } = await startFleet();
     const args = {
       graph_id: 'g',
@@ -254,7 +254,7 @@ describe('the fleet by its tools', () => {
     expect(await running).toMatchObject({ status: 'success', last_output: { ok: 1 } });
   });
 
-  it('awards a task to the cheapest child, and to another once that is busy', async () => {
+  it('awards a task to the cheapest child, and the next one to another while that child is busy', async () => {
     const { client } = await startFleet();
     expect((await client.fails('cnp_announce', { task_id: 't' })).message).toMatch(/^E-CNP-NO-BIDS: /);
     const bids = {

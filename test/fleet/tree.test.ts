@@ -89,7 +89,7 @@ function meaning(node: TreeNode): boolean {
 }
 
 describe('a behaviour tree', () => {
-  it('has the outcome of its nodes, for any tree', async () => {
+  it('returns the outcome that follows from its nodes', async () => {
     await fc.assert(
       fc.asyncProperty(tree, async (root) => {
         const { run } = runOf(root);
@@ -138,7 +138,7 @@ describe('a behaviour tree', () => {
     expect(world.started[0]?.signal.aborted).toBe(true);
   });
 
-  it('guards by truth or by equality, also while the child runs', async () => {
+  it('checks a guard by truth or equality, even while its child runs', async () => {
     const world = new ManualWorld();
     world.variables.set('go', { deep: [1] });
     const { run } = runOf({ kind: 'guard', condition_key: 'go', expected: { deep: [1] }, child: task('slow') }, world);
@@ -151,7 +151,7 @@ describe('a behaviour tree', () => {
     expect(unset.world.tools).toEqual([]);
   });
 
-  it('starts nothing while it may not', async () => {
+  it('starts no task while it is not allowed to', async () => {
     const { run, world } = runOf(task('ok'));
     world.mayGo = false;
     expect(await run.tick()).toBe('running');
@@ -181,7 +181,7 @@ describe('a behaviour tree', () => {
   });
 });
 
-describe('what a reactive run attends to', () => {
+describe('the queue of a reactive run', () => {
   const about = (
     stimulus: 'task_ready' | 'task_done' | 'blackboard' | 'pheromone',
     nodeId: string | null,
@@ -193,7 +193,7 @@ describe('what a reactive run attends to', () => {
     attend: () => {},
   });
 
-  it('is the most urgent by kind, then by pheromone, then by age', () => {
+  it('orders entries by kind, then by pheromone, then by age', () => {
     const queue = new StimulusQueue();
     queue.add(about('pheromone', null));
     queue.add(about('blackboard', null));
@@ -217,7 +217,7 @@ describe('what a reactive run attends to', () => {
     expect([queue.take(0, () => 0)?.nodeId, queue.take(0, () => 0)?.nodeId]).toEqual(['first', 'second']);
   });
 
-  it('is never starved: waiting entries become more urgent', () => {
+  it('raises the priority of waiting entries, so that none starves', () => {
     const waiting = about('pheromone', null, 0);
     expect(priorityOf(waiting, 0, 60_000)).toBeGreaterThan(priorityOf(about('task_ready', null, 60_000), 0, 60_000));
   });

@@ -7,7 +7,7 @@ import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 
 const CASES = 50;
 
-it('keeps every promise for a handful of conversations, texts and calls made by chance from a fixed seed', async () => {
+it('all invariants hold for a few random conversations, texts and calls from a fixed seed', async () => {
   const ground = new Ground(tempFolder());
   afterwards(() => ground.close());
   for (let index = 0; index < CASES; index++) {

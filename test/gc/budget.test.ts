@@ -157,7 +157,7 @@ describe('a conversation that passes its budget', () => {
     expect(there.steps).toEqual([]);
   });
 
-  it('lets a pin bring back what a step set aside, for good', async () => {
+  it('restores a stashed text for good if it is pinned', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = reading(22);
     const [index = 0] = stashed((await replica.send(work.messages)).body);
@@ -194,7 +194,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.steps).toHaveLength(1);
   });
 
-  it('is forwarded whole if nothing may be stashed, and is not examined each time', async () => {
+  it('is forwarded whole if nothing may be stashed', async () => {
     const replica = new Replica({ budget: 2_000, minPruneChars: 1e9 });
     const work = new Work();
     for (let i = 0; i < 30; i++) work.say(i % 2 ? 'user' : 'assistant', `${i} ${'words that stay. '.repeat(30)}`);

@@ -56,7 +56,7 @@ describe('a file that was read again', () => {
     expect(replica.failures).toEqual([]);
   });
 
-  it('keeps it if little of it was shown again, if another file has its name, and if it is pinned', async () => {
+  it('keeps its older reading if little was shown again, if another file has its name, or if it is pinned', async () => {
     const keeps: ((work: Work) => void)[] = [
       (work) => void work.tool('read_file', { path: BIG, offset: 3 }, 'const a = 1;\n'),
       (work) => void work.tool('read_file', { path: `packages/b/${BIG}` }, sourceFile(80, 3)),
@@ -115,7 +115,7 @@ describe('a file that was read again', () => {
     expect(messagesOf((await replica.send(branch)).body)).toEqual(branch);
   });
 
-  it('stays on a wire with verified history, without a report that the client is awaited', async () => {
+  it('stays whole on a wire with verified history, without a fallback', async () => {
     const replica = new Replica(PARTS);
     const { work } = readTwice();
     small(80, work);

@@ -34,7 +34,7 @@ describe('the order of candidates', () => {
 });
 
 describe('a plan', () => {
-  it('takes the first candidates until the target is met, and none that it could do without', () => {
+  it('takes candidates in order until the target is met, and no more', () => {
     fc.assert(
       fc.property(candidates, fc.integer({ min: 0, max: 1_500 }), (list, target) => {
         const sorted = list.toSorted(goesFirst);

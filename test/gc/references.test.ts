@@ -53,7 +53,7 @@ describe('an identifier', () => {
 });
 
 describe('references of any text', () => {
-  it('are found in bounded number, whatever the text', () => {
+  it('are limited in number', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 2_000 }), (text) => {
         const keys = new KeySet(20);

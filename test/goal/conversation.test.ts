@@ -134,7 +134,7 @@ describe('a text that the same call returns again', () => {
     expect(conversation.isReread('cat x', place(3), read)).toBe(true);
   });
 
-  it('is read only once a call repeats, and then once', () => {
+  it('is read only when a call repeats, and only once', () => {
     const conversation = new Conversation();
     const { asked, read } = reader('abcd');
     conversation.isReread('cat x', place(0), read);
@@ -177,7 +177,7 @@ describe('a file that is shown again', () => {
     expect(before.isShownAgain(['src/app.ts'])).toBe(false);
   });
 
-  it('costs a bounded number of notes however often it is shown', () => {
+  it('adds a bounded number of notes, however often it is shown', () => {
     const conversation = new Conversation();
     for (let i = 0; i < 500; i++) conversation.isShownAgain([`${i % 90}/app.ts`, 'src/app.ts']);
     expect(conversation.notes).toBeLessThan(100);

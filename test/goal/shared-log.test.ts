@@ -75,7 +75,7 @@ describe('a call that is made again and again', () => {
 });
 
 describe('the stored part of a conversation', () => {
-  it.each([10, 20_000])('equals its text, with arguments of %i characters among others', (long) => {
+  it.each([10, 20_000])('survives serialization, with arguments of %i characters among others', (long) => {
     const conversation = new Conversation();
     conversation.begin('begins');
     conversation.userSaid('Why does the checkout fail?');

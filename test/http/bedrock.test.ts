@@ -115,7 +115,7 @@ describe('a request to Bedrock that its client signed', () => {
     },
   );
 
-  it('keeps fields of the proxy that its signature covers, and its host on routes that pass unread', async () => {
+  it('keeps its signed x-mcp-pruner fields, and its host on routes that are not pruned', async () => {
     const cloud = await bedrock(CREDENTIALS);
     for (const path of [INVOKE, '/guardrail/g/version/1/apply']) {
       const more = { 'x-mcp-pruner-project': 'signed' };

@@ -146,7 +146,7 @@ describe('a request’s body', () => {
 });
 
 describe('pruning is off', () => {
-  it('for a request that asks for it, without a trace at the upstream', async () => {
+  it('for a request that asks for it, without x-mcp-pruner fields at the upstream', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await (await proxy.chat(BODY, { 'x-mcp-pruner': ' OFF' })).text();
@@ -186,7 +186,7 @@ describe('pruning is off', () => {
     ).toBe(-32004);
   });
 
-  it('starts with the same decisions once shadow mode ends', async () => {
+  it('until shadow mode ends, and then makes the same decisions', async () => {
     const upstream = await startUpstream();
     const shadow = await startProxy(upstream, { env: { MCP_PRUNER_MODE: 'shadow' } });
     await (await shadow.chat(BODY)).text();

@@ -49,7 +49,7 @@ describe.each(routes)('a client of %s', (_name, path) => {
     expect(await proxy.logText()).not.toContain('upstream failed');
   });
 
-  it('that leaves with its body half sent disturbs nobody', async () => {
+  it('that leaves with its body half sent does not affect other clients', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const socket = await dial(proxy.port);
@@ -102,7 +102,7 @@ describe.each(routes)('a client of %s', (_name, path) => {
     expect(underWay).toBeLessThan(bound);
   });
 
-  it('that sends its requests without waiting gets the answers in order', async () => {
+  it('that pipelines its requests gets the answers in order', async () => {
     const upstream = await startUpstream((request, res) => {
       const { n } = JSON.parse(request.body.toString('utf8')) as { n: number };
       // The first is answered last.
@@ -169,7 +169,7 @@ describe('a body on its way', () => {
     expect(bodies).toEqual(['xxxxxxxxxx']);
   });
 
-  it('is given up if it stalls', async () => {
+  it('is aborted if it stalls', async () => {
     const { bodies, port } = await startListening();
     const socket = await dial(port);
     socket.write('POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nxx');

@@ -148,13 +148,13 @@ describe('Azure and Foundry', () => {
   });
 });
 
-describe('a longer path', () => {
+describe('a path with a prefix', () => {
   it.each([
     ['/api/v1/chat/completions?a=1', CHAT, '/v1/chat/completions?a=1'],
     ['/gateway/v1/team/v1/responses', RESPONSES, '/v1/responses'],
     ['/openai/v1/chat/completions', CHAT, '/v1/chat/completions'],
     ['/anthropic/v1/messages?beta=true', CLAUDE, '/v1/messages?beta=true'],
-  ])('loses the part before its last version, and is pruned: %s', async (path, body, url) => {
+  ])('is stripped of its prefix, and is pruned: %s', async (path, body, url) => {
     const { proxy, others } = await clouds();
     await post(proxy, path, body);
     expect(others.last.url).toBe(url);
@@ -174,7 +174,7 @@ describe('a longer path', () => {
   });
 
   it.each(['/api/v1/widgets', '/api/chat/completion', '/rpc/v1/models', '/nothing'])(
-    'is a 404 if it ends in no known route: %s',
+    'gets a 404 if it ends in no known route: %s',
     async (path) => {
       const { proxy, others } = await clouds();
       expect((await post(proxy, path, CHAT)).status).toBe(404);

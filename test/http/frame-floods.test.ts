@@ -51,7 +51,7 @@ describe('thousands of small messages at once', () => {
     expect(typeOfFrame(Buffer.from('{"input":[],"type":"response.create","x":1}'))).toBe('response.create');
   });
 
-  it('never cost a stack trace each', () => {
+  it('cause errors without a stack trace', () => {
     for (const frame of ['{', '[', '1', '{"type":', ' ']) expect(typeOfFrame(Buffer.from(frame))).toBe('');
     try {
       new JsonCursor(Buffer.from('{')).object(() => {});

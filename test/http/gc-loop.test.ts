@@ -254,7 +254,7 @@ describe('directives about segments', () => {
   it.each([
     ['no markers', { MCP_PRUNER_INCLUDE_MARKERS: 'false' }],
     ['numbered lines', { MCP_PRUNER_ANNOTATE_LINES: 'true' }],
-  ])('leaves its one marker also with %s', async (_how, env) => {
+  ])('leave a single marker even with %s', async (_how, env) => {
     const { proxy, agent } = await setUp(env);
     const { read } = await work(agent);
     await agent.send();

@@ -260,7 +260,7 @@ describe('context_gc_pin and context_gc_unpin', () => {
     expect((await agent.pin([])).errors).toEqual([expect.stringContaining('empty')]);
   });
 
-  it('does not restore stashed segments by unpinning', async () => {
+  it('do not restore a stashed segment when it is unpinned', async () => {
     const { agent, ids } = await withCandidates();
     const [a = ''] = ids;
     await agent.prune([a]);
@@ -348,7 +348,7 @@ describe('a conversation with verified history', () => {
     expect(errors.join()).toContain('To get back lines that were cut, call recover_text.');
   });
 
-  it('waits for its client if it is over the budget, with a line in the log', async () => {
+  it('is not collected over budget, with a fallback in the log', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '1' } });
     await claudeTurn(proxy.url);

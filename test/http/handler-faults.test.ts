@@ -92,7 +92,7 @@ describe('a request for which the byte budget is spent', () => {
   });
 });
 
-describe('a fault of our own', () => {
+describe('an internal fault', () => {
   it.each<[string, Partial<WireOptions>, boolean]>([
     ['in the report', { onReport: boom }, true],
     ['in pruning', { rewriter: { rewrite: boom, rewriteDry: boom } as never }, false],
@@ -102,7 +102,7 @@ describe('a fault of our own', () => {
       { rewriter: { rewrite: () => new Promise(() => {}) } as never, timeoutMs: 50 },
       false,
     ],
-  ])('%s costs the client nothing', async (_name, over, pruned) => {
+  ])('%s does not affect the answer to the client', async (_name, over, pruned) => {
     const { url, upstream, rejections } = await startHandler(over);
     for (let i = 0; i < 2; i++) {
       const answer = await send(url, { method: 'POST', body: BODY });
@@ -113,7 +113,7 @@ describe('a fault of our own', () => {
     expect(rejections).toEqual([]);
   });
 
-  it('answers with its reason if possible', async () => {
+  it('is reported with the request id and a reason', async () => {
     const faults: unknown[] = [];
     const { url } = await startHandler({
       rewriter: { rewrite: boom, rewriteFromMemory: boom } as never,

@@ -53,7 +53,7 @@ describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path
   it.each([
     ['ended', (socket: Socket) => void socket.end()],
     ['reset', (socket: Socket) => void socket.resetAndDestroy()],
-  ])('that is %s during a request has it sent again, once, over a new one', async (_how, onSecond) => {
+  ])('that is %s during a request causes one retry over a new connection', async (_how, onSecond) => {
     const { seen, url } = await startForgetful(onSecond);
     const proxy = await startProxy(url);
     for (let i = 0; i < 4; i++) {
@@ -64,7 +64,7 @@ describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path
     expect(seen.requests).toBeLessThanOrEqual(8);
   });
 
-  it('is not reused for a request that it has begun to answer', async () => {
+  it('causes no retry once an answer has begun', async () => {
     const { seen, url } = await startForgetful((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf', () => socket.resetAndDestroy());
     });
@@ -74,7 +74,7 @@ describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path
     expect(seen.requests).toBe(2);
   });
 
-  it('is not used for a retry if the connection was new, because the request may have been read', async () => {
+  it('causes no retry if it was new, because the request may have been read', async () => {
     let requests = 0;
     const url = await startRawServer((socket) => {
       requests++;
@@ -130,7 +130,7 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     expect((await ask(proxy, path)).status).toBe(200);
   });
 
-  it('keeps to itself the fields that its Connection names', async () => {
+  it('has the fields that its Connection field names removed', async () => {
     const url = await startRawServer((socket) =>
       socket.write(
         'HTTP/1.1 200 OK\r\nconnection: keep-alive, x-mine\r\nx-mine: 1\r\nx-yours: 2\r\ncontent-length: 2\r\n\r\nok',

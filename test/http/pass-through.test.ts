@@ -85,7 +85,7 @@ describe('everything but chat completions', () => {
     '/v1//chat/completions',
     '/v1/openai/deployments/gpt/chat/completions?api-version=1',
     '/chat/completions',
-  ])('is not %s, which is pruned', async (path) => {
+  ])('excludes %s, which is pruned', async (path) => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
     await send(`${proxy.url}${path}`, { method: 'POST', body: chatBody(oneResult(serverLog(200))) });
@@ -117,7 +117,7 @@ describe('everything but chat completions', () => {
     expect(upstream.connections).toBe(1);
   });
 
-  it.each(['/nothing', '/v2/models', '/v1x'])('is answered by the proxy if it is not below /v1: %s', async (path) => {
+  it.each(['/nothing', '/v2/models', '/v1x'])('gets a 404 from the proxy if it is not below /v1: %s', async (path) => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
     const answer = await send(`${proxy.url}${path}`);

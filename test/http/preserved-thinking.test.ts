@@ -140,7 +140,7 @@ describe('a history that was answered already', () => {
     expect(s.model.mismatches).toEqual([]);
   });
 
-  it('is sent once more as it must have been cut, if the store is lost and it is refused whole', async () => {
+  it('is resent with the cuts that it must have had, if the store is lost and the provider refuses it whole', async () => {
     const s = await session();
     expect(await s.turn(await s.with(), 1)).toEqual(OK);
     expect(await s.turn(await s.with(), 2)).toEqual(OK);
@@ -235,7 +235,7 @@ describe('a session resumed after weeks', () => {
   });
 });
 
-describe('the wish to have thoughts dropped instead of refused', () => {
+describe('the option block_binding: drop', () => {
   it('is forwarded unchanged, and blocks dropped by the provider are reported', async () => {
     const s = await session();
     const url = await s.with();

@@ -22,7 +22,7 @@ function environment(upstream: { url: string }, dbPath = join(tempFolder(), 'sto
 }
 
 describe('a server that is killed at any moment', () => {
-  it('has lost nothing of what it announced to the upstream: every marker recovers after the restart', async () => {
+  it('can recover every forwarded marker after its restart', async () => {
     const upstream = await startUpstream();
     // a busy machine takes longer than the usual time limit, and a text would then go whole
     const env = { ...environment(upstream), MCP_PRUNER_TIMEOUT_MS: '30000' };
@@ -92,7 +92,7 @@ describe('two servers on one file', () => {
 
 describe('a server that is asked to stop', () => {
   it.each(['SIGTERM', 'SIGHUP'] as const)(
-    'finishes the stream under way, refuses what is new, and ends with 0 on %s',
+    'finishes the current stream, refuses new requests, and exits with 0 on %s',
     async (signal) => {
       let goOn: () => void = () => {};
       const stopping = new Promise<void>((resolve) => {

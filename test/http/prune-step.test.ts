@@ -113,7 +113,7 @@ describe('requests for which the byte budget is spent', () => {
   });
 });
 
-describe('a request whose time is over', () => {
+describe('a request that timed out', () => {
   it('repeats what was sent before, and leaves new texts whole', async () => {
     const { prune, hanging } = openStep(openaiChat, { timeoutMs: 30 });
     const first = (await prune(body(OLD))).changed;
@@ -126,7 +126,7 @@ describe('a request whose time is over', () => {
     expect(changed?.subarray(0, sentOfOld.length).equals(sentOfOld)).toBe(true);
   });
 
-  it('is forwarded unchanged if it is not understood either', async () => {
+  it('is forwarded unchanged if its body cannot be parsed', async () => {
     const { prune } = openStep(openaiChat);
     const { rewritten, changed, fallbacks } = await prune(Buffer.from('[1'));
     expect({ rewritten, changed }).toEqual({ rewritten: null, changed: null });

@@ -84,7 +84,7 @@ describe('the endpoints with originals and figures', () => {
     }
   });
 
-  it('leave /health open, and the proxy to the upstream’s own key', async () => {
+  it('do not make /health or the proxied routes require the token', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
     const health = await send(`${proxy.url}/health`);

@@ -32,7 +32,7 @@ function post(server: ListeningServer): Promise<Response> {
 }
 
 when('the port is open before the rest is there', () => {
-  it('answers /health, and holds requests until they can be answered', async () => {
+  it('a starting server answers /health, and holds requests until it can serve them', async () => {
     const server = await start();
     const [chat, other] = [post(server), fetch(`${server.url}/v1/models`)];
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: 'healthy' });
@@ -42,7 +42,7 @@ when('the port is open before the rest is there', () => {
     expect(await (await other).text()).toBe('app');
   });
 
-  it('is live at once, and ready when all that is served is loaded', async () => {
+  it('a server is live at once, and ready when everything is loaded', async () => {
     let loaded = false;
     const server = await listen({
       health: () => ({}),
@@ -60,7 +60,7 @@ when('the port is open before the rest is there', () => {
     expect([await status('live'), await status('ready')]).toEqual([200, 200]);
   });
 
-  it('answers requests for a part that failed to load with advice to restart, and serves models meanwhile', async () => {
+  it('a part that failed to load answers with advice to restart, while models are served', async () => {
     const faults: unknown[] = [];
     const rest = loadSoon(
       () => Promise.reject(new Error('no descriptors')),
@@ -80,20 +80,20 @@ when('the port is open before the rest is there', () => {
     expect(await (await post(server)).text()).toBe('chat');
   });
 
-  it('loads everything before the first request', async () => {
+  it('a server loads everything before the first request', async () => {
     const proxy = await startProxy(await startUpstream());
     expect(await (await fetch(`${proxy.url}/health`)).json()).toMatchObject({ routes: 'ok', store: 'ok' });
     expect((await fetch(`${proxy.url}/health/ready`)).status).toBe(200);
   });
 
-  it('answers what express cannot read as JSON, without a stack', async () => {
+  it('a URL that express cannot parse gets a JSON error without a stack', async () => {
     const proxy = await startProxy(await startUpstream());
     const answer = await send(`${proxy.url}/rpc/%E0%A4%A`, { method: 'POST' });
     expect(answer.headers['content-type']).toContain('json');
     expect(answer.body.toString()).not.toContain('node_modules');
   });
 
-  it('refuses waiting requests if it is stopped before', async () => {
+  it('a server that stops refuses waiting requests', async () => {
     const server = await start();
     const early = post(server);
     // answered behind the other one, so that this one has come

@@ -110,7 +110,7 @@ const begin = (sent: Buffer | null): string => sent?.subarray(0, sent.lastIndexO
 describe.each([
   { wire: 'chat completions', dialect: openaiChat, of: chat },
   { wire: 'messages', dialect: anthropicMessages, of: messages },
-])('a request of $wire whose history only the store knows, while the store is away', ({ dialect, of }) => {
+])('a request of $wire whose history is only in the store, while the store is unreachable', ({ dialect, of }) => {
   it('waits, and is sent as before once the store is back', async () => {
     const store = new SharedStore();
     const sent = (await store.replica(dialect)(of(OLD))).changed;
@@ -174,7 +174,7 @@ describe.each([
   });
 });
 
-describe('a history that a provider refused whole while the store is away', () => {
+describe('a history that a provider refused whole while the store is unreachable', () => {
   it('is sent once more as it must have been cut, and new texts stay whole', async () => {
     const store = new SharedStore();
     const sent = (await store.replica(anthropicMessages)(messages(OLD))).changed;

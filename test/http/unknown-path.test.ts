@@ -17,7 +17,7 @@ describe('a request on an unknown path', () => {
     '/v1/openai/deployments/m/chat/completions',
     '/v1beta/interactions',
     '/v1beta/models/m:streamSomethingNew',
-  ])('may be one of a session: %s', (path) => {
+  ])('may belong to a session: %s', (path) => {
     expect(mayBeSession('POST', path, headersOf(LEAST), LEAST)).toBe(true);
     expect(mayBeSession('POST', path, { 'content-type': 'application/json' }, LEAST)).toBe(true);
     expect(mayBeSession('GET', path, headersOf(LEAST), LEAST)).toBe(false);
@@ -35,7 +35,7 @@ describe('a request on an unknown path', () => {
     '/v1beta/models/m:embedContent',
     '/v1beta/models/m:countTokens',
     '/v1beta/cachedContents',
-  ])('is known not to be one: %s', (path) => {
+  ])('does not belong to a session: %s', (path) => {
     expect(mayBeSession('POST', path, headersOf(1_000_000), LEAST)).toBe(false);
   });
 

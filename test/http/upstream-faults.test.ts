@@ -36,7 +36,7 @@ function errorOf(answer: WireAnswer): { code: string; type: string; message: str
 }
 
 describe.each(routes)('an upstream behind %s', (_name, path) => {
-  it('that refuses connections is a 502 with advice', async () => {
+  it('that refuses connections causes a 502 with advice', async () => {
     const proxy = await startProxy(`http://127.0.0.1:${await freePort()}/v1`);
     const answer = await ask(proxy, path);
     expect([answer.status, answer.headers['content-type']]).toEqual([502, 'application/json']);
@@ -44,12 +44,12 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect(errorOf(answer).message).toContain('MCP_PRUNER_UPSTREAM_URL');
   });
 
-  it('that has no address is a 502', async () => {
+  it('that has no address causes a 502', async () => {
     const answer = await ask(await startProxy('http://no-such-host.invalid/v1'), path);
     expect([answer.status, errorOf(answer).code]).toEqual([502, 'upstream_unreachable']);
   });
 
-  it('that resets the connection before it answers is a 502', async () => {
+  it('that resets the connection before it answers causes a 502', async () => {
     const url = await startRawServer((socket) => socket.resetAndDestroy());
     expect((await ask(await startProxy(url), path)).status).toBe(502);
   });
@@ -59,15 +59,17 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     'HTTP/1.1 banana\r\n\r\n',
     'HTTP/1.1 200 OK\r\ncontent-length: banana\r\n\r\n',
     '',
-  ])('that answers %j is a 502', async (bytes) => expect((await ask(await inFrontOf(bytes), path)).status).toBe(502));
+  ])('that answers %j causes a 502', async (bytes) =>
+    expect((await ask(await inFrontOf(bytes), path)).status).toBe(502),
+  );
 
-  it('that breaks off in the middle of a body breaks the client’s off, after the received part', async () => {
+  it('that breaks off in the middle of a body ends the answer to the client there', async () => {
     const proxy = await inFrontOf('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf of it');
     await expect(ask(proxy, path)).rejects.toThrow();
     expect((await send(`${proxy.url}/health`)).status).toBe(200);
   });
 
-  it('that resets in the middle of a body breaks the client’s off', async () => {
+  it('that resets in the middle of a body breaks off the answer to the client', async () => {
     const url = await startRawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n');
       setTimeout(() => socket.resetAndDestroy(), 20);
@@ -75,12 +77,12 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     await expect(ask(await startProxy(url), path)).rejects.toThrow();
   });
 
-  it('that breaks its chunks breaks the client’s off', async () => {
+  it('that sends broken chunks breaks off the answer to the client', async () => {
     const proxy = await inFrontOf('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\nZZ\r\n');
     await expect(ask(proxy, path)).rejects.toThrow();
   });
 
-  it('that stalls before it answers is a 504 once the time-out has passed', async () => {
+  it('that stalls before it answers causes a 504 once the time-out has passed', async () => {
     const proxy = await inFrontOf('', { ends: false, env: { MCP_PRUNER_UPSTREAM_HEADERS_TIMEOUT_MS: '300' } });
     const startedAt = performance.now();
     const answer = await ask(proxy, path);
@@ -88,14 +90,14 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect(performance.now() - startedAt).toBeGreaterThan(250);
   });
 
-  it('that stalls in mid-stream breaks the client’s off once the time-out has passed', async () => {
+  it('that stalls in mid-stream breaks off the answer to the client after the time-out', async () => {
     const head =
       'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n';
     const env = { MCP_PRUNER_UPSTREAM_BODY_TIMEOUT_MS: '300', MCP_PRUNER_UPSTREAM_HEADERS_TIMEOUT_MS: '60000' };
     await expect(ask(await inFrontOf(head, { ends: false, env }), path)).rejects.toThrow();
   });
 
-  it('whose stream flows has all the time it wants', async () => {
+  it('that keeps streaming is never timed out', async () => {
     const upstream = await startUpstream(async (_request, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       for (let i = 0; i < 12; i++) {
@@ -121,7 +123,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect([answer.status, answer.body.toString()]).toEqual([200, 'ok']);
   });
 
-  it('that switches protocols unasked is a 502', async () => {
+  it('that switches protocols unasked causes a 502', async () => {
     const proxy = await inFrontOf(
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
       { ends: false },
@@ -139,7 +141,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect(upstream.connections).toBe(5);
   });
 
-  it('is asked over one connection again and again', async () => {
+  it('is reached over one reused connection', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     for (let i = 0; i < 5; i++) expect((await ask(proxy, path)).status).toBe(200);
@@ -198,7 +200,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect(hash(answer.body)).toBe(hash(bytes));
   });
 
-  it('that answers before it has read the request is heard', async () => {
+  it('that answers before it has read the request has its answer forwarded', async () => {
     const url = await startRawServer((socket: Socket) => {
       socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\nconnection: close\r\n\r\nbig');
       socket.end();
@@ -251,7 +253,7 @@ describe('a broken frame of a chunked answer', () => {
     await expect(ask(await inFrontOf(broken, { ends: false }), path)).rejects.toThrow();
   });
 
-  it('that is its first one leaves the head as it came, and no error with the fields of another body', async () => {
+  it('that is the first one ends the answer after its head, without a 502', async () => {
     const head = 'HTTP/1.1 200 Fine\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n';
     const proxy = await inFrontOf(`${head}no length\r\n`, { ends: false });
     const socket = await dial(proxy.port);

@@ -55,7 +55,7 @@ async function startForwardProxy(): Promise<{ url: string; seen: string[]; autho
 }
 
 describe('requests to the upstream', () => {
-  it('for a WebSocket go by a tunnel of HTTP_PROXY, with its user and password', async () => {
+  it('for a WebSocket go through a tunnel of HTTP_PROXY, with its user and password', async () => {
     const upstream = await startSocketUpstream();
     upstream.onMessage = (socket, message) => socket.send(message);
     const forward = await startForwardProxy();
@@ -71,7 +71,7 @@ describe('requests to the upstream', () => {
   });
 
   it.each(['/v1/chat/completions', '/v1/embeddings'])(
-    '%s go by HTTP_PROXY, with its user and password',
+    '%s go through HTTP_PROXY, with its user and password',
     async (path) => {
       const upstream = await startUpstream(completion('Fine.'));
       const forward = await startForwardProxy();
@@ -110,7 +110,7 @@ describe('requests to the upstream', () => {
 });
 
 describe('a call of a remote backend', () => {
-  it('goes by the proxy too', async () => {
+  it('goes through the HTTP proxy too', async () => {
     const upstream = await startUpstream((_request, res) => res.end('{"ok":true}'));
     const forward = await startForwardProxy();
     const poster = new JsonPoster({ httpProxy: forward.url, httpsProxy: null, noProxy: ['straight.test'] });
@@ -138,7 +138,7 @@ describe('routeTo', () => {
     expect(routeTo(url, { ...proxies, noProxy }).shown).toBe(shown);
   });
 
-  it('uses HTTP_PROXY for https if nothing else is set, and none if none is set', () => {
+  it('uses HTTP_PROXY for https if HTTPS_PROXY is not set, and no proxy if neither is set', () => {
     expect(routeTo('https://a.test', { ...proxies, httpsProxy: null }).proxy).toBe(proxies.httpProxy);
     expect(routeTo('https://a.test', { httpProxy: null, httpsProxy: null, noProxy: [] }).shown).toBe('direct');
   });

@@ -105,7 +105,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(String((await atClient)[0])).toBe('yes');
   });
 
-  it('serves others between the pings of a flood', async () => {
+  it('does not block the event loop during a flood of pings', async () => {
     const { upstream, client } = await joined({ autoPong: false });
     let pings = 0;
     upstream.last.socket.on('ping', () => pings++);
@@ -312,7 +312,7 @@ describe('requests in frames', () => {
     expect(lines).toHaveLength(1);
   });
 
-  it('stay whole with the switch in the fields of the connection', async () => {
+  it('stay whole if the connection has the field x-mcp-pruner: off', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     const client = await openSocket(proxy.url, { headers: { 'x-mcp-pruner': 'off' } });

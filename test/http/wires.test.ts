@@ -76,7 +76,7 @@ describe('the wires on one port', () => {
     expect(sent.toString()).toContain('⟦PRUNÉ:');
   });
 
-  it('sends the responses wire where chat goes, pruned', async () => {
+  it('sends the responses wire to the upstream of chat, pruned', async () => {
     const two = await twoUpstreams();
     const body = responsesBody(serverLog(900));
     expect(await (await post(two, '/v1/responses', body)).json()).toEqual(RESPONSE);

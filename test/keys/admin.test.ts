@@ -29,7 +29,7 @@ function adminOf(url: string, token = TOKEN) {
 }
 
 describe('the admin API', () => {
-  it('exists only with its token: no key, no other token and no web page opens it', async () => {
+  it('requires its own token: keys, other tokens and web pages are refused', async () => {
     const place = await onFile();
     const stage = await startTeam(place, { ...ADMIN, MCP_PRUNER_AUTH_TOKEN: 'another-token-of-the-server' });
     const admin = adminOf(stage.url);
@@ -43,7 +43,7 @@ describe('the admin API', () => {
     expect(without.upstream.requests).toEqual([]);
   });
 
-  it('describes itself: every operation with its schemas, as the requests are checked', async () => {
+  it('serves an OpenAPI description that matches how requests are checked', async () => {
     const stage = await startTeam(await onFile(), ADMIN);
     const admin = adminOf(stage.url);
     const { json } = await admin('GET', '/openapi.json');

@@ -148,7 +148,7 @@ describe('a server that asks for keys', () => {
     expect(await sent('/v1/models', page, null)).toEqual([null, null]);
   });
 
-  it('requires none unless configured, and shows no address with a key', async () => {
+  it('requires no key unless configured, and shows no address that contains a key', async () => {
     const proxy = await startProxy('http://127.0.0.1:9/v1');
     const key = `mpk_${'A'.repeat(43)}`;
     const answer = await fetch(`${proxy.url}/k/${key}/v1/models`);

@@ -172,7 +172,7 @@ const ON = { MCP_PRUNER_TOOL_SHELF: 'on' };
 const SEEDS = Array.from({ length: 50 }, (_, i) => 1_000 + i);
 
 describe('the ledger of fifty random conversations through the proxy', () => {
-  it('has the provider’s bill and the saving to the cent if the provider counts every request', async () => {
+  it('matches the bill of the provider and the true saving to the cent if the provider counts every request', async () => {
     const { all, asked, sum } = await play(SEEDS, { MCP_PRUNER_VERIFY: '1' });
     for (const one of all) {
       expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
@@ -194,7 +194,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(Math.abs(shelf.saved.usd - byTools)).toBeLessThan(0.000_01);
   });
 
-  it('has that saving nearly to the cent if it is estimated', async () => {
+  it('matches the saving of shortened tools within 6 % if it is estimated', async () => {
     const { all } = await play(SEEDS.slice(0, 6), ON, { withTools: true });
     for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
     expect(offBy(all)).toBeLessThan(0.06);

@@ -58,7 +58,7 @@ describe('the saving of the first three conversations with a model', () => {
   );
 });
 
-describe('what a model’s tokens are learned from', () => {
+describe('the token model', () => {
   const text = fc.array(fc.nat(500), { minLength: FEATURES.length - 2, maxLength: FEATURES.length - 2 });
   const costs = fc.array(fc.double({ min: 0.01, max: 2, noNaN: true }), {
     minLength: FEATURES.length - 2,
@@ -67,7 +67,7 @@ describe('what a model’s tokens are learned from', () => {
   const priced = (features: readonly number[], by: readonly number[]): number =>
     features.reduce((sum, count, i) => sum + count * (by[i] ?? 0), 0);
 
-  it('includes any tokeniser that is linear in the features of texts, after some requests', () => {
+  it('learns any tokeniser that is linear in the features of texts, after some requests', () => {
     fc.assert(
       fc.property(costs, fc.array(text, { minLength: 60, maxLength: 60 }), text, (by, seen, next) => {
         const model = new TokenModel();

@@ -7,11 +7,11 @@ import { BillingUpstream, conversation, priceFile } from './team.ts';
 
 const TURNS = 5;
 
-describe('what was cut', () => {
+describe('a cut text', () => {
   it.each([
     ['pruned', {}],
     ['only looked at', { MCP_PRUNER_MODE: 'shadow' }],
-  ])('counts once, and alike in the events, the live list, the totals and the report: %s', async (_, env) => {
+  ])('is counted once, and the same in the events, the live list, the totals and the report: %s', async (_, env) => {
     const upstream = new BillingUpstream();
     const proxy = await startProxy(await upstream.start(), { env: { MCP_PRUNER_PRICES: priceFile(), ...env } });
     const messages = conversation('case', TURNS);

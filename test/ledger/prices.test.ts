@@ -60,12 +60,12 @@ describe('the installed prices', () => {
     ['x-ai/grok-4.5', 2],
     ['mistral-large-latest', 0.5],
     ['MiniMax-M2', 0.3],
-  ])('know %s', (model, input) => {
+  ])('include %s', (model, input) => {
     expect(inputOf(builtIn.of(model, NOW))).toBe(input);
   });
 
   it.each(['gpt-oss-120b', 'llama-4', '', 'gpt-4o-audio-preview', 'qwen3-coder:30b', 'claude-opus-5-fast', 'my-gpt-5'])(
-    'have no dollars for %j',
+    'have no price for %j',
     (model) => {
       expect(builtIn.of(model, NOW)).toBeNull();
     },
@@ -97,7 +97,7 @@ describe('a file of own prices', () => {
     expect(inputOf(prices.of('gpt-5', NOW))).toBe(1.25);
   });
 
-  it('replaces the installed rows if it says so', () => {
+  it('replaces the installed rows if it sets replace = true', () => {
     const prices = own(`replace = true\n${row('claude-opus-5', 'input = 1\noutput = 2')}`);
     expect([inputOf(prices.of('claude-opus-5', NOW)), prices.of('gpt-5', NOW)]).toEqual([1, null]);
   });

@@ -139,7 +139,7 @@ function stepsOf(turns: readonly (typeof turn extends fc.Arbitrary<infer T> ? T 
 
 describe('the bill of a conversation', () => {
   it.each(Object.entries(providers))(
-    'is the provider’s, with the saving by a twin without cuts, if it %s',
+    'equals that of the provider, with the saving of a twin without cuts, if the provider %s',
     (_, rules) => {
       fc.assert(
         fc.property(conversation, ({ head, turns }) => {
@@ -197,7 +197,7 @@ describe('a cache that missed', () => {
     ],
   ];
 
-  it.each(cases)('says %s when %s', (cause, _, step, at) => {
+  it.each(cases)('has the cause %s when %s', (cause, _, step, at) => {
     // what the provider does not know as the same it does not read
     const renamed = { ...step, messages: step.messages.map((one) => ({ ...one, says: one.says })) };
     const { bills } = bothWays(rules, 5_000, [first, renamed]);

@@ -24,8 +24,8 @@ async function callUnread(port: number, body: string): Promise<void> {
   socket.write(`POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
 }
 
-describe('clients of /rpc that do not read what they are answered', () => {
-  it('make the server hold a bounded amount together', async () => {
+describe('clients of /rpc that do not read their answers', () => {
+  it('occupy a bounded amount of memory together', async () => {
     const large = 'x'.repeat(LARGE);
     let calls = 0;
     const methods = {
@@ -92,7 +92,7 @@ describe('a body that would parse into far more memory than it has bytes', () =>
     expect(JSON.parse(answer)).toMatchObject({ id: null, error: { code: -32600 } });
   });
 
-  it('is parsed when it only looks like one: brackets in a text are no structure', async () => {
+  it('is parsed if its brackets are only inside a text', async () => {
     const { url, pruner } = await startRpcServer();
     const text = '[{},"\\'.repeat(200_000);
     const body = JSON.stringify({

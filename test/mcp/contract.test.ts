@@ -185,7 +185,7 @@ describe('recovery', () => {
   });
 });
 
-describe('errors', () => {
+describe('the server with an invalid call', () => {
   it('prints prune_id_not_found as the contract does, with advice', async () => {
     const { port } = await startRpcServer();
     const args = { prune_id: 'prn_gone', ranges: [{ start_line: 1, end_line: 2 }], include_line_numbers: true };

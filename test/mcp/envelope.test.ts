@@ -7,7 +7,7 @@ const ping = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'ping' });
 const pong = (id: unknown) => ({ jsonrpc: '2.0', id, result: {} });
 const refusal = (id: unknown, code: number) => ({ jsonrpc: '2.0', id, error: { code, message: expect.any(String) } });
 
-describe('single messages', () => {
+describe('the server with a single message', () => {
   it.each(['', '{', 'hello', '{"jsonrpc":"2.0","id":1,"method":"ping"', '[1,', '\ufeff'])(
     'answers what is not JSON (%j) with -32700 and id null',
     async (body) => {
@@ -28,7 +28,7 @@ describe('single messages', () => {
     expect(JSON.parse((await send(port, body)).body)).toEqual(refusal(null, -32700));
   });
 
-  it('reads past a byte order mark', async () => {
+  it('ignores a byte order mark', async () => {
     const { port } = await startRpcServer();
     expect(JSON.parse((await send(port, `\ufeff${JSON.stringify(ping(1))}`)).body)).toEqual(pong(1));
   });
@@ -83,7 +83,7 @@ describe('single messages', () => {
   });
 });
 
-describe('batches', () => {
+describe('the server with a batch', () => {
   it('answers each request of a mixed batch in order, but no notification', async () => {
     const { port } = await startRpcServer();
     const batch = [

@@ -158,7 +158,7 @@ describe('a long-lived connection', () => {
   });
 });
 
-describe('a client that is shown chosen tools alone', () => {
+describe('a client with selected tools', () => {
   const listed = async (path: string): Promise<unknown> => {
     const { port } = await startRpcServer();
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
@@ -171,7 +171,7 @@ describe('a client that is shown chosen tools alone', () => {
     ['/rpc?tools=health,%20recover_text', ['recover_text', 'health']],
     ['/rpc?tools=health&tools=recover_range&token=x', ['recover_text', 'health']],
     ['/rpc?other=1', ['prune_text', 'recover_text', 'health']],
-  ])('returns at %s just %j', async (path, names) => expect(await listed(path)).toEqual(names));
+  ])('gets at %s only %j', async (path, names) => expect(await listed(path)).toEqual(names));
 
   it('can call only these', async () => {
     const { port, pruner } = await startRpcServer();

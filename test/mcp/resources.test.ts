@@ -291,7 +291,7 @@ describe('the logs of an agent', () => {
 });
 
 describe("the protocol's own resources", () => {
-  it('are the same, for the official client', async () => {
+  it('list the same resources to the official client', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
     const run = await runOf(proxy);

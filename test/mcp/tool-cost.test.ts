@@ -10,7 +10,7 @@ async function toolsAt(url: string): Promise<string> {
 }
 
 describe('the list of tools', () => {
-  it('costs little, since many clients send it with every request', async () => {
+  it('takes less than 1,800 tokens, because many clients send it with every request', async () => {
     const proxy = await startProduct();
     expect(estimateTokens(await toolsAt(`${proxy.url}/rpc`))).toBeLessThan(1_800);
     expect(estimateTokens(await toolsAt(`${proxy.url}/rpc?tools=recover_text`))).toBeLessThan(270);

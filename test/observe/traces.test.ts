@@ -10,7 +10,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const traceparent = `00-${TRACE}-${PARENT}-01`;
 
-it('gives a registered SDK the spans of a request, without texts, and forwards the same as without', async () => {
+it('a registered SDK gets the spans of a request without texts, and forwarding does not change', async () => {
   const upstream = await startUpstream();
   const body = chatBody(oneResult(serverLog(400, 1)));
   const ask = async (env: Record<string, string>) => {

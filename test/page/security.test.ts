@@ -86,7 +86,7 @@ describe('the page', () => {
     }
   });
 
-  it('may be reached by a link of another page, but not under another name', async () => {
+  it('may be opened by a link from another page, but not under another host name', async () => {
     const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
     expect((await read(open, '/', link)).status).toBe(200);
     expect((await read(open, '/', { ...link, host: 'evil.example' })).status).toBe(403);
@@ -117,7 +117,7 @@ describe('the page', () => {
       ).toBe(422);
   });
 
-  it('allows no other page to read', async () => {
+  it('sends no CORS header', async () => {
     for (const path of ['/', '/page/api/session', '/page/api/store']) {
       const { headers } = await read(open, path, { origin: open.url });
       expect(headers).not.toHaveProperty('access-control-allow-origin');
@@ -138,7 +138,7 @@ describe('the page', () => {
     expect(status).toBe(422);
   });
 
-  it('reports what is missing and what is invalid as such', async () => {
+  it('answers 404 to unknown items and 422 to invalid parameters', async () => {
     expect((await read(open, '/page/api/text?id=prn_0123456789AB')).status).toBe(404);
     expect((await read(open, '/page/api/text?id=x')).status).toBe(422);
     expect((await read(open, '/page/api/conversation?name=none')).status).toBe(404);
@@ -218,7 +218,7 @@ describe('the page of a server with a token', () => {
   });
 });
 
-describe('pages that follow', () => {
+describe('pages that follow live events', () => {
   it('are notified at once when the server stops, and do not delay it', async () => {
     const stage = await openStage({ env: { MCP_PRUNER_DRAIN_TIMEOUT_MS: '3600000' } });
     const stream = await fetch(`${stage.url}/page/api/live`);
@@ -228,7 +228,7 @@ describe('pages that follow', () => {
     expect(await ended).toContain('retry: 2000');
   });
 
-  it('are bounded in number, and free their places', async () => {
+  it('are limited in number, and free their slots when they leave', async () => {
     const leave = new AbortController();
     const follow = () => fetch(`${open.url}/page/api/live`, { signal: leave.signal });
     const streams = await Promise.all(Array.from({ length: 16 }, follow));
@@ -244,7 +244,7 @@ describe('pages that follow', () => {
   });
 });
 
-describe('whether there is a page', () => {
+describe('the page setting', () => {
   it('is on by default on loopback, and elsewhere only if configured', () => {
     const there = (env: Record<string, string>) => settingsOf({ MCP_PRUNER_AUTH_TOKEN: TOKEN, ...env }).page;
     expect(there({})).toBe(true);

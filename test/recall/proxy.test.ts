@@ -91,7 +91,7 @@ describe('recall', () => {
     ['x-mcp-pruner: off', {}, { 'x-mcp-pruner': 'off' }, 2],
     ['the kill switch', { MCP_PRUNER_ENABLED: 'false' }, {}, 0],
     ['MCP_PRUNER_RECALL=off', { MCP_PRUNER_RECALL: 'off' }, {}, 1],
-  ])('under %s keeps what it should', async (_name, env, headers, kept) => {
+  ])('under %s keeps the expected number of results', async (_name, env, headers, kept) => {
     const proxy = await startProxy(await startUpstream(), { env: env as Record<string, string> });
     const log = serverLog(400, 1);
     await sees(

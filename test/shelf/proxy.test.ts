@@ -9,7 +9,7 @@ const LONG = `Finds fish. ${'It looks into every lake and every river of the cou
 const toolOf = (name: string): object => ({ type: 'function', function: { name, description: LONG, parameters: {} } });
 const TOOLS = [toolOf('used'), toolOf('unused'), toolOf('left_whole'), toolOf('recover_text')];
 
-it('reports in tools and report what descriptions of unused tools cost, by conversations over two days', async () => {
+it('the commands tools and report show what descriptions of unused tools cost', async () => {
   let nowMs = Date.parse('2026-05-01T12:00:00Z');
   const upstream = await startUpstream((_request, res, index) => {
     const call = { id: 'c1', type: 'function', function: { name: 'used', arguments: '{}' } };
@@ -78,7 +78,7 @@ it('reports in tools and report what descriptions of unused tools cost, by conve
   await again.stop();
 });
 
-it('records nothing with off', async () => {
+it('no tools are recorded if the shelf is off', async () => {
   const upstream = await startUpstream();
   const proxy = await startProxy(upstream, { env: { MCP_PRUNER_TOOL_SHELF: 'off' } });
   const body = JSON.stringify({ model: 'm', tools: TOOLS, messages: [{ role: 'user', content: 'hi' }] });

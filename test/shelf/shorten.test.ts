@@ -141,7 +141,7 @@ describe('the tools that may be shortened', () => {
   });
 });
 
-it('changes only strings under the key description', () => {
+it('shortening changes only strings under the key description', () => {
   const text = fc.constantFrom(LONG, `É. ${REST}`, 'Short.', `\n\n${LONG}`);
   const schema = fc.letrec<{ node: object }>((tie) => ({
     node: fc.record(
@@ -183,25 +183,28 @@ it('changes only strings under the key description', () => {
   );
 });
 
-it.each(['chat', 'messages', 'responses', 'gemini'] as const)('is found outside the messages of %s too', (wire) => {
-  const tool = { type: 'function', name: 'fish', description: LONG };
-  const tools = wire === 'gemini' ? [{ functionDeclarations: [tool] }] : [tool];
-  const [key, words] =
-    wire === 'gemini' ? ['contents', 'parts'] : [wire === 'responses' ? 'input' : 'messages', 'content'];
-  const said = { [key]: [{ role: 'user', [words]: wire === 'gemini' ? [{ text: '"tools"' }] : '"tools":' }] };
-  for (const body of [
-    { tools, ...said },
-    { ...said, tools },
-  ]) {
-    const bytes = Buffer.from(JSON.stringify(body, null, 1));
-    const { outside } = dialects[wire].scan(bytes);
-    const declared = declaredTools(bytes, wire).declarations;
-    expect(declared).toHaveLength(1);
-    expect(declarationsOf(bytes, wire, outside)).toEqual(declared);
-  }
-});
+it.each(['chat', 'messages', 'responses', 'gemini'] as const)(
+  'the list of tools is found before and after the messages of %s',
+  (wire) => {
+    const tool = { type: 'function', name: 'fish', description: LONG };
+    const tools = wire === 'gemini' ? [{ functionDeclarations: [tool] }] : [tool];
+    const [key, words] =
+      wire === 'gemini' ? ['contents', 'parts'] : [wire === 'responses' ? 'input' : 'messages', 'content'];
+    const said = { [key]: [{ role: 'user', [words]: wire === 'gemini' ? [{ text: '"tools"' }] : '"tools":' }] };
+    for (const body of [
+      { tools, ...said },
+      { ...said, tools },
+    ]) {
+      const bytes = Buffer.from(JSON.stringify(body, null, 1));
+      const { outside } = dialects[wire].scan(bytes);
+      const declared = declaredTools(bytes, wire).declarations;
+      expect(declared).toHaveLength(1);
+      expect(declarationsOf(bytes, wire, outside)).toEqual(declared);
+    }
+  },
+);
 
-it('keeps schemas equivalent: they accept and refuse the same values', () => {
+it('shortened schemas accept and refuse the same values', () => {
   const description = fc.constantFrom(LONG, `É. ${REST}`, 'Short.');
   const leaf = fc.oneof(
     fc.record({ type: fc.constant('string'), description, minLength: fc.nat(3) }, { requiredKeys: ['type'] }),
@@ -258,7 +261,7 @@ it('keeps schemas equivalent: they accept and refuse the same values', () => {
   expect(cutsMade).toBeGreaterThan(30);
 });
 
-it('recognises a declaration without its cache_control, whatever is next to it', () => {
+it('the hash of a declaration ignores its cache_control and its neighbours', () => {
   const hashOf = (tools: unknown): string => {
     const body = Buffer.from(JSON.stringify({ tools }));
     const [first] = declaredTools(body, 'messages').declarations;

@@ -324,7 +324,7 @@ describe('tools that nobody calls', () => {
     expect(upstream.requests.map(isShort)).toEqual([false, false, false, false, false, true]);
   });
 
-  it('stay whole by name', async () => {
+  it('stay whole if the settings exclude their name', async () => {
     const { path, tool, body } = WIRES.chat;
     const { upstream, start } = await bench([['chat', body([tool('mcp__git__log')], ['seed'])]]);
     await send(

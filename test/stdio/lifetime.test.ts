@@ -80,7 +80,7 @@ describe('a call that the client cancels', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it('by closing its side ends the server and all commands', async () => {
     const client = new RawClient();
     const { pids } = await startEndless(client, true);

@@ -49,7 +49,7 @@ describe('the request to the pruner', () => {
   it.each([
     ['MCP_PRUNER_AUTH_TOKEN', 'localhost', 'Bearer the-token-of-the-server'],
     ['PRUNER_TOKEN', '127.0.0.1', 'Bearer the-token-of-the-server'],
-  ])('carries the token of %s to this machine, by whatever name', async (variable, host, expected) => {
+  ])('carries the token of %s to this machine under any loopback name', async (variable, host, expected) => {
     pruner.will(json({ pruned_code: PRUNED }));
     const own = startServer({ PRUNER_URL: url.replace('127.0.0.1', host), [variable]: 'the-token-of-the-server' });
     expect(await own.call('read', { file_path: 'a.txt', ...question })).toBe(PRUNED);
@@ -86,7 +86,7 @@ describe('the pruner is not called', () => {
     ['grep', { pattern: 'three' }, /^\(no matches found\)$/],
     ['grep', { pattern: 'two', path: 'missing' }, /^Error: grep: /],
     ['grep', { pattern: 'a\u0000b' }, /^Error executing grep: /],
-  ])('about %s %j', async (name, args, text) => {
+  ])('for %s %j', async (name, args, text) => {
     pruner.will(json({ pruned_code: PRUNED }));
     expect(await server.call(name, { ...args, ...question })).toMatch(text);
     expect(pruner.asked).toEqual([]);
@@ -122,7 +122,7 @@ describe('an answer of the pruner', () => {
     expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(text);
   });
 
-  it.each([201, 202, 206, 299])('counts with status %i too', async (status) => {
+  it.each([201, 202, 206, 299])('is accepted with status %i too', async (status) => {
     pruner.will(json({ pruned_code: PRUNED }, status));
     expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(PRUNED);
   });

@@ -12,7 +12,7 @@ describe('PRUNER_URL', () => {
     expect(swePrunerConfig(env)).toMatchObject({ url, warnings: [] });
   });
 
-  it('that no client could use is reported', () => {
+  it('is reported if it is not a valid URL', () => {
     expect(swePrunerConfig({ PRUNER_URL: 'localhost:8000' }).warnings).toHaveLength(1);
   });
 });

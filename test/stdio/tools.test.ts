@@ -44,7 +44,7 @@ describe('read', () => {
     expect(await read('case')).toBe('a\ufffd\ufffd\n');
   });
 
-  it('accepts absolute paths, and relative ones below MCP_PRUNER_CWD, without excluded folders', async () => {
+  it('accepts absolute paths, and relative ones from MCP_PRUNER_CWD, in any folder', async () => {
     expect(await read(join(folder, 'a.txt'))).toBe('one\ntwo\n');
     expect(await read('sub/b.txt')).toBe('two deep\n-dash\n');
     expect(await read('sub/../a.txt')).toBe('one\ntwo\n');
@@ -102,7 +102,7 @@ describe('bash', () => {
     );
   });
 
-  it('keeps the protocol from the input of commands', async () => {
+  it('gives commands no access to the input of the protocol', async () => {
     const reading = bash('cat; echo end');
     expect(await server.request('ping')).toMatchObject({ result: {} });
     expect(await reading).toBe('end\n');

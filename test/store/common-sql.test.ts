@@ -123,7 +123,7 @@ describe.each([
     expect(await sql.all("SELECT value FROM main.meter WHERE name = 'half'")).toEqual([]);
   });
 
-  it.skipIf(!there)('lets each transaction of a name see the earlier ones', async () => {
+  it.skipIf(!there)('runs transactions of one name one after the other', async () => {
     const sql = await open();
     await sql.once('INSERT INTO main.meter (name, value) VALUES (?, 0)', [['turns']]);
     const add = () =>

@@ -355,7 +355,7 @@ describe('a read-only file', () => {
   });
 });
 
-describe('looking into a file from outside', () => {
+describe('a read-only store', () => {
   it('reads what a running server writes, and writes nothing itself', async () => {
     const path = tempPath();
     const clock = manualClock();

@@ -57,7 +57,7 @@ describe('a server on SQLite', () => {
     for (const words of [DRIVER, TABLES]) expect(saying(words, modules)).toEqual([]);
   });
 
-  it.skipIf(!hasPostgres)('would be detected, as on a server with a database', async () => {
+  it.skipIf(!hasPostgres)('differs from a server with a database, where that code is found', async () => {
     const modules = await modulesOf({ MCP_PRUNER_DATABASE_URL: await newDatabase() });
     for (const words of [DRIVER, TABLES]) expect(saying(words, modules)).not.toEqual([]);
   });

@@ -13,7 +13,7 @@ recallContract('a store on a file', async ({ clock, beside }) => {
   return store;
 });
 
-it('leaves no word of a deleted result in the pages of the file', async () => {
+it('a deleted result leaves no word in the pages of the file', async () => {
   const path = tempPath();
   const store = openStore(path);
   for (let i = 0; i < 30; i++) await keep(store, aResult(`other things ${i}`), { path: `${i}.ts` });
@@ -27,7 +27,7 @@ it('leaves no word of a deleted result in the pages of the file', async () => {
   for (const word of ['zebra', 'Zebra', 'ebrafish', 'quagga', 'mussel']) expect(inFile()).not.toContain(word);
 });
 
-it('counts the index towards the size limit', async () => {
+it('the search index counts towards the size limit', async () => {
   const store = openStore(tempPath());
   await keep(store, aResult('needle', 400));
   const before = (await store.stats()).bytes;
@@ -35,7 +35,7 @@ it('counts the index towards the size limit', async () => {
   expect((await store.stats()).bytes).toBeGreaterThan(before);
 });
 
-it('finds what a sentence names before results that share the other words of the sentence', async () => {
+it('results with a name from a sentence rank before results with its other words', async () => {
   const store = openStore(tempPath());
   for (let i = 0; i < 10; i++) await keep(store, aResult(`other things ${i}`), { path: `${i}.ts` });
   const code = await keep(store, `${aResult('code')}\nexport function parseInvoice() {}`, { path: 'a.ts' });

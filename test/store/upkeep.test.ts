@@ -66,7 +66,7 @@ describe('the upkeep of a store', () => {
     expect(failures.length).toBeGreaterThanOrEqual(2);
   });
 
-  it('ends', async () => {
+  it('stops when it is closed', async () => {
     upkeep.close();
     await vi.advanceTimersByTimeAsync(20_000);
     expect(sweeps).toEqual([]);

@@ -119,7 +119,7 @@ describe('a call that moves the window of a viewer', () => {
     expect(moved('edit', {})).toEqual([]);
   });
 
-  it('is no other tool, whatever its result contains', () => {
+  it('is recognised by its tool, not by its result', () => {
     expect(moved('run_tests', {})).toEqual([]);
   });
 });

@@ -137,9 +137,9 @@ describe('elements that agents inject', () => {
     ['<system-reminder>\na\n</system-reminder>\nWhy?\n<system-reminder>\nb\n</system-reminder>', 'Why?'],
     ['Why?\n<environment_details>\nnever closed', 'Why?'],
     ['I am working with you on code in a git repository.\nHere are summaries of some files', ''],
-  ])('are nobody’s words: %j', (text, words) => expect(ownWords(text, findFileBlocks(text))).toBe(words));
+  ])('are not words of the user: %j', (text, words) => expect(ownWords(text, findFileBlocks(text))).toBe(words));
 
-  it('does not hide words that only look like it', () => {
+  it('do not hide words that only look like them', () => {
     for (const text of ['Is 1 < 2 and 3 > 2?', 'What does <div> mean?', 'Rename <Context> to <Scope>']) {
       expect(ownWords(text, findFileBlocks(text))).toBe(text);
     }

@@ -44,7 +44,7 @@ describe('findFrame', () => {
     expect(tail).toBeLessThanOrEqual(24);
   });
 
-  it('is the same when only the ends of a text are looked at', () => {
+  it('returns the same if only the ends of a text are read', () => {
     const line = fc.constantFrom(
       '',
       '',
@@ -65,7 +65,7 @@ describe('findFrame', () => {
     );
   });
 
-  it('of ten million line ends is found quickly', () => {
+  it('reads ten million line ends quickly', () => {
     const text = '\n'.repeat(10_000_000);
     const startedAt = cpuMs();
     expect(frameOf(text)).toEqual({ head: 0, tail: 0 });

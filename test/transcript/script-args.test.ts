@@ -26,7 +26,7 @@ describe('a script instead of a call', () => {
     expect(scriptArgs(script)).toEqual({ cmd: 'cd src\nnpm test' });
   });
 
-  it('is not a script without a call of a tool', () => {
+  it('is recognised only if it calls a tool', () => {
     expect(scriptArgs('{ cmd: "ls" }')).toBeNull();
     expect(scriptArgs('*** Begin Patch\n*** Update File: a.ts\n')).toBeNull();
   });

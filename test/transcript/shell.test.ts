@@ -44,7 +44,7 @@ describe('a command that prints a file', () => {
     expect(filesOfCommand(command)).toEqual([path]);
   });
 
-  it('does not include scripts that process it; names of files are a listing', () => {
+  it('is distinguished from scripts that process it, and from lists of file names', () => {
     expect(hintsOf(`python3 -c "import json; print(json.load(open('a.json'))['x'])"`)).toMatchObject({
       origin: 'command',
     });

@@ -6,7 +6,7 @@ function factsOf(name: string, args: unknown) {
   return callFacts({ name, args: typeof args === 'string' ? args : JSON.stringify(args) });
 }
 
-describe('where a result comes from', () => {
+describe('the origin of a result', () => {
   it.each([
     ['read_file', { path: 'src/a.ts' }, 'read', 'src/a.ts'],
     ['Read', { file_path: '/w/a.ts' }, 'read', '/w/a.ts'],
@@ -49,11 +49,11 @@ describe('where a result comes from', () => {
     expect({ origin: hints.origin, path: hints.path }).toEqual({ origin, path });
   });
 
-  it('is treated as a file without a call, which is cut most carefully', () => {
+  it('is a file that is read if there is no call', () => {
     expect(callFacts(undefined)).toEqual({ hints: { origin: 'read' }, question: '', said: '' });
   });
 
-  it('keeps the command for the recognition of kinds', () => {
+  it('includes the command, for the recognition of kinds', () => {
     expect(factsOf('bash', { command: 'cargo test' }).hints.command).toBe('cargo test');
   });
 });

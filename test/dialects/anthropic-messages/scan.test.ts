@@ -11,7 +11,7 @@ function textsOf(content: unknown, role = 'user') {
 }
 
 describe('texts of the messages wire that may be cut', () => {
-  it('are the texts of a result, plain, in blocks, as a document and as found pieces', () => {
+  it('include results as plain text, blocks, documents and search results', () => {
     const result = (content: unknown) => textsOf([{ type: 'tool_result', tool_use_id: 't1', content }]);
     const piece = { type: 'text', text: 'a text' };
     const found = [{ use: 'result', callId: 't1', name: '', text: 'a text' }];
@@ -95,7 +95,7 @@ describe('a refusal of the history', () => {
         JSON.stringify({ error: { message: `AnthropicException - ${refusal(words).toString()}`, code: '400' } }),
       ),
     ],
-  ])('is recognised as %s words it', (_name, answer) => {
+  ])('is recognised: %s', (_name, answer) => {
     expect(anthropicMessages.refusesHistory(400, answer)).toBe(true);
   });
 

@@ -67,7 +67,7 @@ describe('a matcher', () => {
     expect(matched).toBeGreaterThan(500);
   });
 
-  it('finds all rules that match a line, together as alone', () => {
+  it('finds the same rules for a line as each pattern alone', () => {
     const rules = patterns.slice(0, 30).map((pattern, k) => ({ name: `r${k}`, pattern }));
     const matcher = new Matcher(rules);
     fc.assert(
@@ -111,7 +111,7 @@ describe('a matcher', () => {
   });
 });
 
-it('merges rules with the same name into one pattern per set of flags', () => {
+it('rules with the same name are merged into one pattern per set of flags', () => {
   const merged = mergeRules([
     { name: 'a', pattern: /x/ },
     { name: 'b', pattern: /y/ },
