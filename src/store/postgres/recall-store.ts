@@ -9,7 +9,6 @@ import type {
 } from '../../core/ports/recall.ts';
 import {
   commonTerms,
-  estimatedCount,
   LARGE_PROJECT,
   MOST_COUNTED,
   MOST_WEIGHED,
@@ -112,18 +111,21 @@ export class DatabaseRecall implements RecallStore {
         return count === undefined ? [] : [[term, count]];
       }),
     );
-    const [{ results, chars, first, last }, counts] = await Promise.all([
+    const [{ results, chars }, counts] = await Promise.all([
       this.#sizeOf(project),
-      this.#parts.database.query<{ term: string; count: number; oldest: number }>(
-        `SELECT t.term, n.count, n.oldest FROM unnest($2::text[]) t (term) CROSS JOIN LATERAL (
-           SELECT count(*) AS count, min(id) AS oldest FROM (
-             SELECT id FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} ORDER BY id DESC LIMIT ${MOST_COUNTED}) x) n`,
+      this.#parts.database.query<{ term: string; count: number; share: number }>(
+        `SELECT t.term, n.count, (n.block + 1) / s.blocks AS share
+         FROM unnest($2::text[]) t (term),
+           (SELECT greatest(1, pg_relation_size('mcp_pruner.recall') / current_setting('block_size')::float8) AS blocks) s,
+           LATERAL (SELECT count(*) AS count, max((x.ctid::text::point)[0]) AS block FROM (
+             SELECT ctid FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} LIMIT ${MOST_COUNTED}) x) n`,
         [toPg(project), terms.filter((term) => !known.has(term)).map(toPg)],
       ),
     ]);
     const withTerm = new Map(known);
-    for (const { term, count, oldest } of counts) {
-      const estimated = estimatedCount({ count, oldest, first, last });
+    for (const { term, count, share } of counts) {
+      // rows are found in the order of their pages: of a common term, as many again are expected in the other pages
+      const estimated = count < MOST_COUNTED ? count : Math.round(count / Math.min(1, share));
       withTerm.set(fromPg(term), estimated);
       if (count === MOST_COUNTED) this.#common.set(keyOf(fromPg(term)), estimated);
     }
@@ -162,7 +164,8 @@ export class DatabaseRecall implements RecallStore {
            UNION ALL
            SELECT id, $8::float8 FROM mcp_pruner.recall
              WHERE project = $1 AND file = ANY ($7) AND file <> '') x GROUP BY id${first}) h
-         JOIN mcp_pruner.recall r ON r.id = h.id JOIN mcp_pruner.prune p ON p.id = r.prune
+         CROSS JOIN LATERAL (SELECT * FROM mcp_pruner.recall WHERE id = h.id OFFSET 0) r
+         JOIN mcp_pruner.prune p ON p.id = r.prune
        WHERE true${filter.sql}
        ORDER BY h.weight / (8000.0 + r.chars) * (8000.0 + least(r.chars, 8000)) DESC, r.id DESC LIMIT $6`,
       [
