@@ -17,7 +17,7 @@ const MAX_WAITING = 5_000;
 /** Maximum number of prunes whose run is remembered, so that later events about them belong to the same run. */
 const MAX_PRUNES = 10_000;
 
-/** Events that happened outside any conversation: calls of tools by their clients. */
+/** The run of events outside any conversation: tool calls by clients. */
 export const MCP_RUN = 'mcp';
 /** Events of connections that carry no request. */
 export const CONNECTION_RUN = 'connection';
@@ -46,7 +46,7 @@ export class EventLog implements EventSink {
     if (this.#waiting.length > 0) this.#behind.soon(this.#waiting.length);
   }
 
-  /** The run in which this process last saw a prune. */
+  /** The run in which this process last saw a prune; `MCP_RUN` if it has seen none. */
   runOf(pruneId: string): string {
     return this.#runOfPrune.peek(pruneId) ?? MCP_RUN;
   }

@@ -5,8 +5,8 @@ import type { Records } from './ports/records.ts';
 const TOOL = 'model';
 
 /**
- * Stores answers of models as tool replies, which expire after `ttlMs`. A reply is looked up by claiming its key; a
- * claim that succeeds means that there is none, and is released.
+ * Stores answers of models as tool replies, which expire after `ttlMs`. `Records` has no look-up of replies, so a key
+ * is claimed instead: if the claim succeeds, there is no reply, and the claim is released.
  */
 export function keptAnswers(
   records: Pick<Records, 'claimReply' | 'keepReply' | 'dropReply'>,

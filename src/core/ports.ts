@@ -14,7 +14,10 @@ export interface ScoreRequest {
   readonly textHash: string;
   readonly goal: string;
   readonly sourceType: SourceType;
-  /** The lines most worth scoring, as indexes from 0, ascending, at most `limit`; costs a ranking of the text. */
+  /**
+   * The lines most worth scoring, as indexes from 0, ascending, at most `limit`. Calling it costs a ranking of the
+   * text.
+   */
   readonly sample: (limit: number) => readonly number[];
   /** Maximum time that the caller waits, in milliseconds. */
   readonly timeoutMs: number;
@@ -77,7 +80,7 @@ export interface DecisionBasis {
   readonly small?: true;
   /** The type that the caller named; absent: the engine recognised it. */
   readonly sourceType?: SourceType;
-  /** Another backend's scores influenced the decision; they are not stored. */
+  /** A backend's scores influenced the decision; they are not stored. */
   readonly opinions?: true;
 }
 

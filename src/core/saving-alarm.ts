@@ -13,7 +13,7 @@ export interface SavingAlarm {
 export interface AlarmCounts {
   /** Requests with large results. */
   readonly requests: number;
-  /** The same by code: a code of `fallbacks`, a reason for which texts were left whole, or one of `WATCHED`. */
+  /** The same by code: a code of `fallbacks`, a reason why texts were left whole, or one of `WATCHED`. */
   readonly codes: ReadonlyMap<string, number>;
 }
 

@@ -60,7 +60,7 @@ function isOurs(authority: string, hosts: ReadonlySet<string>): boolean {
   return name === 'localhost' || name === '[::1]' || LOOPBACK_V4.test(name) || hosts.has(name) || hosts.has(authority);
 }
 
-/** Host and port of a web origin; empty for `null`, for other schemes and for what is no origin. */
+/** Host and port of a web origin; empty for `null`, for other schemes and for anything that is not an origin. */
 function authorityOf(origin: string): string {
   if (!URL.canParse(origin)) return '';
   const { protocol, host } = new URL(origin);

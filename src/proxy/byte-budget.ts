@@ -73,7 +73,7 @@ export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Col
   if (declared > maxBytes) return Promise.resolve({ kind: 'too_large', start: [] });
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    let whole: Buffer | null = null; // chunks that are copied at once are short-lived
+    let whole: Buffer | null = null; // one buffer for the body, if its declared length is small: chunks that are copied at once are short-lived
     let size = 0;
     const done = (result: Collected): void => {
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);

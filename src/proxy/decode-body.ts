@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { type Decoder, unzstd } from './zstd.ts';
 
-/** Maximum time that decoding may block the event loop, in milliseconds. */
+/** Time limit of decoding on the main thread, in milliseconds; native decoders run on other threads and ignore it. */
 const DECODE_MS = 1_000;
 
 /** Supported encodings, by their names in RFC 9110 §8.4.1 and RFC 8878 §7. */

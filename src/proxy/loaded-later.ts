@@ -42,8 +42,8 @@ export function loadSoon(open: () => Promise<RequestListener>, onFailure: Failur
 }
 
 /**
- * Loads a module that most processes never need on its first request. If loading fails, requests are answered with
- * `restart_needed`.
+ * Loads a module on its first request, because most processes never need it. If loading fails, requests are answered
+ * with `restart_needed`.
  */
 export function onDemand(open: () => Promise<RequestListener>, onFailure: FailureReporter): RequestListener {
   let later: LoadedLater | null = null;

@@ -19,7 +19,10 @@ import type { StoreWait } from './store-wait.ts';
 /** How requests of a project are treated. */
 export interface ProjectMode {
   readonly enabled: boolean;
-  /** Forward everything unchanged and only report; cuts that a provider verifies are replayed all the same. */
+  /**
+   * Forward everything unchanged and only report; recorded cuts are still replayed if the provider verifies the
+   * history.
+   */
   readonly shadow: boolean;
 }
 

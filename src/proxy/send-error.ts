@@ -49,9 +49,9 @@ export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: Er
   return status;
 }
 
-/** Failures after the upstream was reached. */
+/** Failures other than that the upstream cannot be reached. */
 const WHY: Readonly<Record<string, string>> = {
-  garbled: 'The answer of the upstream is not valid HTTP',
+  garbled: "The upstream's answer is not valid HTTP",
   reset: 'The upstream closed the connection before it answered',
   proxy_refused: 'The outbound proxy (HTTPS_PROXY) refused the tunnel',
 };

@@ -264,7 +264,7 @@ class Connections {
   readonly #open = new Map<Socket, ConnectionState>();
 
   add(socket: Socket): void {
-    if (this.#open.has(socket)) return; // an upgrade returned it
+    if (this.#open.has(socket)) return; // known already: `serveOrdinary` handed it back
     this.#open.set(socket, { requests: 0, last: null });
     socket.once('close', () => this.#open.delete(socket));
   }

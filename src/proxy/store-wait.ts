@@ -16,8 +16,8 @@ export interface StoreWaitOptions {
 const AGAIN_MS = 200;
 
 /**
- * Requests wait here while the store that has their earlier cuts is unavailable. Sent unpruned they would cost the
- * provider's cache, and the session if the provider verifies the history.
+ * Requests wait here while the store that has their earlier cuts is unavailable. Sent unpruned, they would miss the
+ * provider's cache and, if the provider verifies the history, could end the session.
  */
 export class StoreWait {
   readonly #options: StoreWaitOptions;
@@ -46,7 +46,7 @@ export class StoreWait {
   async #back(cause: unknown): Promise<boolean> {
     const { problem, untilBack, maxMs } = this.#options;
     if (problem()?.reason === 'unreachable') return untilBack(maxMs);
-    if (!(cause instanceof StoreUnavailable)) return false; // the delay has another cause
+    if (!(cause instanceof StoreUnavailable)) return false; // not a failure of the store, so waiting for it does not help
     await pause(AGAIN_MS);
     return cause.reason === 'unreachable' || cause.reason === 'locked';
   }

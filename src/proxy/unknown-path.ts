@@ -10,7 +10,7 @@ const NO_SESSION_METHOD = /:(?:batchE|e)mbed\w*$|:countTokens$|:predict\w*$/;
 
 /**
  * Whether an unread request may belong to a session: JSON, large enough to prune, posted to a path with no other known
- * purpose. A client that moved to such a path saves nothing.
+ * purpose. A client that has moved to such a path would save nothing, and nobody would notice.
  *
  * @param path - without its query
  * @param minBytes - smaller bodies have nothing to prune

@@ -63,7 +63,7 @@ export class WireHandler {
   }
 
   /**
-   * Never rejects. After a fault while pruning the request is still forwarded; any other fault is answered with 502.
+   * Never rejects. After a fault while pruning, the request is still forwarded; any other fault is answered with 502.
    */
   async handle(req: IncomingMessage, res: ServerResponse, to: ModelDestination): Promise<void> {
     const requestId = this.#options.newRequestId();

@@ -69,7 +69,7 @@ export async function unzstdInTurns(body: Buffer, { maxBytes, timeoutMs }: Decod
 
 const MAGIC = 0xfd2fb528;
 /**
- * Largest window of a frame that is not a single segment: the minimum that RFC 8878 §3.1.1.1.2 recommends to support.
+ * Largest window of a frame that is not a single segment: the minimum that RFC 8878 §3.1.1.1.2 recommends supporting.
  */
 const MAX_WINDOW_BYTES = 8 * 1024 * 1024;
 const CHECKSUM_BYTES = 4;

@@ -119,7 +119,7 @@ describe('mcp-pruner why', () => {
     const { out } = await why(proxy, id);
     expect(out).toContain("This version's engine would cut differently");
     expect(out).toContain(`this version would cut: ${cuts[0]?.startLine}-${cuts[0]?.endLine}`);
-    expect(out).toMatch(/20-40 {2}cut {3}cut; no score of it is known; marked "another version"\n/);
+    expect(out).toMatch(/20-40 {2}cut {3}cut; its score is not known; marked "another version"\n/);
     expect(out).toMatch(/kept {2}rule failure: reports a failure/);
     expect(out).not.toContain('worth');
     const { regions } = await whyAsJson(proxy, id);
@@ -145,7 +145,7 @@ describe('mcp-pruner why', () => {
     const { prune_id, annotations } = await pruneText(proxy, LOG, 'the failing payment', {}, 'logs');
     expect(annotations.length).toBeGreaterThan(0);
     const { out } = await why(proxy, prune_id);
-    expect(out).toContain("Another backend's scores influenced this decision and were not stored");
+    expect(out).toContain("A backend's scores influenced this decision and were not stored");
     expect(out).not.toContain('worth');
     const { regions } = await whyAsJson(proxy, prune_id);
     expect(regions.filter(({ kept }) => !kept)).toHaveLength(annotations.length);

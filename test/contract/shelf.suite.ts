@@ -93,7 +93,7 @@ export function shelfContract(name: string, open: Open): void {
         await see(store, `${name} ${i}`, { declarations: [aDeclaration(name)], atMs: from + (i > 3 ? DAY_MS : 0) });
     };
     const shelvedOn = (store: StoreHandle, atMs: number, over: object = {}): Promise<ReadonlySet<string>> =>
-      store.shelf.shelved({ project: 'p', client: 'codex', never: () => false, atMs, ...over });
+      store.shelf.updateShelf({ project: 'p', client: 'codex', never: () => false, atMs, ...over });
 
     it('puts unused tools on the shelf at most once a day, and removes a called one at once', async () => {
       const store = await open({});

@@ -134,7 +134,7 @@ async function startCall(
 function resultOf({ call: { input, scored, startedAt }, decision, fault }: Outcome): PruneTextResult {
   const annotations = annotate(decision.cuts, decision.pruneId ?? '');
   const { annotateLines, includeMarkers } = input.options;
-  // after a fault the text is returned unchanged, also without line numbers
+  // after a fault the text is returned unchanged, without even line numbers
   const prunedText =
     fault === '' ? renderText(splitLines(input.text), annotations, { annotateLines, includeMarkers }) : input.text;
   const alone = scored !== null && scored.scores === null && scored.warnings.length > 0;
@@ -230,7 +230,7 @@ async function decideNow(
 }
 
 /**
- * Why a decision is no full one, or `''`. Earlier versions stored time-outs of worker threads as `whole: 'timeout'`
+ * Why a decision is not a full one, or `''`. Earlier versions stored time-outs of worker threads as `whole: 'timeout'`
  * without a warning.
  */
 function faultOf({ warnings, whole }: Decision): string {

@@ -2,8 +2,8 @@ import type { Rule } from '../../engine/kinds/protection.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 
 /**
- * The words in which one language explains why a region was kept or cut. Worths and limits are passed already
- * formatted.
+ * The words in which one language explains why a region was kept or cut. `worth` and `limit` are passed in their final
+ * format.
  */
 export interface ReasonWords {
   /** Decimal separator of worths and limits. */
@@ -104,7 +104,7 @@ const en: ReasonWords = {
     heat4: 'signs of trouble around it',
     heat12: 'signs of trouble around it',
     after: 'signs of trouble before it',
-    opens: 'it opens a step with trouble',
+    opens: 'it begins a step in which trouble occurs',
     news: 'how rare its shape is',
     passed: 'reported successes',
     indent: 'its indentation',
@@ -121,7 +121,7 @@ const en: ReasonWords = {
   deleted: 'deleted on request',
   stashed: 'stashed as a whole, on request or because of the token budget',
   unknownKept: 'not cut; no rule keeps it',
-  unknownCut: 'cut; no score of it is known',
+  unknownCut: 'cut; its score is not known',
   has: (terms) => `; has ${terms}`,
   pro: (measures) => `; for it: ${measures}`,
   contra: (measures) => `; against it: ${measures}`,

@@ -15,7 +15,10 @@ export interface RecoverOptions {
 
 /** What to do instead of repeating a call for lines that cannot be recovered. */
 const ELSEWHERE = 'Do not retry; read the file again or run the command again.';
-/** Ranges may overlap and repeat. Together they return at most this multiple of the text, or this many characters. */
+/**
+ * Ranges may overlap and repeat. Together they return at most this multiple of the text, or this many characters,
+ * whichever is more.
+ */
 const MAX_TIMES = 4;
 const MAX_CHARS = 4_000_000;
 

@@ -76,7 +76,7 @@ export function caveat(certainty: Certainty, whole: string): string {
     case 'ranked':
       return '';
     case 'opinions':
-      return "Another backend's scores influenced this decision and were not stored; only the cuts and the rules can be shown.";
+      return "A backend's scores influenced this decision and were not stored; only the cuts and the rules can be shown.";
     case 'other_engine':
       return "This version's engine would cut differently (the decision was made by another version or was cut short by a time-out): what follows are the cuts as they were made, and the rules of this version.";
     case 'unrecorded':
@@ -99,5 +99,5 @@ export function boldnessWords({ number, step }: BoldnessFact): string {
     step === 0
       ? 'as configured again'
       : `${Math.abs(step)} step${Math.abs(step) === 1 ? '' : 's'} ${step < 0 ? 'milder' : 'bolder'} than configured`;
-  return `boldness: ${how}, learnt from regret of this tool and kind (step ${number})`;
+  return `boldness: ${how}, learned from regret of this tool and kind (learned step no. ${number})`;
 }

@@ -6,7 +6,7 @@ import type { Decision, DecisionBasis } from '../ports.ts';
 
 /**
  * How far a stored decision can be explained. `ranked`: this engine makes the very same cuts from the stored inputs, so
- * its rules and scores are the reasons. `opinions`: another backend's scores influenced it and were not stored.
+ * its rules and scores are the reasons. `opinions`: a backend's scores influenced it and were not stored.
  * `other_engine`: this engine would cut differently. `unrecorded`: its inputs were not stored. With these three only
  * the cuts, their reasons and the rules are reported. `asked`: a stash or delete directive replaced the whole text;
  * nothing was ranked. `whole`: the text was left whole before anything was ranked.
@@ -16,7 +16,7 @@ export type Certainty = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 
 /** Consecutive lines that were all kept or all cut, for the same reason. */
 export interface WhyRegion extends LineRange {
   readonly kept: boolean;
-  /** `unknown` if only the missing scores could show it. */
+  /** `unknown` if only scores could tell, and there are none. */
   readonly because: Because | 'asked' | 'unknown';
   readonly rule: Rule;
   /** As in the marker; `''` for lines that were kept. */
@@ -27,7 +27,7 @@ export interface WhyRegion extends LineRange {
 
 export interface Why {
   readonly certainty: Certainty;
-  /** Words of the goal that the text has, heaviest first; only with `ranked`. */
+  /** Words of the goal that occur in the text, heaviest first; only with `ranked`. */
   readonly terms: readonly string[];
   /** A region is cut if its worth is below this; only with `ranked`. */
   readonly threshold: number | null;
@@ -70,7 +70,7 @@ function sameRanges(a: readonly LineRange[], b: readonly LineRange[]): boolean {
 
 function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Explanation): Why {
   const reasons = new Map(cuts.map(({ startLine, reason }) => [startLine, reason]));
-  // if the cuts of a plan did not save enough, all of its lines stayed
+  // a decision has no cuts if those of its plan did not save enough: then all lines stayed
   const whole = cuts.length === 0;
   return {
     certainty: 'ranked',

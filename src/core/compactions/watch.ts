@@ -11,8 +11,8 @@ import { outsideMessages } from '../request/rewritten.ts';
 
 /**
  * How clients ask for a summary of their own history, taken from the programs: Claude Code 2.1, Codex 0.169, opencode
- * 1.18, Gemini CLI 0.61, Cline 3. `ends` is searched for at the end of the text, because some clients put the history
- * before it.
+ * 1.18, Gemini CLI 0.61, Cline 3. `ends` begins a line near the end of the text, because some clients put the history
+ * before the prompt.
  */
 const PROMPTS: readonly { readonly client: string; readonly begins?: string; readonly ends?: string }[] = [
   { client: 'claude-code', begins: 'Your task is to create a detailed summary of the conversation so far' },
@@ -37,7 +37,7 @@ const PROMPTS: readonly { readonly client: string; readonly begins?: string; rea
 const PREAMBLE = /^CRITICAL: Respond with TEXT ONLY\. Do NOT call any tools\.[\s\S]{0,1000}?(?=Your task is to create)/;
 /** Stands before the prompt of Cline. */
 const INSTRUCTIONS = /^<explicit_instructions type="(?:summarize_task|condense)">\s{0,20}/;
-/** How far from the end of a text its last sentence may begin. */
+/** How far from the end of a text `ends` may begin, in characters. */
 const TAIL_CHARS = 8_000;
 
 /**
@@ -74,7 +74,7 @@ export function containsSummary(text: string): boolean {
 export interface CompactionWatchOptions {
   readonly store: CompactionStore;
   readonly clock: Clock;
-  /** A compaction was seen, for counters. */
+  /** Called when a compaction is seen; for counters. */
   readonly onSeen: () => void;
   readonly onFailure: FailureReporter;
 }

@@ -27,7 +27,7 @@ export async function askBackend(
     text: job.text,
     textHash: job.textHash,
     goal: job.goal,
-    // named or recognised, so that equal requests share a cache entry
+    // never left open: a named type and the same type recognised share an entry of the cache of scores
     sourceType:
       job.sourceType ?? recogniseKind(viewText(job.text, job.hints.frameHead ?? 0), undefined, job.hints).sourceType,
     sample: (limit) => sampleLines(job, limit),

@@ -21,7 +21,7 @@ export interface Job {
   readonly hints: Hints;
   readonly sourceType?: SourceType;
   readonly limits: Limits;
-  /** So short that only repetitive lines are cut; part of the decision's key. */
+  /** So short that it is cut only if its kind is repetitive, such as a log; part of the decision's key. */
   readonly small?: boolean;
   /** The level of boldness learned for its tool and kind; its step is part of the decision's key. */
   readonly boldness?: BoldnessFact;
@@ -170,7 +170,7 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
   };
 }
 
-/** The decision about a text for which time ran out, as the engine makes it. */
+/** The decision about a text for which time ran out: the same as the engine would make. */
 export function lateDecision(job: Job, key: string): Decision {
   return { ...wholeDecision(job, key, 'timeout'), warnings: ['timeout'] };
 }

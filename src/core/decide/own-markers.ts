@@ -17,7 +17,7 @@ export function markedIn(text: string): string[] {
 export interface MarkedTexts {
   /** All texts to decide about, in the order of the conversation. */
   readonly open: readonly FoundText[];
-  /** Those with markers that are not decided yet. */
+  /** Those of them that contain markers and are not decided yet. */
   readonly rest: ReadonlySet<FoundText>;
   readonly results: ReadonlyMap<FoundText, Decision>;
   /** Prune ids that the store had when the request arrived, and those of earlier messages. */

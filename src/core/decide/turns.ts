@@ -33,7 +33,7 @@ export class Turns {
   }
 }
 
-/** Reading takes some 5 ms for each MB: a smaller body does not delay others noticeably. */
+/** Reading takes about 5 ms per MB: a smaller body does not delay others noticeably. */
 const MIN_TURN_BYTES = 256 * 1024;
 
 /** Whether work on so many bytes takes turns with others. */

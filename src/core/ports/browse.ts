@@ -10,7 +10,7 @@ export interface ConversationQuery {
   readonly client?: string | undefined;
   readonly model?: string | undefined;
   readonly wire?: string | undefined;
-  /** Occurs in the project, task, client, model or first words, or begins the name; in any case. */
+  /** Occurs in the project, task, client, model or first words, or begins the name; case is ignored. */
   readonly words?: string | undefined;
   /** Names of further conversations to list: in addition to those with the words or, without words, alone. */
   readonly named?: readonly string[] | undefined;
@@ -29,7 +29,7 @@ export interface ListedConversation extends ProjectConversation {
   readonly bill: ConversationBill | null;
 }
 
-/** What the requests of a conversation cost, and what was cut of them. */
+/** What the requests of a conversation cost, and what was cut from them. */
 export interface ConversationBill {
   readonly requests: number;
   /** The model that answered most requests (ties by name), and how many other models answered. */

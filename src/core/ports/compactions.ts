@@ -11,7 +11,8 @@ export interface Compaction {
   /** The client's own id of its session, or `''`. */
   readonly session: string;
   /**
-   * Length of the request that asked for the summary, estimated; the store prefers what the provider counted before it.
+   * Length of the request that asked for the summary, estimated; the store prefers the length of the conversation's
+   * last billed request, if there is one.
    */
   readonly tokens: number;
   readonly atMs: number;

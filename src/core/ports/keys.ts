@@ -1,6 +1,6 @@
 /**
- * What a key's limits count: requests per minute (`minute`), tokens per UTC day (`day`), and concurrent requests
- * (`first`: one at a time until the key's first answer is known).
+ * What a key's limits count: requests per minute (`minute`), tokens per UTC day (`day`), and one request at a time
+ * until the usual size of the key's requests is known (`first`).
  */
 export type LimitedSpan = 'minute' | 'day' | 'first';
 

@@ -17,7 +17,7 @@ export interface LedgerTotals extends TokenCounts {
   readonly estimated: number;
   readonly dollars: number;
   readonly dollarsWithout: number;
-  /** `dollarsWithout - dollars`: before what the cuts cost in other ways. */
+  /** `dollarsWithout - dollars`: what the cuts cost in other ways is not yet subtracted. */
   readonly gross: number;
   readonly regretDollars: number;
   /** `gross - regretDollars`. */
@@ -28,8 +28,8 @@ export interface LedgerTotals extends TokenCounts {
   readonly missTokens: number;
   readonly missDollars: number;
   /**
-   * Holds `gross` in 95 of 100 cases while removed tokens are estimates; `null` once the provider has counted some of
-   * them.
+   * Contains `gross` in 95 of 100 cases while removed tokens are estimates; `null` once the provider has counted some
+   * of them.
    */
   readonly savedRange: readonly [low: number, high: number] | null;
   /** In shadow mode: tokens that would have been cut, and dollars that would have been saved. */
@@ -124,7 +124,7 @@ export interface HoldoutPlan {
   readonly days: number | null;
 }
 
-/** What of the work is measured; `turns`: requests for a message of the user's. */
+/** The measures of the work; `turns`: requests per user message. */
 export type WorkName =
   | 'failedEdits'
   | 'callsAgain'
@@ -139,7 +139,7 @@ export interface WorkRate {
   readonly part: number;
   readonly whole: number;
   readonly rate: number | null;
-  /** Holds the rate in 95 of 100 cases; `null`: too few to tell. */
+  /** Contains the rate in 95 of 100 cases; `null`: too few to tell. */
   readonly interval: readonly [low: number, high: number] | null;
 }
 
@@ -148,7 +148,7 @@ export interface WorkMeasure {
   readonly name: WorkName;
   /** Heading of its row. */
   readonly words: string;
-  /** The rate is a share of all that could have happened; otherwise a number for each. */
+  /** The rate is a share of the opportunities; otherwise a mean number per message or conversation. */
   readonly isShare: boolean;
   readonly pruned: WorkRate;
   readonly control: WorkRate;

@@ -1,14 +1,14 @@
 import type { Arm, BoldnessStep, LedgerTurn, WorkCounts } from './ledger.ts';
 
 /**
- * One figure that is added up: of a day (UTC, `YYYY-MM-DD`), a project, and a part of it. `slice` says what `key`
- * names: nothing (`all`), a model, the id of an access key, a wire, a tool with its kind (`tool`, joined by a tab), a
- * cause of cache misses (`miss`), an arm, a boldness step with a kind and a tool (`step`).
+ * A sum for one day (UTC, `YYYY-MM-DD`), project and slice of its requests. `slice` says what `key` names: nothing
+ * (`all`), a model, the id of an access key, a wire, a tool with its kind (`tool`, joined by a tab), a cause of cache
+ * misses (`miss`), or a boldness step with a kind and a tool (`step`).
  */
 export interface LedgerSum {
   readonly day: string;
   readonly project: string;
-  readonly slice: 'all' | 'wire' | 'model' | 'key' | 'tool' | 'miss' | 'regret' | 'arm' | 'step';
+  readonly slice: 'all' | 'wire' | 'model' | 'key' | 'tool' | 'miss' | 'step';
   readonly key: string;
   readonly field: string;
   readonly value: number;
@@ -105,7 +105,7 @@ export interface Settled {
   readonly states: readonly LedgerState[];
   /** Names of states that are deleted. */
   readonly removed: readonly string[];
-  /** Requests that must wait from now on, and ids of those that wait no longer. */
+  /** Requests that must wait from now on. `billed`: ids of those that wait no longer. */
   readonly waits: readonly WaitingRequest[];
   readonly billed: readonly string[];
 }
@@ -143,8 +143,8 @@ export interface LedgerStore {
   /** Dollars by day, key and project, of days from `sinceDay` on. */
   spent(query: { readonly sinceDay: string }): Promise<readonly SpentDollars[]>;
   /**
-   * The same, added up for a report: those of `all` by day with `project` `''`, newest first, and by project with `day`
-   * `''`; of models, keys, tools and misses by `key` alone.
+   * The figures of `sums`, added up for a report: those of `all` by day with `project` `''`, newest first, and by
+   * project with `day` `''`; of models, keys, tools and misses by `key` alone.
    */
   totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
   /** Requests of a conversation in order, starting after `after` (a request id) if given, at most `limit`. */

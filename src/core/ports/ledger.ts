@@ -1,4 +1,4 @@
-/** Tokens of one request or of many, by what a provider asks for them. */
+/** Tokens of one request or of many, by the price that a provider asks for them. */
 export interface TokenCounts {
   /** Input tokens that were neither read from a cache nor written to one. */
   readonly fresh: number;
@@ -23,7 +23,7 @@ export type MissCause =
   | 'changed_by_us'
   | 'unknown';
 
-/** How a line that was cut turned out to be needed. */
+/** How it became apparent that a cut line was needed. */
 export type RegretKind = 'recovered' | 'reread' | 'quoted';
 
 /** Whether a conversation is pruned, or left whole to be compared with. */

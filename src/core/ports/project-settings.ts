@@ -38,7 +38,7 @@ export interface ProjectSettingsRow {
   readonly atMs: number;
   /** Who changed them, such as the user of a terminal. */
   readonly author: string;
-  /** JSON of `ProjectSettings`, as the program that wrote it checked it. */
+  /** JSON of `ProjectSettings`, validated by the program that wrote it. */
   readonly settings: string;
 }
 

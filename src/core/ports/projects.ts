@@ -11,8 +11,8 @@ export interface Viewer {
 
 /**
  * Which data belongs to which project. An original belongs to every project whose request contained its text; a request
- * that only names its prune id gains no access. Data of other projects is treated as if it did not exist, by the same
- * SQL statement. Every method may reject with `StoreUnavailable`.
+ * that only names its prune id gains no access. Data of other projects is treated as if it did not exist: the SQL
+ * statement that reads the data also checks the project. Every method may reject with `StoreUnavailable`.
  */
 export interface ProjectStore {
   /** Those of the prunes that belong to one of the projects. */
@@ -21,7 +21,8 @@ export interface ProjectStore {
   claim(project: string, pruneIds: readonly string[]): Promise<void>;
   /**
    * Gives prunes without an owner to the projects of the conversations that contained them, or to `default` if there
-   * was none. Each ownerless prune is assigned only once per store, which prevents a project from claiming it later.
+   * was none. Considers each prune only once per store, so that a prune is never given to a project whose conversation
+   * contained it only later.
    */
   adopt(): Promise<void>;
   events(

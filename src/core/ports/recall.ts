@@ -92,7 +92,7 @@ export interface RecallStore {
   /** Indexes some of the results that wait for it, in one small step; returns whether more wait. */
   index(): Promise<boolean>;
   frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies>;
-  /** The results of most weight, at most `limit`. */
+  /** The results with the greatest weight, at most `limit`. */
   candidates(query: RecallQuery): Promise<readonly RecallCandidate[]>;
   /** The newest results that wait to be indexed. */
   waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]>;

@@ -17,14 +17,14 @@ export interface MessageFacts {
   readonly cut?: string;
 }
 
-/** What was cut in front of the messages: from descriptions of tools. Fields as in `MessageFacts`. */
+/** What was cut before the messages, from descriptions of tools. Fields as in `MessageFacts`. */
 export type HeadFacts = Pick<MessageFacts, 'removed' | 'cuts' | 'cut'>;
 
 /** The part of a request after the model's last answer. */
 export interface FreshFacts {
   /** Index of its first message. */
   readonly from: number;
-  /** Number of messages before the model's last answer, which the previous request had. Default: `from - 1`. */
+  /** Number of messages before the model's last answer: as many as the previous request had. Default: `from - 1`. */
   readonly answerFrom?: number;
   /** As forwarded, estimated. */
   readonly tokens: number;
@@ -74,7 +74,7 @@ export interface RegretFacts {
   readonly kind: string;
   /** What was sent again, estimated. */
   readonly tokens: number;
-  /** Of the text that was cut, and the number of the boldness step that cut it, as in `TextFacts`. */
+  /** Prune id of the text that was cut. `boldness`: the number of the step by which it was cut, as in `TextFacts`. */
   readonly pruneId: string;
   readonly boldness: number;
   /** Index of the message that shows it. Default: the last one. */
@@ -94,7 +94,7 @@ export interface WorkFacts
 
 /** The usage that the provider reports; `null` for figures that it does not report. */
 export interface ReportedUsage {
-  /** All that was read, from a cache or not. */
+  /** All input tokens, read from a cache or not. */
   readonly input: number | null;
   readonly output: number | null;
   readonly read: number | null;
@@ -106,7 +106,7 @@ export interface ReportedUsage {
   readonly reasoning?: number | null;
 }
 
-/** The provider's count of a request as it came. */
+/** The provider's count of a request as the client sent it. */
 export interface CountAnswer {
   /** Tokens; `null` if the provider gave no count. */
   readonly input: number | null;
@@ -128,7 +128,7 @@ export interface RequestFacts extends NamedRequest {
   readonly head?: HeadFacts | undefined;
   /** Bytes of the forwarded body. */
   readonly bytes: number;
-  /** The provider's count of the body as it came. Absent: not asked. */
+  /** The provider's count of the body as the client sent it. Absent: not asked. */
   readonly counted?: CountAnswer;
   /** Number of messages up to the last one that the client asked to be cached; `null` if it asks for none. */
   readonly cacheUpTo: number | null;

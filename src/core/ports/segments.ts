@@ -24,7 +24,7 @@ export interface RequestScope {
   readonly client?: string;
 }
 
-/** A segment as a request contains it. Holds its text, so it must not be kept after it was recorded. */
+/** A segment as a request contains it. Holds its text, so it must not be kept once it has been recorded. */
 export interface SeenSegment {
   /** `seg_` and 12 base-32 characters: the same whenever the same text is the answer to the same call. */
   readonly id: string;
@@ -191,7 +191,10 @@ export interface SegmentStore {
   change(change: DirectiveChange): Promise<void>;
   /** Records the segments of requests, in one transaction. */
   note(batches: readonly SegmentBatch[]): Promise<void>;
-  /** The conversations of a project, most recently seen first, at most 1,000; only those that `task` takes part in. */
+  /**
+   * The conversations of a project, most recently seen first, at most 1,000; with `task`, only those in which that task
+   * takes part.
+   */
   conversations(project: string, task?: string): Promise<readonly StoredConversation[]>;
   /** Segments of a conversation, newest message first, starting after `after` if given, at most `limit`. */
   segments(
@@ -250,7 +253,7 @@ export interface Collector {
   /** Whether a request of this size may require a step. Cheap: called once per request. */
   mayNeedStep(scope: RequestScope, conversationId: string, tokens: number): boolean;
   /**
-   * Takes one big step if that saves money.
+   * Takes one big step if it frees enough or saves money.
    *
    * @returns whether directives were set; they are durable then
    */
@@ -261,8 +264,8 @@ export interface Collector {
 export interface SegmentPorts {
   readonly directives: Directives;
   /**
-   * Receives the segments of a request when they have been extracted. Must not throw or block. Called in request order,
-   * after forwarding has begun; rejections are reported elsewhere.
+   * Receives a promise of the segments of a request, which are extracted later. Must not throw or block. Called in
+   * request order, after forwarding has begun; rejections are reported elsewhere.
    */
   readonly onSeen: (request: Promise<SeenRequest>) => void;
   /** Keeps conversations within a budget of tokens. */

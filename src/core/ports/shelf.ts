@@ -4,7 +4,7 @@ export interface ShelfTool {
   /** Product name of the user agent, without its version. */
   readonly client: string;
   readonly name: string;
-  readonly kind: 'plain' | 'deferred' | 'never';
+  /** As in `Declaration`. */ readonly kind: 'plain' | 'deferred' | 'never';
   /** Of the whole declaration, estimated. */
   readonly tokens: number;
   /** What shortening would take off, its markers subtracted. */
@@ -97,7 +97,7 @@ export interface ShelfCharge {
   readonly wouldSave: number;
   /** What was removed. */
   readonly saved: ShelfSums;
-  /** Dollars of one token among the tools. */
+  /** Price of one token of the tools, in dollars. */
   readonly rate: number;
 }
 
@@ -122,12 +122,12 @@ export interface ShelfTotals {
  */
 export interface ShelfStore {
   /**
-   * Hashes of the declarations that are on the shelf for new conversations of a client. Unused tools are first put
-   * there, at most once per UTC day for a project and client; a tool that was called is no longer among them.
+   * Puts unused tools on the shelf, at most once per UTC day for a project and client, and returns the hashes of the
+   * declarations that are on it for new conversations. A tool that was called is no longer on it.
    *
    * @param query.never - tools that are never put there
    */
-  shelved(query: {
+  updateShelf(query: {
     readonly project: string;
     readonly client: string;
     readonly never: (name: string) => boolean;

@@ -8,7 +8,7 @@ type RequestHeaders = Readonly<Record<string, string | readonly string[] | undef
 
 /** Spans of requests, for a tracing SDK that the user has registered. Never changes the result of the work. */
 export interface Traces {
-  /** Runs a request as a span, below the one that its `traceparent` names. */
+  /** Runs a request as a span, as a child of the one that its `traceparent` names. */
   request<T>(headers: RequestHeaders, facts: SpanFacts, work: () => Promise<T>): Promise<T>;
   /** Runs a part of the current request as a span. */
   part<T>(name: SpanName, work: () => Promise<T>): Promise<T>;

@@ -55,7 +55,7 @@ const MAX_WAITING = 64;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Maximum number of remembered message ends, from which a later request continues. */
 const MAX_ENDS = 4_000;
-/** Ends remembered of each request: clients change the last messages. */
+/** Number of ends remembered for each request: several, because clients change the last messages. */
 const ENDS_OF_REQUEST = 4;
 /** Number of texts and of characters after which a transaction is written. */
 const WRITTEN_RESULTS = 16;

@@ -56,7 +56,7 @@ export interface RecallOptions {
   readonly store: RecallStore;
   /** Waits until results of recent requests are stored. */
   readonly flush: () => Promise<void>;
-  /** Whether this process may write the store. */
+  /** Whether this process may write to the store, so that it can index results. */
   readonly indexes: boolean;
 }
 
@@ -137,7 +137,7 @@ export class Recall {
     return { hits, more: sorted.length > hits.length || leftOut, scope };
   }
 
-  /** Indexes results that were stored just now, for a short time. */
+  /** For a short time, indexes results that were stored just now. */
   async #catchUp(project: string): Promise<void> {
     const { store } = this.#options;
     const endMs = performance.now() + CATCH_UP_MS;
@@ -201,7 +201,7 @@ export class Recall {
     });
   }
 
-  /** Rows of the caller's own conversation. */
+  /** Those of the rows that occurred in the caller's own task or in a conversation that it continues. */
   async #own({ project, task }: RecallInput, found: readonly RecallCandidate[]): Promise<ReadonlySet<number>> {
     if (task === '' || found.length === 0) return new Set();
     const { store } = this.#options;
@@ -249,7 +249,10 @@ function rounded(score: number): number {
   return Math.max(0.01, Math.round(stepped * 100) / 100);
 }
 
-/** By score, then the caller's own conversation, then the newest; a superseded result is listed after its successor. */
+/**
+ * By score, then by how often they were superseded, then those of the caller's own task, then the newest. A superseded
+ * result never precedes its successor.
+ */
 function inOrder(found: readonly Ranked[], own: ReadonlySet<number>): Ranked[] {
   const byRow = new Map(found.map((one) => [one.candidate.row, one]));
   const placed = new Map<number, { readonly score: number; readonly age: number }>();

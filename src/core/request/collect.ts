@@ -64,7 +64,10 @@ export class CollectStage {
   }
 }
 
-/** A request in the form for observers of segments. The fields are listed because spread objects are slow in V8. */
+/**
+ * A request in the form that observers of segments receive. The fields are listed because spread objects are slow in
+ * V8.
+ */
 export function reportedRequest({ request, decisions }: PersistedRequest): ReportedRequest {
   const { body, dialect, read, found, steps, scope, state } = request;
   const { messages, first, callOf, conversationId } = read;

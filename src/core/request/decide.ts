@@ -7,7 +7,7 @@ import { TIMED_OUT, within } from '../decide/turns.ts';
 import { reasonOf } from '../failure-reason.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
-import { lostOriginals } from '../sent/history.ts';
+import { touchOriginals } from '../sent/history.ts';
 import type { FoundText } from './find-texts.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 import type { DecidedRequest, DirectedRequest } from './request.ts';
@@ -35,7 +35,7 @@ export class DecideStage {
     }
     if (found.length === 0) return { request, decisions: known.sent, fresh: [], fallbacks: [], failure: null };
     try {
-      const lost = await lostOriginals(found, known.sent, this.#options.store);
+      const lost = await touchOriginals(found, known.sent, this.#options.store);
       const decided = await this.#decideTexts(request);
       if (!decided) return this.whole(request, TIMED_OUT);
       const { results, fresh, fallbacks } = decided;
@@ -76,8 +76,8 @@ export class DecideStage {
 
   /**
    * For a request whose unpruned history the provider rejected while the store is unavailable. The answered texts are
-   * pruned again as when they were new. If the provider accepts the request, the cuts were the same as before, so their
-   * originals are already stored.
+   * pruned again, exactly as when they were new. If the provider accepts the request, the cuts were the same as before,
+   * so their originals are already stored.
    */
   async #repruned(request: DirectedRequest): Promise<DecidedRequest> {
     const { found, known, read } = request;

@@ -28,7 +28,7 @@ import { whyWhole } from './why-whole.ts';
 /** The settings that decide which texts are candidates. */
 export interface FindSettings {
   readonly minPruneChars: number;
-  /** Minimum size of program output, whose repetitive kinds are cut earlier. Default: `minPruneChars`. */
+  /** Minimum size of program output, whose repetitive kinds are cut at smaller sizes. Default: `minPruneChars`. */
   readonly minOutputChars?: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
@@ -45,7 +45,7 @@ export interface FoundText {
   readonly messageIndex: number;
   /** The JSON string in the body that contains it, quotes included. */
   readonly literal: Span;
-  /** Offset of the file in the decoded string; 0 for a result. */
+  /** Offset of the text in the decoded string; 0 if it is the whole string, or lies in a JSON string nested in it. */
   readonly start: number;
   /** Whether it is the whole decoded string. */
   readonly entire: boolean;
@@ -58,7 +58,7 @@ export interface FoundText {
   readonly skip: string;
   /** The form of its markers when it was first sent. Default: today's settings. */
   readonly render?: RenderOptions;
-  /** Prune ids named by markers in this text; `SHORT_ID` stands for each marker without an id. */
+  /** Prune ids named by markers in this text; `SHORT_ID`, at most once, stands for all markers without an id. */
   readonly markerIds: readonly string[];
   /** Hashes of the JSON texts that contain it, outermost first. */
   readonly around: readonly string[];
@@ -198,7 +198,7 @@ function isReread({ bytes, conversation }: Reading, literal: Span, { call }: Res
   );
 }
 
-/** A result, or the part of a JSON string that contains it. */
+/** A JSON string that is a result, or the part of a string that is one. */
 interface Piece {
   readonly messageIndex: number;
   readonly literal: Span;
@@ -394,13 +394,14 @@ function innerTexts(text: string, minChars: number, around: readonly string[] = 
 }
 
 /**
- * Chosen: about three million tokens, more than any model accepts. Also the maximum JSON size of two million
- * characters.
+ * About three million tokens, more than any model accepts. Also the most bytes that two million characters take in
+ * JSON.
  */
 const MAX_LITERAL_BYTES = 12 * 1024 * 1024;
 
 /**
- * Whether a string of a body is never decoded. Decoding one of 60 MB would block all other requests for two seconds.
+ * Whether a string of a body is too long to be decoded. Decoding one of 60 MB would block all other requests for two
+ * seconds.
  */
 export function isTooLong({ start, end }: Span): boolean {
   return end - start > MAX_LITERAL_BYTES;

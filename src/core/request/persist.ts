@@ -74,7 +74,7 @@ export class PersistStage {
    */
   unstored(decided: DecidedRequest): PersistedRequest {
     const { request, failure } = decided;
-    // re-pruning decides about all answered texts, so the failure is not the reason of those that stay whole
+    // re-pruning decides about all answered texts, so the failure is not the reason why others stay whole
     const undecidedReason = request.policy.history === 're-prune' ? undefined : decided.fallbacks[0];
     const { spliced, records } = this.#outgoing(request, decided.decisions, undecidedReason);
     // these records are needed to repeat the same bytes, although the store does not have them
@@ -170,7 +170,7 @@ function cutIn(fresh: readonly NewDecision[], refused: ReadonlySet<string>): str
 
 /**
  * Records of the new messages that stay whole. If the provider verifies the history, these are all messages that other
- * settings might cut. Otherwise they are those with large texts: an equal message must stay whole again.
+ * settings might cut. Otherwise they are those with large texts: an identical message must stay whole again.
  */
 function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
   const { known, read, found } = request;
@@ -201,7 +201,7 @@ interface SlideOptions {
 /**
  * Extends the expiry of every prune id in the new part of a body, in our markers or in quoted text. Never rejects.
  *
- * @param from - byte from which on the body is new
+ * @param from - offset of the byte from which the body is new
  */
 export async function slideExpiry(
   { store, owners, onFailure }: SlideOptions,
@@ -242,7 +242,10 @@ function validityOf({ request, failed }: PersistedRequest): Validity {
   return { epoch: failed ? '' : state.epoch, storedAtMs, directives: state.directives.version, steps: steps.joined };
 }
 
-/** The part of a forwarded body that is remembered; `null` if it is too small or no later body begins with it. */
+/**
+ * The part of a forwarded body that is remembered; `null` if it is small and has no outcomes, or if no later body
+ * begins with it.
+ */
 export function bodyToRemember(persisted: PersistedRequest): RememberedBody | null {
   const { request, spliced } = persisted;
   const { body, dialect, read, found } = request;

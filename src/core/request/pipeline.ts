@@ -33,7 +33,7 @@ import {
   type PersistedRequest,
   type StoreState,
 } from './request.ts';
-import { controlGroupRequest, type Rewritten, rewritten, unprunedRequest } from './rewritten.ts';
+import { controlGroupRequest, type Rewritten, refusedRequest, rewritten } from './rewritten.ts';
 
 export interface PipelineOptions {
   readonly store: Store;
@@ -196,8 +196,8 @@ export class RequestPipeline {
   }
 
   /**
-   * Reads a request and recalls its history. If the store fails meanwhile, a body that could not be verified against
-   * the store is used as well.
+   * Reads a request and recalls its history. If the store fails meanwhile, even a remembered body that cannot be
+   * checked against the store is used.
    */
   async #prepare(request: IncomingRequest, policy: Policy, mayResume: boolean): Promise<DirectedRequest> {
     const state = await this.#storeState(request.scope ?? NO_SCOPE);
@@ -239,7 +239,7 @@ export class RequestPipeline {
    */
   #bypass(directed: DirectedRequest, hasShortTools: boolean): Rewritten | null {
     const { read, known, policy, dialect } = directed;
-    if (this.#options.refused.covers(read)) return unprunedRequest(directed);
+    if (this.#options.refused.covers(read)) return refusedRequest(directed);
     if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
     if (hasShortTools && dialect.verifiesHistory) return null;
     return policy.newTexts === 'prune' && this.#isHeldOut(directed) ? controlGroupRequest(directed) : null;

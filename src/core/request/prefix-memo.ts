@@ -59,7 +59,7 @@ export interface RememberedBody {
   readonly epoch: string;
   readonly storedAtMs: number;
   /**
-   * Version of the directives that applied, followed by the scopes of the collection steps that applied, separated by
+   * Version of the directives that applied. `steps`: the scopes of the context-GC steps that applied, separated by
    * spaces.
    */
   readonly directives: string;
@@ -220,8 +220,8 @@ export function prefixesOf(
 
 /**
  * A second key for a tool's result, by the call that it answers. If the provider keeps the history, a result is first
- * sent alone, and later with all messages before it. Clients and providers write the model's items differently, so a
- * hash over them would not find the first record.
+ * sent without the messages before it, and may be sent again later together with them. Clients and providers write the
+ * model's items differently, so a hash over them would not find the first record.
  *
  * @param conversation - its state at the message
  * @returns `''` for a message that answers no call, or several

@@ -44,7 +44,7 @@ export class AcceptedCuts {
    * Records that a provider accepted a request: its new cuts, and the history that was forwarded whole. Never rejects.
    */
   async add(request: Rewritten): Promise<void> {
-    // an answer after a cut message proves that its cuts were accepted
+    // only unanswered cuts need a record: an answer after a cut message proves that its cuts were accepted
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
     for (const prefix of fresh) this.#prefixes.set(prefix, true);
     const sent = [...request.rawPrefixes, ...fresh.map(acceptedPrefix)].map(wholeRecord);

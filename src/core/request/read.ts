@@ -60,8 +60,8 @@ export function tailOf(messages: readonly ScannedMessage[]): number {
 }
 
 /**
- * Number of message ends that are remembered, because clients that move `cache_control` change the last messages of a
- * body.
+ * Number of message ends that are remembered: several, because clients that move `cache_control` change the last
+ * messages of a body.
  */
 export const CHECKPOINTS = 4;
 

@@ -76,13 +76,13 @@ export interface DecidedRequest {
   readonly failure: unknown;
 }
 
-/** A request as it is sent, with its decisions and records stored. */
+/** A request as it is sent. Its decisions and records are stored; with `failed`, possibly not. */
 export interface PersistedRequest {
   /** Includes the cuts adopted from another process that sent the same messages first. */
   readonly request: DirectedRequest;
   readonly decisions: ReadonlyMap<FoundText, Decision>;
   readonly fallbacks: readonly string[];
   readonly spliced: Spliced;
-  /** No new decisions were made. */
+  /** New texts were not decided (the store failed, or `TIMED_OUT`), or nothing could be stored. */
   readonly failed: boolean;
 }

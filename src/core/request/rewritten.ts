@@ -95,17 +95,14 @@ function withTools(body: Buffer, texts: readonly BodyEdit[], tools: readonly Bod
   );
 }
 
-/**
- * Keys of the last message of a request: the hash of it and all messages before it and, for a result, the hash by its
- * call.
- */
+/** Keys of the last message of a request: its prefix and, for a result, its second key (`resultKeyOf`). */
 function refusalKeysOf({ prefixes, resultKeys }: DirectedRequest['read']): string[] {
   const last = prefixes.at(-1);
   return last === undefined ? [] : [last, resultKeys.get(last)].filter((key) => key !== undefined);
 }
 
-/** The outcome of a request that is forwarded unchanged. */
-export function unprunedRequest(request: DirectedRequest): Rewritten {
+/** The outcome of a request whose conversation was refused before, so that it is forwarded unchanged. */
+export function refusedRequest(request: DirectedRequest): Rewritten {
   const { body, read, known } = request;
   const nothing = { ...read, editsBefore: [], outcomesBefore: [] };
   const untouched = { ...request, read: nothing, known: { ...known, sent: new Map() }, found: [] };
@@ -115,7 +112,7 @@ export function unprunedRequest(request: DirectedRequest): Rewritten {
 
 /** The outcome of a request in the control group, which is forwarded unchanged. */
 export function controlGroupRequest(request: DirectedRequest): Rewritten {
-  return { ...unprunedRequest(request), refusedBefore: false, heldOut: true };
+  return { ...refusedRequest(request), refusedBefore: false, heldOut: true };
 }
 
 /** Whether answered texts are forwarded whole, and no record shows how they were sent before. */

@@ -33,7 +33,7 @@ export function splice(
   read: SpliceInput,
   decisionOf: (text: FoundText) => Decision | null,
   render: RenderOptions,
-  unsettled = 'refused',
+  undecidedReason = 'refused',
 ): Spliced {
   if (read.found.length === 0) return withEditsBefore(body, read);
   const edits: BodyEdit[] = [...read.editsBefore];
@@ -43,7 +43,7 @@ export function splice(
   read.found.forEach((text, i) => {
     const decision = decisionOf(text);
     const cut = decision && decision.cuts.length > 0 ? cutBy(body, text, decision, render) : null;
-    outcomes.push(outcomeOf(text, decision, cut, unsettled));
+    outcomes.push(outcomeOf(text, decision, cut, undecidedReason));
     if (cut) lifted.push(...text.lift(cut.edits));
     if (read.found[i + 1]?.literal !== text.literal) {
       if (lifted.length > 0) edits.push(editLiteral(body, text.literal, lifted));
@@ -61,7 +61,7 @@ function withEditsBefore(body: Buffer, { editsBefore, outcomesBefore }: SpliceIn
   return { body: result, edits: editsBefore, outcomes: outcomesBefore, counts };
 }
 
-/** A stashed or deleted text always gets a marker, because it is the only reference to the original. */
+/** A stashed or deleted text always gets a marker, because nothing else remains of it. */
 const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 
 /** The edits of a decision; `null` if line numbers on the kept lines cost more than the cuts save. */
@@ -89,7 +89,7 @@ function outcomeOf(
   { messageIndex, job, skip }: FoundText,
   decision: Decision | null,
   cut: TextCut | null,
-  unsettled: string,
+  undecidedReason: string,
 ): TextOutcome {
   const lines = decision?.lines ?? 0;
   const tokensBefore = decision?.tokensBefore ?? 0;
@@ -98,7 +98,7 @@ function outcomeOf(
     tool: job.tool,
     kind: decision?.kind ?? '',
     pruneId: decision && cut ? decision.pruneId : null,
-    whole: cut ? '' : decision ? decision.whole || 'too_little_saved' : skip || unsettled,
+    whole: cut ? '' : decision ? decision.whole || 'too_little_saved' : skip || undecidedReason,
     lines,
     keptLines: decision && cut ? decision.keptLines : lines,
     tokensBefore,

@@ -16,7 +16,10 @@ interface ResultShown {
   readonly conversation: Conversation;
 }
 
-/** Maximum number of lines of a window that an agent requests by its first line, including those that its tool adds. */
+/**
+ * Maximum number of lines of a window that an agent requests by its first and last line, and of lines that its tool
+ * adds.
+ */
 const WINDOW_LINES = 200;
 const FRAME_LINES = 16;
 /**

@@ -9,7 +9,7 @@ import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
 import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
-/** The directives if segments are switched off. */
+/** The directives if segments are switched off, or those of the project cannot be read. */
 export const NO_DIRECTIVES: DirectivesView = { version: '', empty: true, stepsOf: () => [], of: () => null };
 
 /** The steps of context GC that apply to a request: their scopes, also joined by spaces. */

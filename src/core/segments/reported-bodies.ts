@@ -24,7 +24,7 @@ export class ReportedBodies {
    * @param key - the conversation, and everything else that must be the same
    * @returns index of the first message that was not reported before
    */
-  firstUnreported(key: string, body: Buffer, messages: readonly ScannedMessage[]): number {
+  recordUpTo(key: string, body: Buffer, messages: readonly ScannedMessage[]): number {
     const known = this.#reported.get(key);
     const end = messages.at(-1)?.span.end ?? 0;
     const hash = createHash('sha1');

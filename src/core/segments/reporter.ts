@@ -66,8 +66,8 @@ const MIN_REPORTED_BYTES = 4 * 1024;
 /** Characters processed without a pause (about 5 ms). */
 const PIECE_CHARS = 128 * 1024;
 /**
- * Maximum number of requests that wait to be reported in order. Each keeps its body in memory, so further ones are not
- * queued.
+ * Maximum number of requests that wait to be reported in order. Each keeps its body in memory, so further ones are
+ * reported at once, out of order.
  */
 const MAX_WAITING = 32;
 
@@ -134,7 +134,7 @@ export class SegmentReporter {
   #firstUnreported({ body, messages, first, conversationId, scope, directives, steps }: ReportedRequest): number {
     if (first > 0 || body.length >= this.#options.rememberedFrom) return first;
     const key = [conversationId, scope.task, directives.version, steps.joined, scope.project].join(' ');
-    return this.#reported.firstUnreported(key, body, messages);
+    return this.#reported.recordUpTo(key, body, messages);
   }
 }
 

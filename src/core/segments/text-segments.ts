@@ -26,8 +26,8 @@ export interface TextSegment {
 }
 
 /**
- * The segments of a message, in order. In a text that contains files, each file is a segment and the words around them
- * are none. System prompts, calls and messages that are not understood have no segments.
+ * The segments of a message, in order. In a text that contains files, each file is a segment, and the words around the
+ * files are not. System prompts, calls and messages that are not understood have no segments.
  *
  * @param found - what was found in the message; a text found there is not read again
  */

@@ -20,7 +20,7 @@ export interface KnownHistory {
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /**
    * Texts for which no new decision may be made: the model has answered them, or the policy passes new texts. They stay
-   * whole unless a decision about them is stored.
+   * whole unless a decision about them is stored. Empty if the provider verifies the history.
    */
   readonly fixed: ReadonlySet<FoundText>;
   /** A provider accepted cuts of messages that the model has not answered yet. */
@@ -163,7 +163,7 @@ export function adoptRecords(request: DirectedRequest, records: ReadonlyMap<stri
  * @param found - the texts of the request once directives are applied
  * @throws StoreUnavailable
  */
-export async function lostOriginals(
+export async function touchOriginals(
   found: readonly FoundText[],
   sent: ReadonlyMap<FoundText, Decision>,
   store: Pick<Store, 'commit'>,

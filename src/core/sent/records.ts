@@ -38,7 +38,7 @@ export function acceptedPrefix(prefix: string): string {
   return keyOf('taken', prefix);
 }
 
-/** The key, among the prefixes of cut messages, of a conversation's shortened tools. */
+/** Stands for a conversation's shortened tools wherever cut messages are named by their prefixes. */
 export function shelfPrefix(conversationId: string): string {
   return keyOf('shelf', conversationId);
 }
@@ -84,8 +84,8 @@ interface Known {
 }
 
 /**
- * Records of messages that were sent. They are stored in the store. Those that this process wrote or read are cached,
- * in case the store is unavailable later.
+ * Records of messages that were sent. The store keeps them. Those that this process wrote or read are cached, in case
+ * the store is unavailable later.
  */
 export class SentMemory {
   readonly #store: Pick<Store, 'findSent'>;

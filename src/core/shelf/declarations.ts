@@ -81,7 +81,7 @@ function sortedWithoutCache(_key: string, value: unknown): unknown {
   return Object.fromEntries(kept.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What was found of one tool so far. */
+/** What was found about one tool so far. */
 interface Found {
   name: string;
   type: string;

@@ -16,7 +16,7 @@ import { type Declaration, declarationHash, declarationsOf, declaredTools } from
 import { shorten, tailOf } from './shorten.ts';
 
 export interface ToolShelfOptions {
-  readonly store: Pick<Store, 'commit'> & { readonly shelf: Pick<ShelfStore, 'shelved' | 'begin' | 'cutsOf'> };
+  readonly store: Pick<Store, 'commit'> & { readonly shelf: Pick<ShelfStore, 'updateShelf' | 'begin' | 'cutsOf'> };
   /**
    * Which new conversations of a project get shortened tools: none, those with API keys, or all, subscription logins
    * included.
@@ -104,7 +104,8 @@ export class ToolShelf {
   }
 
   /**
-   * What is removed from the tools of a request, or `null`. It is stored when the promise resolves.
+   * What is removed from the tools of a request, or `null`. When the promise resolves, the decision is stored, and so
+   * are the originals if they can be.
    *
    * @throws HistoryUnknown if the policy is to wait and the record may or may not have been written
    */
@@ -161,7 +162,7 @@ export class ToolShelf {
     const { project } = scope;
     const atMs = nowOf(clock);
     await evidence?.();
-    const shelved = await store.shelf.shelved({ project, client: sender?.client ?? '', never, atMs });
+    const shelved = await store.shelf.updateShelf({ project, client: sender?.client ?? '', never, atMs });
     const wanted = offered.flatMap(({ hash, cuts }) => (shelved.has(hash) ? cuts : []));
     if (wanted.length === 0 && !verifiesHistory) return [];
     const refused = await this.#keep(foundIn(body, declarations, wanted), project);

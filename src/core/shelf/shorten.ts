@@ -66,7 +66,7 @@ function lines(text: string): number {
   return text.split('\n').length;
 }
 
-/** Offset of the first line that is not empty. */
+/** Offset of the first character that is not white space. */
 function startOf(text: string): number {
   return text.length - text.trimStart().length;
 }
@@ -78,7 +78,7 @@ function endOfSentence(text: string): number {
   return Math.min(stop < 0 ? text.length : stop + 1, line < 0 ? text.length : line);
 }
 
-/** Offset of the first empty line. */
+/** Offset of the line break before the first empty line; the length of the text if there is none. */
 function endOfParagraph(text: string): number {
   for (let at = text.indexOf('\n', startOf(text)); at >= 0; ) {
     const next = text.indexOf('\n', at + 1);

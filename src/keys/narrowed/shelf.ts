@@ -12,7 +12,7 @@ export class NarrowedShelf implements ShelfStore {
   }
 
   /** Evidence is noted by the process that forwards the requests. */
-  shelved = unsupported;
+  updateShelf = unsupported;
   begin = unsupported;
   cutsOf = unsupported;
   record = unsupported;

@@ -16,7 +16,7 @@ export function viewerOf(req: IncomingMessage): Viewer | null {
   return admitted.get(req)?.viewer ?? null;
 }
 
-/** A request admitted by an extension's own token. */
+/** The admission of a request by an extension's own token. */
 export interface OwnAdmission {
   /** The child agent that sends it. */
   readonly childId: string;

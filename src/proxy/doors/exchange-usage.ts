@@ -2,7 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
 import { answerDecoders } from '../report/usage.ts';
 
-/** The beginning and the end of an answer that are searched: usage is in the first event or in the last. */
+/**
+ * Size of the two parts of an answer that are searched, its beginning and its end: usage is in the first event or in
+ * the last.
+ */
 const PART_BYTES = 16 * 1024;
 const MAX_COMPRESSED_BYTES = 1024 * 1024;
 /** Estimate for answers without reported usage. */
@@ -68,7 +71,7 @@ export class UsageWatch {
     }
   }
 
-  /** A compressed answer can only be read from its beginning. */
+  /** More is kept of a compressed answer, which can be decoded only from its beginning. */
   #mostHead(): number {
     return answerDecoders.has(this.#encoding()) ? MAX_COMPRESSED_BYTES : PART_BYTES;
   }

@@ -197,7 +197,8 @@ function cachePlaces({ received, messages }: Rewritten, wire: string): Pick<Open
 }
 
 /**
- * Positions of the last breakpoint in some bytes, and of the last one with a lifetime of an hour; `null` without any.
+ * The places (`placeOf`) of the last breakpoint in some bytes, and of the last one with a lifetime of an hour; `null`
+ * without any.
  */
 function breakpoints(
   bytes: Buffer,
@@ -263,7 +264,7 @@ function freshOf(rewritten: Rewritten, messages: readonly MessageFacts[], from: 
 
 /**
  * Index of the first text that may be new, because it is unknown to this process or no model answer follows it. The
- * ledger ignores the others; `newTextsFrom` in `request-report.ts` requires both conditions.
+ * ledger ignores those that turn out not to be new; `newTextsFrom` in `request-report.ts` requires both conditions.
  */
 function mayBeNewFrom({ outcomes, newFrom }: Rewritten, tail: number): number {
   const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);

@@ -31,7 +31,7 @@ interface Remembered {
 
 /** Characters of a prefix hash: enough to avoid collisions. */
 const PREFIX_CHARS = 12;
-/** Conversations with cached message facts, for both their forwarded and original form. */
+/** Cached message facts of recent conversations, separately for the forwarded and the original form. */
 const remembered = new LRUCache<string, Remembered>({ max: 200 });
 
 /**
@@ -122,7 +122,7 @@ export function negated(cut: string): string {
     .join(' ');
 }
 
-/** Number of messages at the start of a conversation whose texts are also read. */
+/** If the new messages begin before this index, the conversation has just begun, and all of its messages are read. */
 const FEW_MESSAGES = 3;
 /** Keys by which a model's hidden reasoning is sent back to its provider, on all wires. */
 const CARRIERS = [
@@ -145,7 +145,7 @@ export function isAnswer({ messages, received }: Rewritten, index: number): bool
 }
 
 /**
- * The messages from the model's last answer on.
+ * Features of the messages from the model's last answer on.
  *
  * @param since - index of the first of them
  * @param whole - the request was forwarded unchanged
@@ -216,7 +216,7 @@ export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
       if (!outcome?.pruneId) continue;
       const { tool, kind, pruneId, boldness = 0 } = outcome;
       const tokens = estimateTokens(line);
-      // the answer arrived before the first request that contains it
+      // the answer itself is older than this request, so the regret is counted at the first message after it
       regrets.push({ how: 'quoted', tool, kind, pruneId, boldness, tokens, message: tail });
     }
   }

@@ -1,4 +1,4 @@
-/** Reasons why a request was forwarded unread: its format is unknown or was misinterpreted. */
+/** Reasons that are counted: a request was forwarded unread, or was refused, or its format was misinterpreted. */
 const REASONS = new Set([
   'encoding_not_understood',
   'body_not_understood',

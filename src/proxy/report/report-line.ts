@@ -156,7 +156,7 @@ export class UsageTotals {
   }
 }
 
-/** Totals per wire, as the ledger's `field`. */
+/** The ledger's `field` of each total of a wire, in the order of `values`. */
 const FIELDS = ['requests', 'candidates', 'pruned', 'tokens_before', 'tokens_after'] as const;
 
 /** Totals of requests by day and wire until they are written. */

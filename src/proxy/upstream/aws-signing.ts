@@ -109,7 +109,7 @@ export class AwsSigning {
     return [...kept.flat(), ...made.flat()];
   }
 
-  /** Whether a request carries a valid signature of the own credentials. */
+  /** Whether a request carries a valid signature made with the proxy's own credentials. */
   async #isOwn({ url, headers, body }: SignedRequest, scope: CredentialScope): Promise<boolean> {
     const { credentials, clock } = this.#options;
     if (credentials === null || scope.keyId !== credentials.accessKeyId) return false;
@@ -135,7 +135,7 @@ export class AwsSigning {
       );
       return isSame(credentialScope(signed.headers.authorization)?.signature ?? '', scope.signature);
     } catch {
-      return false; // it cannot be a request signed by its sender
+      return false; // a request that cannot be signed has no valid signature
     }
   }
 }

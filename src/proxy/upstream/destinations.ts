@@ -11,7 +11,9 @@ import { Upstream } from './upstream.ts';
 /** Rounds of unescaping: each gateway before the provider may unescape once more. */
 const MAX_ROUNDS = 8;
 
-/** `.` and `..`, also with what lenient servers cut off: parameters, blanks, a NUL, an escaped query. */
+/**
+ * `.` and `..`, also followed by something that lenient servers cut off: parameters, blanks, a NUL, an escaped query.
+ */
 const DOT_SEGMENT = /^\.{1,2}[\0- ]*(?:[;?#]|$)/;
 
 /**
@@ -60,7 +62,7 @@ export interface Refused {
 /** The parts of a request that determine its destination. */
 type HeadOfRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
-/** Maximum number of logged prefixes of longer paths. */
+/** Maximum number of different dropped path prefixes that are reported. */
 const MAX_PREFIXES = 100;
 
 /** Finds the destination of requests by the table of providers and the settings. */

@@ -41,7 +41,7 @@ export function signedHeaders(authorization: string | undefined): ReadonlySet<st
 /**
  * The upstream's end-to-end headers for the client.
  *
- * @param raw - undici's raw headers; bytes beyond ASCII keep their value as latin-1, as node:http has it
+ * @param raw - undici's raw headers; bytes beyond ASCII are read as latin-1, as in node:http
  */
 export function responseHeaders(raw: unknown): string[] {
   if (!Array.isArray(raw)) return [];
@@ -103,7 +103,7 @@ export function pairsOf(fields: readonly string[]): [string, string][] {
 }
 
 const NAME = 'mcp-pruner-';
-/** More mcp-pruner entries than this in `Via` indicate a loop through other machines. */
+/** This many mcp-pruner entries in `Via`, or more, indicate a loop through other machines. */
 const MAX_HOPS = 8;
 
 /**

@@ -15,7 +15,7 @@ export interface RawRequest {
   readonly body: Buffer | Readable | null;
 }
 
-/** A request with its path below the upstream's own path, and the handling of its answer. */
+/** A request with its complete path at the upstream, and the handling of its answer. */
 export interface UpstreamRequest extends RawRequest {
   /** Selects answers that are dropped; the exchange then ends as `declined`. */
   readonly decline?: Decline | undefined;
@@ -153,7 +153,10 @@ export class PassOn {
     this.#res.end();
   }
 
-  /** The upstream did not answer, or broke off: sends an error if none of the answer was sent, else ends the stream. */
+  /**
+   * The upstream did not answer, or broke off: sends an error if no head has arrived; otherwise breaks off the client's
+   * answer as well.
+   */
   fail(cause: unknown): void {
     if (this.#settled) return;
     if (this.#status === 0 && this.#mayTryAgain) {
@@ -201,7 +204,7 @@ export class PassOn {
   }
 }
 
-/** Statuses by which an upstream rejects a request's content. */
+/** Statuses with which an upstream rejects a request's content. */
 export const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /** Decides which refusals are answered by resending the request in another form. */

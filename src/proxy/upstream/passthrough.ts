@@ -104,7 +104,7 @@ class Forwarder {
     if (underWay) underWay.sent = proxyReq;
     proxyReq.path = connection.prefix + this.#pathOf(req); // http-proxy joins paths by its own rules
     if (isChunked(req)) {
-      // It treats a DELETE or OPTIONS without a length as one without a body, but then sends the body.
+      // http-proxy treats a DELETE or OPTIONS without a length as one without a body, but then sends the body.
       proxyReq.removeHeader('content-length');
       proxyReq.setHeader('transfer-encoding', 'chunked');
     }

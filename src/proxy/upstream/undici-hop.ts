@@ -5,7 +5,7 @@ import type { PassOn, RawRequest } from './pass-on.ts';
 /** The channel on which undici announces the connection of each request. */
 const SENDING = 'undici:client:sendHeaders';
 
-/** Sends requests by an undici dispatcher, and records which of them reused a connection. */
+/** Sends requests through an undici dispatcher, and records which of them reused a connection. */
 export class UndiciHop {
   readonly #dispatcher: Dispatcher;
   readonly #served = new WeakSet<object>();

@@ -6,9 +6,9 @@ const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_MS = 120_000;
 
 /**
- * Discards the rest of a body that has already been answered. An upstream may answer (401, 413, 429) before it has read
- * the request. A client that writes its whole request before it reads would wait forever, and the next request on its
- * connection follows the rest. Beyond the limits the connection is closed.
+ * Discards the rest of the body of a request that has already been answered. An upstream may answer (401, 413, 429)
+ * before it has read the request. A client that writes its whole request before it reads would wait forever, and its
+ * next request on the connection comes only after that rest. Beyond the limits the connection is closed.
  */
 export function discardUpload(req: IncomingMessage): void {
   if (req.complete || req.destroyed) return;

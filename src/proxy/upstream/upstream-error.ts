@@ -10,7 +10,7 @@ export function upstreamErrorCode(cause: unknown): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'unknown_host';
   if (isUnexpectedContinue(cause)) return 'unexpected_continue';
   if (LOST.has(code)) return 'reset';
-  if (code === 'UND_ERR_ABORTED') return 'proxy_refused'; // the proxy on the way refused the tunnel
+  if (code === 'UND_ERR_ABORTED') return 'proxy_refused'; // the outbound proxy refused the tunnel
   if (code.startsWith('HPE_') || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || isParserError(cause)) {
     return 'garbled';
   }

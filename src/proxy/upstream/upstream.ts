@@ -41,12 +41,12 @@ export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #basePath: string;
   readonly #undici: UndiciHop;
-  /** For the proxy's own requests, so that they use no client connection. */
+  /** For the proxy's own requests, so that they take no connection from the clients' requests. */
   #ownDispatcher: Dispatcher | null = null;
   /** Used after the first unsolicited `100 Continue`. */
   #node: NodeHop | null = null;
   readonly origin: string;
-  /** Destination of connections and prefix of paths: for plain HTTP a proxy receives absolute URLs. */
+  /** Where connections go, and what precedes the paths: for plain HTTP, an outbound proxy receives absolute URLs. */
   readonly connection: Connection;
   /** URL of the outbound proxy with its user name and password, or `null`. */
   readonly proxy: string | null;

@@ -68,7 +68,8 @@ export class Bridge {
     socket.on('message', (data, isBinary) => onMessage(bytesOf(data), isBinary));
     socket.on('ping', (data) => to.socket.ping(data));
     socket.on('pong', (data) => to.socket.pong(data));
-    // 'close' follows; after a broken upstream frame ws would first wait for the closing handshake
+    // 'close' follows; without this, ws would first wait for the closing handshake after a broken frame from the
+    // upstream
     socket.on('error', () => from === this.#upstream && socket.terminate());
     socket.on('close', (code, reason) => {
       const clientFirst = from === this.#client;

@@ -51,7 +51,7 @@ export function dial(
     try {
       socket = new WebSocket(url, protocolsOf(req), {
         headers: { ...fieldsOf(req), via: hops.next(req.headers) },
-        // as the client does: compression pays over a network
+        // only if the client offers it: over a network, compression pays off
         perMessageDeflate: extensions.includes('permessage-deflate'),
         autoPong: false,
         maxPayload: MAX_MESSAGE_BYTES,

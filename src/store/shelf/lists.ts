@@ -30,7 +30,7 @@ export class StoredShelf implements ShelfStore {
     this.#steps = inTurn(sql, 'shelf');
   }
 
-  shelved(query: Parameters<ShelfStore['shelved']>[0]): Promise<ReadonlySet<string>> {
+  updateShelf(query: Parameters<ShelfStore['updateShelf']>[0]): Promise<ReadonlySet<string>> {
     return this.#steps.write(() => shelvedTools(query));
   }
 
@@ -152,7 +152,7 @@ function* begin({ project, conversation, cuts, decisionTtlMs, atMs }: NewConvers
 /**
  * Hashes of the declarations on the shelf, after adding those that are due (at most once a day per project and client).
  */
-function* shelvedTools(query: Parameters<ShelfStore['shelved']>[0]): Steps<ReadonlySet<string>> {
+function* shelvedTools(query: Parameters<ShelfStore['updateShelf']>[0]): Steps<ReadonlySet<string>> {
   const { project, client, never, atMs } = query;
   const rows = yield* all<{
     readonly id: number;
