@@ -106,7 +106,7 @@ export function measure(
   const keptByBaseline = (name: string): number => {
     const baseline = BASELINES.find((b) => b.name === name);
     if (baseline === undefined) return 0;
-    const flags = select(baseline.scores(ruler), keptLines, baseline.gaps, null);
+    const flags = select(baseline.scores(ruler), keptLines, baseline.closesGaps, null);
     return item.fragments.length - missing(flags).length;
   };
   return {

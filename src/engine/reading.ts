@@ -76,7 +76,7 @@ const ENDS = /^(?:&&|\|\||[|;\n])$/;
 /** Line and column numbers in the form of `sed`, `head` and `cut`. */
 const COUNT = /^[\d,$~.+]+[a-z]?$/;
 /** A word that names a file or a folder or controls the program: an option, a redirection, a variable. */
-const WHERE = /^[-<>&+]|^\d[<>]|[/\\]|^\.|^~|^\w+=|^[\w-]{1,60}\.[A-Za-z]\w{0,7}$/;
+const UNINFORMATIVE = /^[-<>&+]|^\d[<>]|[/\\]|^\.|^~|^\w+=|^[\w-]{1,60}\.[A-Za-z]\w{0,7}$/;
 /** Programs that run another one. */
 const WRAPPERS = new Set(['sudo', 'env', 'time', 'timeout', 'nice', 'command', 'exec', 'bash', 'sh', 'zsh', 'xargs']);
 /** Programs whose plain arguments are files. */
@@ -100,10 +100,11 @@ function informativeWords(command: string): string {
     } else if (plain === undefined || COUNT.test(plain)) {
       // an option's value, a count
     } else if (program === '') {
-      if (!WRAPPERS.has(plain) && (!WHERE.test(plain) || /^\.{0,2}\/|^~\//.test(plain))) program = baseName(plain);
+      if (!WRAPPERS.has(plain) && (!UNINFORMATIVE.test(plain) || /^\.{0,2}\/|^~\//.test(plain)))
+        program = baseName(plain);
       patterns = 0;
     } else if (plain.includes('::')) kept.push(plain.slice(plain.indexOf('::') + 2));
-    else if (!WHERE.test(plain) && !OF_FILES.has(program) && !(OF_PATTERN.has(program) && patterns++ > 0))
+    else if (!UNINFORMATIVE.test(plain) && !OF_FILES.has(program) && !(OF_PATTERN.has(program) && patterns++ > 0))
       kept.push(plain);
   }
   return kept.join(' ');

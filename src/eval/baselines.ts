@@ -16,7 +16,7 @@ export interface BaselineInput extends Pick<EvalCase, 'id' | 'goal' | 'sourceTyp
 export interface Baseline {
   readonly name: string;
   /** Keeps the lines in short gaps, where a cut would save less than its marker costs. */
-  readonly gaps: boolean;
+  readonly closesGaps: boolean;
   /** Structural lines are kept first, within the budget. */
   readonly protect: boolean;
   /** Lines with higher scores are kept first; index 0 is line 1. */
@@ -190,11 +190,11 @@ function oracle({ needed, lines }: BaselineInput): Float64Array {
 
 /** In the order of the report. `random` and `oracle` are the ends of the scale. */
 export const BASELINES: readonly Baseline[] = [
-  { name: 'random', gaps: false, protect: false, scores: randomBlocks },
-  { name: 'head+tail', gaps: false, protect: false, scores: headAndTail },
-  { name: 'grep', gaps: true, protect: false, scores: grep },
-  { name: 'bm25', gaps: true, protect: false, scores: bm25Lines },
-  { name: 'reference', gaps: true, protect: false, scores: reference },
-  { name: 'reference+structure', gaps: true, protect: true, scores: reference },
-  { name: 'oracle', gaps: false, protect: false, scores: oracle },
+  { name: 'random', closesGaps: false, protect: false, scores: randomBlocks },
+  { name: 'head+tail', closesGaps: false, protect: false, scores: headAndTail },
+  { name: 'grep', closesGaps: true, protect: false, scores: grep },
+  { name: 'bm25', closesGaps: true, protect: false, scores: bm25Lines },
+  { name: 'reference', closesGaps: true, protect: false, scores: reference },
+  { name: 'reference+structure', closesGaps: true, protect: true, scores: reference },
+  { name: 'oracle', closesGaps: false, protect: false, scores: oracle },
 ];

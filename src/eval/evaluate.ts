@@ -87,11 +87,11 @@ export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: E
   systems.set(PRUNER, own);
 
   const ruler: BaselineInput = { ...item, lines: texts, words: texts.map(terms) };
-  for (const { name, gaps, protect, scores } of BASELINES) {
+  for (const { name, closesGaps, protect, scores } of BASELINES) {
     if (options.quick && name !== 'random' && name !== 'oracle') continue;
     const ranked = scores(ruler);
     const at = (budget: number): Outcome => {
-      const kept = select(ranked, budget, gaps, protect ? structural : null);
+      const kept = select(ranked, budget, closesGaps, protect ? structural : null);
       return outcomeOf(lines, kept, item.needed, structural, { areShort });
     };
     systems.set(

@@ -47,7 +47,7 @@ export function startGit(path: string, args: readonly string[]): GitChild {
 }
 
 /** Why a child failed, from its stderr: the line with `fatal`, or else the last line. */
-export function lastWords(child: GitChild): () => string {
+export function failureReasonOf(child: GitChild): () => string {
   let tail = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (chunk: string) => {
@@ -68,7 +68,7 @@ export function lastWords(child: GitChild): () => string {
  */
 async function* gitLines(path: string, args: readonly string[], input = '', separator = '\n'): AsyncGenerator<string> {
   const child = startGit(path, args);
-  const words = lastWords(child);
+  const failureReason = failureReasonOf(child);
   const ended = new Promise<number | Error>((resolve) => {
     child.once('error', resolve);
     child.once('close', (code) => resolve(code ?? 1));
@@ -99,7 +99,7 @@ async function* gitLines(path: string, args: readonly string[], input = '', sepa
     const code = await ended;
     if (code instanceof Error) throw new UserError(`cannot run git: ${code.message}`);
     if (silent) throw new UserError(`git ${args[0]} gave no answer for ${SILENCE_MS / 1000} s`);
-    if (code !== 0) throw new UserError(words() || `git ${args[0]} failed with exit code ${code}`);
+    if (code !== 0) throw new UserError(failureReason() || `git ${args[0]} failed with exit code ${code}`);
   } finally {
     clearTimeout(timer);
     child.kill('SIGKILL');

@@ -1,5 +1,5 @@
 import { UserError } from '../errors.ts';
-import { type GitChild, lastWords, type Repository, SILENCE_MS, startGit } from './git.ts';
+import { failureReasonOf, type GitChild, type Repository, SILENCE_MS, startGit } from './git.ts';
 
 /** The answer of `cat-file --batch` for one object. */
 export type ObjectAnswer = { readonly data: Buffer } | { readonly tooBig: number } | { readonly missing: true };
@@ -27,12 +27,12 @@ export class ObjectReader {
   constructor(repo: Repository, maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#child = startGit(repo.path, ['cat-file', '--batch']);
-    const words = lastWords(this.#child);
+    const failureReason = failureReasonOf(this.#child);
     this.#child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
     this.#child.stdout.on('error', (cause) => this.#fail(cause.message));
     this.#child.stdin.on('error', (cause) => this.#fail(cause.message));
     this.#child.once('error', (cause) => this.#fail(`cannot run git: ${cause.message}`));
-    this.#child.once('close', () => this.#fail(words() || 'git cat-file ended'));
+    this.#child.once('close', () => this.#fail(failureReason() || 'git cat-file ended'));
   }
 
   read(id: string): Promise<ObjectAnswer> {

@@ -24,7 +24,12 @@ function closeGaps(kept: Uint8Array): number {
  * @param first - flags of lines that go before all others, or `null`
  * @returns one flag a line; at most `budget` are set
  */
-export function select(scores: Float64Array, budget: number, gaps: boolean, first: Uint8Array | null): Uint8Array {
+export function select(
+  scores: Float64Array,
+  budget: number,
+  closesGaps: boolean,
+  first: Uint8Array | null,
+): Uint8Array {
   const n = scores.length;
   const order = Uint32Array.from({ length: n }, (_, i) => i).sort(
     (a, b) => (first?.[b] ?? 0) - (first?.[a] ?? 0) || (scores[b] ?? 0) - (scores[a] ?? 0) || a - b,
@@ -34,7 +39,7 @@ export function select(scores: Float64Array, budget: number, gaps: boolean, firs
     for (const i of order.subarray(0, count)) kept[i] = 1;
     return kept;
   };
-  if (!gaps || budget >= n) return take(budget);
+  if (!closesGaps || budget >= n) return take(budget);
   let low = 0;
   let high = budget;
   let best = take(Math.max(1, Math.floor(budget / 4)));

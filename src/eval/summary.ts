@@ -87,8 +87,8 @@ export function summarise(group: string, rows: readonly CaseRow[], ratios: reado
 export function recallAtSavingsOf(summary: GroupSummary, system: string, other: string): number[] {
   const curve =
     summary.systems.find((s) => s.name === system)?.points.map((p): Point => [p.savedChars, p.recall]) ?? [];
-  const asked = summary.systems.find((s) => s.name === other)?.points ?? [];
-  return asked.map((p) => recallAt(curve, p.savedChars));
+  const points = summary.systems.find((s) => s.name === other)?.points ?? [];
+  return points.map((p) => recallAt(curve, p.savedChars));
 }
 
 /** xorshift32: a reproducible random generator for the bootstrap, determined by its seed. */

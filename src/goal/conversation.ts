@@ -66,12 +66,12 @@ interface Result {
  * the same in every later request.
  */
 export class Conversation {
-  #asked = '';
+  #userWords = '';
   /**
-   * The user's newest words (a longer part than `#asked`) and the model's newest plan. Files that these name are
+   * The user's newest words (a longer part than `#userWords`) and the model's newest plan. Files that these name are
    * wanted.
    */
-  #words = '';
+  #namingWords = '';
   #plan = '';
   #id = '';
   #recovers = false;
@@ -96,8 +96,8 @@ export class Conversation {
   /** An independent copy that can continue without affecting this one; the common part is shared. */
   fork(): Conversation {
     const fork = new Conversation(this.#calls.fork(), this.#results.fork(), this.#shown.fork());
-    fork.#asked = this.#asked;
-    fork.#words = this.#words;
+    fork.#userWords = this.#userWords;
+    fork.#namingWords = this.#namingWords;
     fork.#plan = this.#plan;
     fork.#id = this.#id;
     fork.#recovers = this.#recovers;
@@ -110,8 +110,8 @@ export class Conversation {
    * The approximate size of the state: the number of recorded calls, results and shown files, plus one for every 32
    * characters of texts.
    */
-  get notes(): number {
-    const chars = this.#spoken.length + this.#words.length + this.#plan.length;
+  get size(): number {
+    const chars = this.#spoken.length + this.#namingWords.length + this.#plan.length;
     return this.#calls.size + this.#results.size + this.#shown.size + (chars >> 5);
   }
 
@@ -122,12 +122,12 @@ export class Conversation {
     const shown = kept.#shown.entries().map(([, path]) => path);
     return JSON.stringify({
       id: this.#id,
-      asked: this.#asked,
+      asked: this.#userWords,
       recovers: this.#recovers,
       calls,
       spoken: this.#spoken || undefined,
       shown: shown.length > 0 ? shown : undefined,
-      naming: this.#words !== this.#asked || this.#plan !== '' ? [this.#words, this.#plan] : undefined,
+      naming: this.#namingWords !== this.#userWords || this.#plan !== '' ? [this.#namingWords, this.#plan] : undefined,
     } satisfies Kept);
   }
 
@@ -154,8 +154,8 @@ export class Conversation {
       for (const path of shown) conversation.#shown.add(nameOf(path), path);
       for (const [callId, call] of calls) conversation.#calls.add(callId, call);
       conversation.#id = id;
-      conversation.#asked = asked;
-      [conversation.#words, conversation.#plan] = naming;
+      conversation.#userWords = asked;
+      [conversation.#namingWords, conversation.#plan] = naming;
       conversation.#recovers = recovers;
       conversation.#spoken = spoken;
     } catch {
@@ -188,9 +188,9 @@ export class Conversation {
   userSaid(words: string): void {
     const trimmed = words.trim();
     if (trimmed === '') return;
-    const needsMore = trimmed.length < SHORT_WORDS && this.#asked !== '';
-    this.#asked = (needsMore ? `${trimmed}\n${this.#asked}` : trimmed).slice(0, MAX_GOAL_CHARS);
-    this.#words = (needsMore ? `${trimmed}\n${this.#words}` : trimmed).slice(0, MAX_NAMING_CHARS);
+    const needsMore = trimmed.length < SHORT_WORDS && this.#userWords !== '';
+    this.#userWords = (needsMore ? `${trimmed}\n${this.#userWords}` : trimmed).slice(0, MAX_GOAL_CHARS);
+    this.#namingWords = (needsMore ? `${trimmed}\n${this.#namingWords}` : trimmed).slice(0, MAX_NAMING_CHARS);
   }
 
   /** Records a plan of the model. */
@@ -200,7 +200,7 @@ export class Conversation {
 
   /** Whether the user's newest words or the model's newest plan name one of these files. */
   names(paths: readonly string[]): boolean {
-    return paths.some((path) => namesFile(this.#words, path) || namesFile(this.#plan, path));
+    return paths.some((path) => namesFile(this.#namingWords, path) || namesFile(this.#plan, path));
   }
 
   /** The model's last text if it called no tool natively; otherwise `''`. */
@@ -229,14 +229,14 @@ export class Conversation {
     this.#answerWords = said;
     for (const { id, call } of calls) {
       // Legacy function results name their function instead of an id.
-      this.#calls.add(id || call.name, { name: call.name, args: call.args, said, asked: this.#asked });
+      this.#calls.add(id || call.name, { name: call.name, args: call.args, said, asked: this.#userWords });
       this.#calls.keepNewest(MAX_CALLS);
     }
   }
 
   /** A call that the model wrote as text, with the model's words and the user's words at that time. */
   textCall({ name, args }: ToolCall): CallInContext {
-    return { name, args, said: this.#spoken.trim().slice(-MAX_SAID_CHARS), asked: this.#asked };
+    return { name, args, said: this.#spoken.trim().slice(-MAX_SAID_CHARS), asked: this.#userWords };
   }
 
   /** The call that a result answers, by its id or (legacy) by its function's name. */
@@ -289,7 +289,7 @@ export class Conversation {
    */
   goalFor(call: CallInContext | undefined, question: string, argsSaid: string): string {
     if (question.trim() !== '') return question.trim().slice(0, MAX_GOAL_CHARS);
-    const parts = [argsSaid, call?.said ?? '', call?.asked || this.#asked];
+    const parts = [argsSaid, call?.said ?? '', call?.asked || this.#userWords];
     return parts
       .map((part) => part.trim())
       .filter((part) => part !== '')
@@ -298,8 +298,8 @@ export class Conversation {
   }
 
   /** The user's newest words: the goal of files in the same message. */
-  get asked(): string {
-    return this.#asked;
+  get userWords(): string {
+    return this.#userWords;
   }
 }
 

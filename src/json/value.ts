@@ -15,7 +15,7 @@ export function field(value: unknown, name: string): unknown {
 }
 
 /** The value if it is a finite number, such as a count of tokens; otherwise `null`. */
-export function count(value: unknown): number | null {
+export function finiteNumber(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 

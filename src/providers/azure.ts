@@ -3,7 +3,7 @@ import type { Dialect, Purpose } from '../dialects/dialect.ts';
 import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { facts } from './facts.ts';
-import { isBelow, type Operation, type Provider, plainName } from './provider.ts';
+import { decodedName, isBelow, type Operation, type Provider } from './provider.ts';
 
 const DEPLOYMENT = /^\/openai\/deployments\/([^/]+)\/chat\/completions$/;
 
@@ -23,7 +23,7 @@ export const azure: Provider = {
 
 function operationAt(path: string): Operation | null {
   const [, deployment] = DEPLOYMENT.exec(path) ?? [];
-  if (deployment !== undefined) return { dialect: openaiChat, purpose: 'generate', model: plainName(deployment) };
+  if (deployment !== undefined) return { dialect: openaiChat, purpose: 'generate', model: decodedName(deployment) };
   const [dialect, purpose] = OPERATIONS.get(path) ?? [];
   return dialect && purpose ? { dialect, purpose } : null;
 }

@@ -4,7 +4,7 @@ import { bedrockConverse } from '../dialects/bedrock-converse/dialect.ts';
 import type { AnswerReader } from '../dialects/dialect.ts';
 import { openCount } from './bedrock-count.ts';
 import { facts } from './facts.ts';
-import { isBelow, type Operation, type Provider, plainName } from './provider.ts';
+import { decodedName, isBelow, type Operation, type Provider } from './provider.ts';
 
 const MODEL = /^\/model\/([^/]+)\/([a-z-]+)$/;
 const REGION = /^(?!cn-)[a-z]{2,3}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
@@ -49,7 +49,7 @@ export const bedrock: Provider = {
 
 function modelOperation(path: string): Operation | null {
   const [, id = '', verb = ''] = MODEL.exec(path) ?? [];
-  const model = plainName(id);
+  const model = decodedName(id);
   const stream = verb.endsWith('-stream');
   if (verb === 'converse' || verb === 'converse-stream') {
     return { dialect: bedrockConverse, purpose: 'generate', model, stream };

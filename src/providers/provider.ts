@@ -91,7 +91,7 @@ export function isBelow(path: string, root: string): boolean {
 }
 
 /** Decodes a name in a path: `%3A` is a colon. At most 200 characters. */
-export function plainName(segment: string): string {
+export function decodedName(segment: string): string {
   try {
     return decodeURIComponent(segment).slice(0, 200);
   } catch {

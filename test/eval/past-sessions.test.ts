@@ -118,7 +118,7 @@ describe('the possible saving in past sessions', () => {
     const long = session({ perToken: 2.8, comesBack: false }, 1).requests;
     const short = session({ perToken: 4, comesBack: false }, 2).requests.slice(0, 1);
     const scales = new Scales();
-    for (const [model, scale] of ownScales(long)) scales.know(model, scale);
+    for (const [model, scale] of ownScales(long)) scales.add(model, scale);
     const own = scales.ofSession(long)('m');
     expect(own).toBeGreaterThan(2.7);
     expect(own).toBeLessThan(3.2);
@@ -150,18 +150,18 @@ describe('lines that the model came back to', () => {
   it('count once each, and are lost if no result would still contain them', () => {
     const lines = new UsedLines();
     const [one, two] = ['const total = order.total ?? 0;', 'return await chargeOrder(order);'];
-    lines.heard(result(`${one}\n${two}\n}`), result(`${one}\n}`));
-    lines.made(said(`I change\n${one}\nand\n${two}`));
-    lines.made(said(two));
+    lines.addOtherMessage(result(`${one}\n${two}\n}`), result(`${one}\n}`));
+    lines.addModelMessage(said(`I change\n${one}\nand\n${two}`));
+    lines.addModelMessage(said(two));
     expect([lines.used, lines.lost]).toEqual([2, 1]);
   });
 
   it('exclude lines that the user or the model had said before', () => {
     const lines = new UsedLines();
     const line = 'const total = order.total ?? 0;';
-    lines.heard(JSON.stringify({ role: 'user', content: line }), '');
-    lines.heard(result(line), result(''));
-    lines.made(said(line));
+    lines.addOtherMessage(JSON.stringify({ role: 'user', content: line }), '');
+    lines.addOtherMessage(result(line), result(''));
+    lines.addModelMessage(said(line));
     expect([lines.used, lines.lost]).toEqual([0, 0]);
   });
 });

@@ -44,15 +44,15 @@ describe('the goal of a result', () => {
   it('uses the earlier words if the newest are only "go on"', () => {
     const conversation = withCall('');
     conversation.userSaid('yes, go on');
-    expect(conversation.asked).toContain('vouchers');
-    expect(conversation.asked).toContain('go on');
+    expect(conversation.userWords).toContain('vouchers');
+    expect(conversation.userWords).toContain('go on');
   });
 
   it('ignores empty words', () => {
     const conversation = withCall('');
-    const { asked } = conversation;
+    const { userWords } = conversation;
     conversation.userSaid('  \n ');
-    expect(conversation.asked).toBe(asked);
+    expect(conversation.userWords).toBe(userWords);
   });
 
   it('has a bounded size, whatever the words', () => {
@@ -92,7 +92,7 @@ describe('a fork', () => {
     else conversation.assistantSaid(text, [{ id: text, call: { name: 'read', args: text } }]);
   };
   const stateOf = (conversation: Conversation) => ({
-    asked: conversation.asked,
+    asked: conversation.userWords,
     calls: ['', 'a', 'b'].map((id) => conversation.goalFor(conversation.callOf(id, ''), '', '')),
     results: ['a', 'b', 'c'].map((text) => conversation.fork().isReread(text, PLACE, () => text)),
   });
@@ -177,9 +177,9 @@ describe('a file that is shown again', () => {
     expect(before.isShownAgain(['src/app.ts'])).toBe(false);
   });
 
-  it('adds a bounded number of notes, however often it is shown', () => {
+  it('stays of bounded size, however often a file is shown', () => {
     const conversation = new Conversation();
     for (let i = 0; i < 500; i++) conversation.isShownAgain([`${i % 90}/app.ts`, 'src/app.ts']);
-    expect(conversation.notes).toBeLessThan(100);
+    expect(conversation.size).toBeLessThan(100);
   });
 });

@@ -148,8 +148,8 @@ export class PastBill {
     for (let i = from; i < request.length; i++) {
       const message = request.history[i];
       if (message === undefined) continue;
-      if (message.made) this.#used.made(message.json);
-      else this.#used.heard(message.json, shown(i));
+      if (message.made) this.#used.addModelMessage(message.json);
+      else this.#used.addOtherMessage(message.json, shown(i));
     }
     return { history: request.history, until: Math.max(from, request.length) };
   }

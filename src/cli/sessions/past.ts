@@ -80,7 +80,7 @@ export class Past {
   /** Learns the scales of the session's models; returns whether each has enough evidence of its own. */
   #learnScales(requests: readonly SessionRequest[]): boolean {
     const own = ownScales(requests);
-    for (const [model, scale] of own) this.#scales.know(model, scale);
+    for (const [model, scale] of own) this.#scales.add(model, scale);
     return requests.every(({ model }) => (own.get(model)?.tokens ?? 0) >= ENOUGH_TOKENS);
   }
 

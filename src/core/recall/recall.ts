@@ -9,7 +9,7 @@ import {
   rankText,
   shareOfCall,
 } from '../../engine/search/rank.ts';
-import { eachTerm, FRAGMENT, fragmentsOf, plainName } from '../../engine/search/terms.ts';
+import { eachTerm, FRAGMENT, fragmentsOf, indexForm } from '../../engine/search/terms.ts';
 import { renderRanges } from '../../engine/text/render.ts';
 import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
 
@@ -128,9 +128,9 @@ export class Recall {
       const weight = queryTerms.get(term) === true ? NAMED_GAIN * rarity : rarity;
       return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
     });
-    const asked = pathsIn(input.query.slice(0, MAX_QUERY_CHARS));
-    const { found, leftOut } = await this.#candidates(within, query, asked, withTerm);
-    const ranked = await this.#ranked(found, query, { meanChars, rarest: Math.log(1 + results), asked });
+    const pathsInQuery = pathsIn(input.query.slice(0, MAX_QUERY_CHARS));
+    const { found, leftOut } = await this.#candidates(within, query, pathsInQuery, withTerm);
+    const ranked = await this.#ranked(found, query, { meanChars, rarest: Math.log(1 + results), pathsInQuery });
     const sorted = inOrder(ranked, await this.#own(input, found));
     const hits = hitsOf(sorted.slice(0, input.limit), query);
     if (hits.length === 0) return { hits, more: false, scope, hint: NOTHING_FOUND };
@@ -163,7 +163,7 @@ export class Recall {
   async #candidates(
     within: RecallScope,
     query: readonly QueryTerm[],
-    asked: readonly string[],
+    pathsInQuery: readonly string[],
     withTerm: ReadonlyMap<string, number>,
   ): Promise<{ readonly found: readonly RecallCandidate[]; readonly leftOut: boolean }> {
     const { store, indexes } = this.#options;
@@ -173,8 +173,8 @@ export class Recall {
     const fragments = query
       .filter(({ isFragment }) => isFragment)
       .slice(0, MAX_FRAGMENTS)
-      .map(({ term, weight }) => ({ name: plainName(term), pieces: fragmentsOf(plainName(term)), weight }));
-    const files = asked.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MAX_FILES);
+      .map(({ term, weight }) => ({ name: indexForm(term), pieces: fragmentsOf(indexForm(term)), weight }));
+    const files = pathsInQuery.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MAX_FILES);
     const [indexed, waiting] = await Promise.all([
       store.candidates({ ...within, terms, fragments, files, limit: CONSIDERED }),
       store.waiting(within, indexes ? WAITING : WAITING_READONLY),
@@ -187,7 +187,7 @@ export class Recall {
   async #ranked(
     found: readonly RecallCandidate[],
     query: readonly QueryTerm[],
-    of: Pick<AboutText, 'meanChars' | 'rarest' | 'asked'>,
+    of: Pick<AboutText, 'meanChars' | 'rarest' | 'pathsInQuery'>,
   ): Promise<Ranked[]> {
     const texts = await this.#options.store.texts(found.map(({ pruneId }) => pruneId));
     const gains = recencyGains(found);

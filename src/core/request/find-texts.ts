@@ -334,7 +334,7 @@ function readFiles(
       const exempt = path !== '' && settings.neverPrunePath(path);
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
-      const job = jobOf(text, conversation.asked, hints, '', settings, recoveryHint(conversation));
+      const job = jobOf(text, conversation.userWords, hints, '', settings, recoveryHint(conversation));
       const markerIds = markedIn(text);
       const place = { text: index, json: [], start, chars: text.length };
       return { messageIndex, literal, start, entire: false, place, lift, job, skip, markerIds, around: [] };

@@ -132,7 +132,7 @@ const NOTE_BYTES = 400;
 
 function costOf(body: RememberedBody): number {
   const edits = body.edits.reduce((sum, edit) => sum + edit.bytes.length, 0);
-  const notes = body.checkpoints.at(-1)?.conversation.notes ?? 0;
+  const notes = body.checkpoints.at(-1)?.conversation.size ?? 0;
   return body.prefix.memory + edits + 400 * body.messages.length + NOTE_BYTES * notes + 2_000;
 }
 

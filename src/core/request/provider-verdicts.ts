@@ -106,7 +106,7 @@ export class AnsweredConversations {
   readonly #memory = new LRUCache<string, Conversation>({
     max: MAX_ANSWERS,
     maxSize: MAX_ANSWER_NOTES,
-    sizeCalculation: (conversation) => 1 + conversation.notes,
+    sizeCalculation: (conversation) => 1 + conversation.size,
   });
 
   /** @param durable - also stores the answers, so that they survive a restart */

@@ -1,4 +1,4 @@
-import { count, field } from '../../json/value.ts';
+import { field, finiteNumber } from '../../json/value.ts';
 import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
 import { EventData } from '../sse.ts';
 
@@ -54,12 +54,12 @@ function hasUsage(line: Buffer): boolean {
 
 /** Input tokens are the sum of uncached, cache-write and cache-read tokens. */
 function usageOf(usage: Readonly<Record<string, unknown>>): ProviderUsage {
-  const fresh = count(usage.input_tokens);
-  const cachedTokens = count(usage.cache_read_input_tokens);
-  const cacheWriteTokens = count(usage.cache_creation_input_tokens);
+  const fresh = finiteNumber(usage.input_tokens);
+  const cachedTokens = finiteNumber(usage.cache_read_input_tokens);
+  const cacheWriteTokens = finiteNumber(usage.cache_creation_input_tokens);
   const promptTokens = fresh === null ? null : fresh + (cachedTokens ?? 0) + (cacheWriteTokens ?? 0);
-  const cacheWrite1hTokens = count(field(usage.cache_creation, 'ephemeral_1h_input_tokens'));
-  const completionTokens = count(usage.output_tokens);
+  const cacheWrite1hTokens = finiteNumber(field(usage.cache_creation, 'ephemeral_1h_input_tokens'));
+  const completionTokens = finiteNumber(usage.output_tokens);
   return {
     promptTokens,
     completionTokens,

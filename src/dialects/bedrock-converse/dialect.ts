@@ -1,4 +1,4 @@
-import { count, field, parsed } from '../../json/value.ts';
+import { field, finiteNumber, parsed } from '../../json/value.ts';
 import { anthropicMessages } from '../anthropic-messages/dialect.ts';
 import type { AnswerReader, Dialect, ProviderUsage } from '../dialect.ts';
 import { framedOrPlain } from '../event-stream.ts';
@@ -43,12 +43,12 @@ function converseAnswer(): AnswerReader {
 /** `inputTokens` excludes tokens that were read from or written to a cache. */
 function usageOf(usage: unknown): ProviderUsage | null {
   if (usage === null || typeof usage !== 'object') return null;
-  const fresh = count(field(usage, 'inputTokens'));
-  const cachedTokens = count(field(usage, 'cacheReadInputTokens'));
-  const cacheWriteTokens = count(field(usage, 'cacheWriteInputTokens'));
+  const fresh = finiteNumber(field(usage, 'inputTokens'));
+  const cachedTokens = finiteNumber(field(usage, 'cacheReadInputTokens'));
+  const cacheWriteTokens = finiteNumber(field(usage, 'cacheWriteInputTokens'));
   return {
     promptTokens: fresh === null ? null : fresh + (cachedTokens ?? 0) + (cacheWriteTokens ?? 0),
-    completionTokens: count(field(usage, 'outputTokens')),
+    completionTokens: finiteNumber(field(usage, 'outputTokens')),
     cachedTokens,
     cacheWriteTokens: cacheWriteTokens ?? undefined,
   };

@@ -1,4 +1,4 @@
-import { count, field } from '../../json/value.ts';
+import { field, finiteNumber } from '../../json/value.ts';
 import type { Dialect, ProviderUsage, Purpose } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
 import { TailUsage } from '../tail-usage.ts';
@@ -43,12 +43,12 @@ const STATUS = 'UNAVAILABLE';
 
 /** Reasoning tokens are billed like output. */
 function usageOf(value: unknown): ProviderUsage | null {
-  const said = count(field(value, 'candidatesTokenCount'));
-  const thought = count(field(value, 'thoughtsTokenCount'));
+  const said = finiteNumber(field(value, 'candidatesTokenCount'));
+  const thought = finiteNumber(field(value, 'thoughtsTokenCount'));
   return {
-    promptTokens: count(field(value, 'promptTokenCount')),
+    promptTokens: finiteNumber(field(value, 'promptTokenCount')),
     completionTokens: said === null && thought === null ? null : (said ?? 0) + (thought ?? 0),
     reasoningTokens: thought ?? 0, // counts that are 0 are left out
-    cachedTokens: count(field(value, 'cachedContentTokenCount')),
+    cachedTokens: finiteNumber(field(value, 'cachedContentTokenCount')),
   };
 }

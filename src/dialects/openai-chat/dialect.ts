@@ -1,4 +1,4 @@
-import { count, field } from '../../json/value.ts';
+import { field, finiteNumber } from '../../json/value.ts';
 import type { Dialect, ProviderUsage } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
 import { TailUsage } from '../tail-usage.ts';
@@ -27,13 +27,14 @@ const USAGE = Buffer.from('"usage"');
 function usageOf(value: unknown): ProviderUsage | null {
   if (value === null || typeof value !== 'object') return null;
   const details = field(value, 'prompt_tokens_details');
-  const written = count(field(details, 'cache_write_tokens'));
-  const reasoning = count(field(field(value, 'completion_tokens_details'), 'reasoning_tokens'));
+  const written = finiteNumber(field(details, 'cache_write_tokens'));
+  const reasoning = finiteNumber(field(field(value, 'completion_tokens_details'), 'reasoning_tokens'));
   return {
-    promptTokens: count(field(value, 'prompt_tokens')),
-    completionTokens: count(field(value, 'completion_tokens')),
+    promptTokens: finiteNumber(field(value, 'prompt_tokens')),
+    completionTokens: finiteNumber(field(value, 'completion_tokens')),
     cacheWriteTokens: written ?? undefined,
     reasoningTokens: reasoning ?? undefined,
-    cachedTokens: count(field(details, 'cached_tokens')) ?? count(field(value, 'prompt_cache_hit_tokens')),
+    cachedTokens:
+      finiteNumber(field(details, 'cached_tokens')) ?? finiteNumber(field(value, 'prompt_cache_hit_tokens')),
   };
 }

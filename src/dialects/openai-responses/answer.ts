@@ -1,4 +1,4 @@
-import { count, field } from '../../json/value.ts';
+import { field, finiteNumber } from '../../json/value.ts';
 import type { AnswerItem, AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
 import { EventData } from '../sse.ts';
 
@@ -94,12 +94,12 @@ function nameOf(item: unknown): string {
 }
 
 function usageOf(usage: object): ProviderUsage {
-  const written = count(field(field(usage, 'input_tokens_details'), 'cache_write_tokens'));
-  const reasoning = count(field(field(usage, 'output_tokens_details'), 'reasoning_tokens'));
+  const written = finiteNumber(field(field(usage, 'input_tokens_details'), 'cache_write_tokens'));
+  const reasoning = finiteNumber(field(field(usage, 'output_tokens_details'), 'reasoning_tokens'));
   return {
-    promptTokens: count(field(usage, 'input_tokens')),
-    completionTokens: count(field(usage, 'output_tokens')),
-    cachedTokens: count(field(field(usage, 'input_tokens_details'), 'cached_tokens')),
+    promptTokens: finiteNumber(field(usage, 'input_tokens')),
+    completionTokens: finiteNumber(field(usage, 'output_tokens')),
+    cachedTokens: finiteNumber(field(field(usage, 'input_tokens_details'), 'cached_tokens')),
     cacheWriteTokens: written ?? undefined,
     reasoningTokens: reasoning ?? undefined,
   };

@@ -71,15 +71,15 @@ export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits
 /** Characters that a person sees as one line. Chosen: the width of a wide terminal. */
 const SEEN_LINE_CHARS = 200;
 
-/** The number of lines that always fill at least `asked` screen lines: the shortest lines of the text are counted. */
-function linesThatMake({ n, lines: { starts } }: View, asked: number): number {
-  if (n * SEEN_LINE_CHARS >= (starts[n] ?? 0) && n >= asked) return asked;
+/** The number of lines that always fill at least `screenLines` screen lines: the shortest lines of the text are counted. */
+function linesThatMake({ n, lines: { starts } }: View, screenLines: number): number {
+  if (n * SEEN_LINE_CHARS >= (starts[n] ?? 0) && n >= screenLines) return screenLines;
   const seen = Uint32Array.from({ length: n }, (_, i) =>
     Math.ceil(((starts[i + 1] ?? 0) - (starts[i] ?? 0)) / SEEN_LINE_CHARS),
   ).sort();
   let count = 0;
-  for (let sum = 0; sum < asked; count++) {
-    if (count === n) return asked;
+  for (let sum = 0; sum < screenLines; count++) {
+    if (count === n) return screenLines;
     sum += seen[count] ?? 0;
   }
   return count;
@@ -177,9 +177,9 @@ function choiceWith(analysis: Analysis, { keep, glued }: Structure, input: Choic
 }
 
 /** The size of each line, without a number in front of it. */
-function sizesOf({ tokens, judged, lines: { starts } }: View): Float64Array {
+function sizesOf({ tokens, contentStart, lines: { starts } }: View): Float64Array {
   const size = new Float64Array(tokens.length);
-  for (let i = 0; i < size.length; i++) size[i] = sizeOf(tokens[i] ?? 0, (starts[i + 1] ?? 0) - (judged[i] ?? 0));
+  for (let i = 0; i < size.length; i++) size[i] = sizeOf(tokens[i] ?? 0, (starts[i + 1] ?? 0) - (contentStart[i] ?? 0));
   return size;
 }
 

@@ -70,30 +70,30 @@ function partition(choice: Choice, charge: number, cut: Uint8Array): number {
   const { n, value, size, keep, glued, price } = choice;
   const opening = choice.markerSize * price;
   const from = new Uint8Array(n); // bit 0: best kept state comes from cut; bit 1: best cut state comes from cut
-  let kept = 0;
-  let gone = Number.NEGATIVE_INFINITY;
+  let keptScore = 0;
+  let cutScore = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < n; i++) {
-    const toggle = glued[i] ? Number.POSITIVE_INFINITY : 0;
-    const back = gone - toggle;
-    const away = i === 0 ? -opening : kept - toggle - opening;
+    const switchCost = glued[i] ? Number.POSITIVE_INFINITY : 0;
+    const keptAfterCut = cutScore - switchCost;
+    const cutAfterKept = i === 0 ? -opening : keptScore - switchCost - opening;
     let bits = 0;
-    let nextKept = kept;
-    if (back > kept) {
-      nextKept = back;
+    let nextKeptScore = keptScore;
+    if (keptAfterCut > keptScore) {
+      nextKeptScore = keptAfterCut;
       bits = 1;
     }
-    let nextGone = away;
-    if (gone > away) {
-      nextGone = gone;
+    let nextCutScore = cutAfterKept;
+    if (cutScore > cutAfterKept) {
+      nextCutScore = cutScore;
       bits |= 2;
     }
-    nextGone += price * (size[i] ?? 0) - (value[i] ?? 0) - charge;
-    if (keep[i]) nextGone = Number.NEGATIVE_INFINITY;
+    nextCutScore += price * (size[i] ?? 0) - (value[i] ?? 0) - charge;
+    if (keep[i]) nextCutScore = Number.NEGATIVE_INFINITY;
     from[i] = bits;
-    kept = nextKept;
-    gone = nextGone;
+    keptScore = nextKeptScore;
+    cutScore = nextCutScore;
   }
-  let state = gone > kept ? 1 : 0;
+  let state = cutScore > keptScore ? 1 : 0;
   let lines = 0;
   for (let i = n - 1; i >= 0; i--) {
     cut[i] = state;
@@ -110,8 +110,8 @@ function partition(choice: Choice, charge: number, cut: Uint8Array): number {
  */
 function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
   let left = choice.budget;
-  for (const gone of within) left -= gone;
-  const extra = over.map((gone, i) => (gone === 1 && within[i] === 0 ? 1 : 0));
+  for (const isCut of within) left -= isCut;
+  const extra = over.map((isCut, i) => (isCut === 1 && within[i] === 0 ? 1 : 0));
   const runs = runsOf(extra)
     .map((run) => ({ run, loss: lossOf(choice, run) }))
     .sort((a, b) => a.loss - b.loss || a.run.from - b.run.from);

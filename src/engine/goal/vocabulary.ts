@@ -42,13 +42,13 @@ export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabula
 }
 
 /** Maximum size of a list that is kept for the next text, in words (1.1 MB). Chosen. */
-const FEW_WORDS = 1 << 16;
+const MAX_SPARE_WORDS = 1 << 16;
 
 /** A list that is reused for the next text, because it is the largest allocation of reading one. */
 let spare: WordList | null = null;
 
 function takeList(): WordList {
-  const list = spare ?? new WordList(FEW_WORDS / 8);
+  const list = spare ?? new WordList(MAX_SPARE_WORDS / 8);
   spare = null;
   list.size = 0;
   list.seen = 0;
@@ -57,7 +57,7 @@ function takeList(): WordList {
 
 /** Keeps a list for the next text unless it is too large. */
 function keepList(list: WordList): void {
-  if (list.hash.length <= FEW_WORDS) spare = list;
+  if (list.hash.length <= MAX_SPARE_WORDS) spare = list;
 }
 
 function listLines(
@@ -94,18 +94,18 @@ function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: In
 // Chosen
 const MAX_PROBES = 24;
 /** Initial room for words; a power of two. A table grows once half of its slots are used. */
-const FEW_IDS = 512;
+const INITIAL_IDS = 512;
 
 /** Numbers distinct hashes from 0 by first occurrence, and stores facts about each by its number. */
 class IdTable {
   size = 0;
-  start = new Uint32Array(FEW_IDS);
-  end = new Uint32Array(FEW_IDS);
-  lineCount = new Int32Array(FEW_IDS);
-  #lastLine = new Int32Array(FEW_IDS);
-  #mask = 2 * FEW_IDS - 1;
-  #hashes = new Int32Array(2 * FEW_IDS);
-  #ids = new Int32Array(2 * FEW_IDS);
+  start = new Uint32Array(INITIAL_IDS);
+  end = new Uint32Array(INITIAL_IDS);
+  lineCount = new Int32Array(INITIAL_IDS);
+  #lastLine = new Int32Array(INITIAL_IDS);
+  #mask = 2 * INITIAL_IDS - 1;
+  #hashes = new Int32Array(2 * INITIAL_IDS);
+  #ids = new Int32Array(2 * INITIAL_IDS);
 
   /** The id of a hash. A new hash gets the next id, which is the previous `size`. */
   idOf(hash: number): number {

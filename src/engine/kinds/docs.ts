@@ -58,10 +58,10 @@ function sections(view: View): Units {
   let current = b.open(-1);
   let size = 0;
   let fence = '';
-  const fits = new Uint8Array(view.n + 1);
-  for (let i = 0; i < view.n; i++) if (!isBlankLine(view, i)) fits[i] = RULES.matches(view, i, READ_CHARS);
+  const matchBits = new Uint8Array(view.n + 1);
+  for (let i = 0; i < view.n; i++) if (!isBlankLine(view, i)) matchBits[i] = RULES.matches(view, i, READ_CHARS);
   for (let i = 0; i < view.n; i++) {
-    const marks = ((fits[i] ?? 0) & FENCE) !== 0 && (fence !== '' || !isTildeUnderline(view, i));
+    const marks = ((matchBits[i] ?? 0) & FENCE) !== 0 && (fence !== '' || !isTildeUnderline(view, i));
     const mark = marks ? (MARK.exec(contentOf(view, i, READ_CHARS))?.[1] ?? '') : '';
     if (fence !== '') {
       b.glued[i] = 1;
@@ -70,7 +70,7 @@ function sections(view: View): Units {
       continue;
     }
     const blank = isBlankLine(view, i);
-    const heading = !blank && (((fits[i] ?? 0) & HEADING) !== 0 || ((fits[i + 1] ?? 0) & UNDERLINE) !== 0);
+    const heading = !blank && (((matchBits[i] ?? 0) & HEADING) !== 0 || ((matchBits[i + 1] ?? 0) & UNDERLINE) !== 0);
     if (heading) b.head[i] = 1;
     if (size > 0 && (heading || (blank && size >= LONG_SECTION))) {
       current = b.open(-1);

@@ -39,11 +39,11 @@ export function protectHeadings({ view, inner }: Protectable, protect: Protect, 
   let fenced = false;
   for (let i = inner.first; i < inner.end; i++) {
     if (isBlankLine(view, i)) continue;
-    const fits = RULES.matches(view, i, READ_CHARS);
-    if ((fits & FENCE) !== 0 && (fenced || !isTildeUnderline(view, i))) fenced = !fenced;
+    const matchBits = RULES.matches(view, i, READ_CHARS);
+    if ((matchBits & FENCE) !== 0 && (fenced || !isTildeUnderline(view, i))) fenced = !fenced;
     else if (fenced) continue;
-    else if ((fits & HEADING) !== 0) protect(i, 'heading');
-    else if (underlined && (fits & UNDERLINE) !== 0) {
+    else if ((matchBits & HEADING) !== 0) protect(i, 'heading');
+    else if (underlined && (matchBits & UNDERLINE) !== 0) {
       protect(i, 'heading');
       if (i > inner.first && !isBlankLine(view, i - 1)) protect(i - 1, 'heading');
     }

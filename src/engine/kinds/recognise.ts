@@ -31,7 +31,7 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
   const isRead = byPath !== undefined && hints?.origin === 'read';
   if (isRead && byPath !== 'markdown') return byPath;
   if (hints?.origin === 'listing') return 'listing';
-  const name = nameByLooks(view, (seen) => {
+  const name = nameBySamples(view, (seen) => {
     if (isRead) return isTable(seen) ? 'table' : byPath;
     return (
       nameByShape(seen, hints) ??
@@ -87,16 +87,16 @@ function docsName(seen: Shapes): string {
 }
 
 /** Number of samples into which the lines are divided. If the first two agree, the others are not examined. Chosen. */
-const LOOKS = 5;
+const SAMPLES = 5;
 /** A shorter text is examined as a whole, because a fifth of it would be too few lines. Chosen. */
-const MIN_LINES_FOR_LOOKS = 160;
+const MIN_LINES_FOR_SAMPLES = 160;
 
 /** The name on which two samples agree, else the name by all lines. */
-function nameByLooks(view: View, nameOf: (seen: Shapes) => string): string {
+function nameBySamples(view: View, nameOf: (seen: Shapes) => string): string {
   const sampled = new SampledLines(view);
-  if (view.n >= MIN_LINES_FOR_LOOKS) {
-    const name = nameOf(sampled.shapes(0, LOOKS));
-    if (name === nameOf(sampled.shapes(1, LOOKS))) return name;
+  if (view.n >= MIN_LINES_FOR_SAMPLES) {
+    const name = nameOf(sampled.shapes(0, SAMPLES));
+    if (name === nameOf(sampled.shapes(1, SAMPLES))) return name;
   }
   return nameOf(sampled.shapes());
 }

@@ -36,9 +36,9 @@ export class SampledLines {
     this.#view = view;
     const step = Math.max(1, Math.floor(view.n / SAMPLED_LINES));
     for (let i = 0; i < view.n; i += i < SAMPLED_LINES / 3 ? 1 : step) {
-      const says = !isBlankLine(view, i) && !isUnnumbered(view, i);
-      this.#lines.push(says ? i : -1);
-      if (says) countNamed(this.#distinctive, distinctiveShapes, distinctiveShapes.matches(view, i, READ_CHARS));
+      const hasContent = !isBlankLine(view, i) && !isUnnumbered(view, i);
+      this.#lines.push(hasContent ? i : -1);
+      if (hasContent) countNamed(this.#distinctive, distinctiveShapes, distinctiveShapes.matches(view, i, READ_CHARS));
     }
   }
 

@@ -19,7 +19,7 @@ export interface Measured {
 }
 
 /** Facts about a whole text and its goal, each about 0..1. They decide how far the measures can be relied on. */
-export type Circumstances = Readonly<Record<'found' | 'together' | 'length' | 'blocks' | 'asked', number>>;
+export type Circumstances = Readonly<Record<'found' | 'together' | 'length' | 'blocks' | 'terms', number>>;
 
 /** All measures of a text, and the facts on which their weights depend. */
 export interface LineMeasures {
@@ -69,7 +69,7 @@ export function measureLines({ view, units, templates, words, terms, match }: Me
     together: matches.together,
     length: Math.min(1, Math.log1p(view.n) / MANY.lines),
     blocks: Math.min(1, Math.log1p(units.count) / MANY.blocks),
-    asked: Math.min(1, Math.log1p(terms.length) / MANY.terms),
+    terms: Math.min(1, Math.log1p(terms.length) / MANY.terms),
   };
   return { measures, circumstances };
 }

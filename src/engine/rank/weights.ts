@@ -67,7 +67,7 @@ export const CODE_WEIGHTS: ProseWeights = {
     together: 0.19,
     length: 0.67,
     blocks: 0.05,
-    asked: 0.86,
+    terms: 0.86,
   },
   trustInNature: {
     always: -0.1,
@@ -75,7 +75,7 @@ export const CODE_WEIGHTS: ProseWeights = {
     together: 0.12,
     length: 0.02,
     blocks: 0.09,
-    asked: 0.01,
+    terms: 0.01,
   },
 };
 
@@ -122,7 +122,7 @@ export const DOCS_WEIGHTS: ProseWeights = {
     together: -0.09,
     length: 0.39,
     blocks: 0.24,
-    asked: 0.41,
+    terms: 0.41,
   },
   trustInNature: {
     always: -0.09,
@@ -130,7 +130,7 @@ export const DOCS_WEIGHTS: ProseWeights = {
     together: 0.11,
     length: 0.05,
     blocks: 0.05,
-    asked: -0.01,
+    terms: -0.01,
   },
 };
 

@@ -1,6 +1,6 @@
 import { type Lines, lineAt, splitLines } from '../text/lines.ts';
 import type { LineRange } from '../types.ts';
-import { eachTerm, plainName } from './terms.ts';
+import { eachTerm, indexForm } from './terms.ts';
 
 /** A term of a query with its weight, which is higher for rarer terms. */
 export interface QueryTerm {
@@ -51,7 +51,7 @@ export interface AboutText {
   /** Weight of a term that occurs in only one text. */
   readonly rarest: number;
   /** Paths and file names in the query, as `pathsIn` reads them. */
-  readonly asked: readonly string[];
+  readonly pathsInQuery: readonly string[];
 }
 
 /** Rates a text by a query. */
@@ -68,7 +68,7 @@ export function rankText(text: string, query: readonly QueryTerm[], of: AboutTex
   const close = closest(matches, query, CLOSE_LINES);
   const rated = score * (1 + (total > 0 ? (CLOSE_GAIN * close.weight) / total : 0));
   const call = sharedWith(of.about, query);
-  const named = CALL_GAIN * (total + of.rarest) * Math.max(pathMatch(of.path, of.asked), call.share ** 2);
+  const named = CALL_GAIN * (total + of.rarest) * Math.max(pathMatch(of.path, of.pathsInQuery), call.share ** 2);
   return { lines, score: rated + ABOUT_GAIN * call.weight + named, matches };
 }
 
@@ -166,11 +166,11 @@ function closest(matches: readonly LineMatch[], query: readonly QueryTerm[], siz
  * How well a path matches the paths in a query: 0 for no match, 0.5 for the file name, and more for each matching
  * folder above it, up to 1.
  */
-function pathMatch(path: string, asked: readonly string[]): number {
+function pathMatch(path: string, pathsInQuery: readonly string[]): number {
   if (path === '') return 0;
   const parts = partsOf(path);
   let best = 0;
-  for (const one of asked) {
+  for (const one of pathsInQuery) {
     const wanted = partsOf(one);
     let common = 0;
     while (common < Math.min(parts.length, wanted.length) && parts.at(-1 - common) === wanted.at(-1 - common)) common++;
@@ -210,7 +210,7 @@ function sharedWith(about: string, query: readonly QueryTerm[]): { readonly weig
   if (about === '') return { weight: 0, share: 0 };
   const terms = new Set<string>();
   eachTerm(about, (term) => terms.add(term));
-  const name = plainName(about);
+  const name = indexForm(about);
   let weight = 0;
   let count = 0;
   for (const one of query) {

@@ -118,7 +118,7 @@ export function namesIn(text: string): string {
   const names = new Set<string>();
   for (const [name] of text.matchAll(NAME)) {
     if (name.length < MIN_NAME || !JOINED.test(name)) continue;
-    names.add(plainName(name).slice(0, MAX_NAME));
+    names.add(indexForm(name).slice(0, MAX_NAME));
     if (names.size >= MAX_NAMES) break;
   }
   return [...names].join(' ');
@@ -130,7 +130,7 @@ export function isJoined(word: string): boolean {
 }
 
 /** A name in the form in which it is indexed. */
-export function plainName(name: string): string {
+export function indexForm(name: string): string {
   return name.toLowerCase().replaceAll('_', '');
 }
 

@@ -13,7 +13,7 @@ export interface View {
   /** Unrounded cost of whole lines, in thousandths of a token. */
   readonly costs: Float64Array;
   /** Offset of each line's content (after its last character if it has none), followed by the end of the text. */
-  readonly judged: Uint32Array;
+  readonly contentStart: Uint32Array;
   /** Number of lines; arrays below are indexed from 0 for line 1. */
   readonly n: number;
   /** Offset after a number prefix (`12→`), where the content with its indentation begins. */
@@ -41,30 +41,30 @@ export function viewText(text: string, skip: number): View {
   const numbering = findNumbering(lines, skip);
   const numbered = numbering !== null;
   const from = numbered ? new Uint32Array(n) : starts.subarray(0, n);
-  const judged = numbered ? starts.slice() : starts;
+  const contentStart = numbered ? starts.slice() : starts;
   if (numbered) {
     skipNumbers(text, codes, starts, numbering, from, firstNonBlank, to);
-    judgeContent(text, starts, numbering, to, judged, tokens);
+    discountNumbers(text, starts, numbering, to, contentStart, tokens);
   }
   const indent = new Uint8Array(n);
   measureIndents(codes, from, firstNonBlank, to, indent);
-  return { lines, text, codes, tokens, costs, judged, n, from, firstNonBlank, to, indent, numbered };
+  return { lines, text, codes, tokens, costs, contentStart, n, from, firstNonBlank, to, indent, numbered };
 }
 
 /** Recomputes the tokens of numbered lines without their numbers. */
-function judgeContent(
+function discountNumbers(
   text: string,
   starts: Uint32Array,
   numbering: Numbering,
   to: Uint32Array,
-  judged: Uint32Array,
+  contentStart: Uint32Array,
   tokens: Float64Array,
 ): void {
   for (let i = 0; i < tokens.length; i++) {
     const start = starts[i] ?? 0;
     const at = numbering.contentStart(text, start, to[i] ?? 0);
     if (at === start) continue;
-    judged[i] = at;
+    contentStart[i] = at;
     tokens[i] = estimateTokens(text, at, starts[i + 1] ?? 0);
   }
 }

@@ -21,7 +21,7 @@ export class CodexSession implements SessionReader {
   readonly #thread = new Thread();
   readonly #requests: SessionRequest[] = [];
   /** The number of items in the newest request; -1 if there was none since the last bill. */
-  #asked = -1;
+  #requestLength = -1;
   #model = '';
   #project = '';
   #billed = '';
@@ -45,7 +45,7 @@ export class CodexSession implements SessionReader {
   #item(item: unknown): void {
     const kind = textOf(field(item, 'type'));
     const made = MADE.has(kind) || field(item, 'role') === 'assistant';
-    if (made && this.#asked < 0) this.#asked = this.#thread.messages.length;
+    if (made && this.#requestLength < 0) this.#requestLength = this.#thread.messages.length;
     // reasoning is long and contains no tool results
     if (kind !== 'reasoning') this.#thread.add(item, made);
   }
@@ -59,7 +59,7 @@ export class CodexSession implements SessionReader {
     };
     this.#thread.restart();
     for (const item of Array.isArray(history) ? history : [message]) this.#thread.add(item, false);
-    this.#asked = -1;
+    this.#requestLength = -1;
   }
 
   /** Adds the last request with its usage. Reports of rate limits repeat the same usage, which is ignored. */
@@ -70,9 +70,9 @@ export class CodexSession implements SessionReader {
     const input = numberOf(field(usage, 'input_tokens'));
     if (total === this.#billed || input === 0) return;
     this.#billed = total;
-    const asked = this.#asked < 0 ? this.#thread.messages.length : this.#asked;
-    this.#asked = -1;
-    const length = this.#thread.fit(input, asked);
+    const requestLength = this.#requestLength < 0 ? this.#thread.messages.length : this.#requestLength;
+    this.#requestLength = -1;
+    const length = this.#thread.fit(input, requestLength);
     const timestamp = textOf(field(line, 'timestamp'));
     this.#requests.push({
       key: `${timestamp}\n${total}`,

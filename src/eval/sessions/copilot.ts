@@ -2,7 +2,7 @@ import { field, parsed } from '../../json/value.ts';
 import { ChatThread } from './chat-thread.ts';
 import { numberOf, projectOf, type Session, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
 
-type Asked = Pick<SessionRequest, 'key' | 'atMs' | 'model' | 'project' | 'history' | 'length'> & {
+type UnbilledRequest = Pick<SessionRequest, 'key' | 'atMs' | 'model' | 'project' | 'history' | 'length'> & {
   readonly output: number;
 };
 
@@ -15,7 +15,7 @@ export class CopilotSession implements SessionReader {
   readonly #thread = new ChatThread();
   readonly #requests: SessionRequest[] = [];
   /** Requests since the last bill. */
-  #asked: Asked[] = [];
+  #unbilled: UnbilledRequest[] = [];
   #project = '';
 
   line(text: string): void {
@@ -49,7 +49,7 @@ export class CopilotSession implements SessionReader {
   #said(line: unknown, data: unknown): void {
     const { messages: history } = this.#thread;
     const timestamp = textOf(field(line, 'timestamp'));
-    this.#asked.push({
+    this.#unbilled.push({
       key: `${textOf(field(data, 'messageId')) || timestamp}\n${textOf(field(data, 'apiCallId'))}`,
       atMs: Date.parse(timestamp) || 0,
       model: textOf(field(data, 'model')),
@@ -70,7 +70,7 @@ export class CopilotSession implements SessionReader {
   #bill(metrics: unknown): void {
     for (const [model, metric] of Object.entries(typeof metrics === 'object' ? (metrics ?? {}) : {})) {
       const usage = field(metric, 'usage');
-      const own = this.#asked.filter((one) => one.model === model || one.model === '');
+      const own = this.#unbilled.filter((one) => one.model === model || one.model === '');
       const sizes = own.map(({ history, length }) => 1 + bytesOf(history.slice(0, length)));
       const all = sizes.reduce((sum, size) => sum + size, 0);
       for (const [i, { output, ...request }] of own.entries()) {
@@ -85,7 +85,7 @@ export class CopilotSession implements SessionReader {
         });
       }
     }
-    this.#asked = [];
+    this.#unbilled = [];
   }
 }
 

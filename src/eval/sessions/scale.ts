@@ -132,7 +132,7 @@ export function ownScales(requests: readonly SessionRequest[]): Map<string, Scal
 export class Scales {
   readonly #byModel = new Map<string, Scale[]>();
 
-  know(model: string, scale: Scale): void {
+  add(model: string, scale: Scale): void {
     const known = this.#byModel.get(model);
     if (known) known.push(scale);
     else this.#byModel.set(model, [scale]);

@@ -13,15 +13,15 @@ const MAX_LINES = 200_000;
 export class UsedLines {
   /** The lines of results so far; `true` if a result would still contain the line after pruning. */
   readonly #results = new Map<string, boolean>();
-  readonly #said = new Set<string>();
+  readonly #written = new Set<string>();
   used = 0;
   lost = 0;
 
   /** A message that the model made. */
-  made(json: string): void {
+  addModelMessage(json: string): void {
     for (const line of linesIn(json)) {
-      if (this.#said.has(line)) continue;
-      this.#say(line);
+      if (this.#written.has(line)) continue;
+      this.#addWritten(line);
       const stands = this.#results.get(line);
       if (stands === undefined) continue;
       this.used++;
@@ -30,10 +30,10 @@ export class UsedLines {
   }
 
   /** @param pruned - the message as it would have been sent */
-  heard(json: string, pruned: string): void {
+  addOtherMessage(json: string, pruned: string): void {
     const isResult = json.includes('tool_result') || json.includes('_output"') || json.includes('"role":"tool"');
     if (!isResult) {
-      for (const line of linesIn(json)) this.#say(line);
+      for (const line of linesIn(json)) this.#addWritten(line);
       return;
     }
     const left = pruned === json ? null : new Set(linesIn(pruned));
@@ -45,8 +45,8 @@ export class UsedLines {
     }
   }
 
-  #say(line: string): void {
-    if (this.#said.size < MAX_LINES) this.#said.add(line);
+  #addWritten(line: string): void {
+    if (this.#written.size < MAX_LINES) this.#written.add(line);
   }
 }
 

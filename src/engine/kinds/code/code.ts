@@ -92,11 +92,11 @@ function definitionsOf({
   for (const i of linesWithUnderscore(view)) {
     const name = CONSTANT.exec(contentOf(view, i, READ_CHARS))?.[1];
     if (name === undefined) continue;
-    let asked = false;
+    let isWanted = false;
     scanWords(name, 0, name.length, (hash) => {
-      if ((weight[words.find(hash)] ?? 0) > 0) asked = true;
+      if ((weight[words.find(hash)] ?? 0) > 0) isWanted = true;
     });
-    if (asked) constants.push(i);
+    if (isWanted) constants.push(i);
     if (constants.length > MOST_CONSTANTS) return out;
   }
   for (const i of constants) markMember(units, i, out);

@@ -72,13 +72,16 @@ class CodeBlocks {
     if (firstNonBlank === to) return;
     const indent = view.indent[i] ?? 0;
     const first = view.codes[firstNonBlank] ?? 0;
-    const fits = RULES.matches(view, i, READ_CHARS);
+    const matchBits = RULES.matches(view, i, READ_CHARS);
     const declared = this.#out.declared[i] ?? 0;
     const declares = declared === DECLARED.type || declared === DECLARED.function;
-    const closing = (fits & CLOSES) !== 0;
+    const closing = (matchBits & CLOSES) !== 0;
     const braced = view.codes[to - 1] === OPENING_BRACE;
     const popped = this.#endBlocks(indent, closing, declares, first === CLOSING_BRACE, braced);
-    if (declared === DECLARED.none && ((fits & LEADS) !== 0 || (indent === 0 && !closing && isReturnType(view, i))))
+    if (
+      declared === DECLARED.none &&
+      ((matchBits & LEADS) !== 0 || (indent === 0 && !closing && isReturnType(view, i)))
+    )
       this.#lead(i, popped);
     else {
       this.#place(i, indent, closing, declared, popped, braced);

@@ -2,7 +2,7 @@ import type { LineRule } from '../../rules/line-rule.ts';
 import type { Shape } from '../kind.ts';
 
 /** What a line of a program's output can report. Used by `protect.ts`, `rank.ts` and `nature.ts`. */
-export type Said =
+export type Report =
   /** A failure in the sense of the contract: it stays wherever it occurs. */
   | 'failure'
   /** As informative as a failure, unless lines of its shape are frequent. */
@@ -26,4 +26,4 @@ export type Said =
   | 'warm';
 
 /** One format of output as rows: the patterns of its lines and what they report. */
-export type LogFormat = readonly LineRule<Said | Shape>[];
+export type LogFormat = readonly LineRule<Report | Shape>[];

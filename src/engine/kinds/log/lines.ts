@@ -2,33 +2,33 @@ import { type LineRule, mergeRules } from '../../rules/line-rule.ts';
 import { Matcher } from '../../rules/matcher.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Shape } from '../kind.ts';
-import type { Said } from './format.ts';
+import type { Report } from './format.ts';
 import { FORMATS } from './formats/all.ts';
 
 /** The end of a trace has so many forms that nearly every line could be one. It is only looked for below a trace. */
 const TRACE_END = 'trace-end';
 const SHAPES: readonly string[] = ['testing', 'compiler', 'stamped', 'failing', 'frames'] satisfies Shape[];
-const isShape = (rule: LineRule<Said | Shape>): rule is LineRule<Shape> => SHAPES.includes(rule.name);
-const isSaid = (rule: LineRule<Said | Shape>): rule is LineRule<Said> => !isShape(rule);
+const isShape = (rule: LineRule<Report | Shape>): rule is LineRule<Shape> => SHAPES.includes(rule.name);
+const isReport = (rule: LineRule<Report | Shape>): rule is LineRule<Report> => !isShape(rule);
 
 const rows = Object.values(FORMATS).flat();
 
 /** The shapes of lines by which all formats are recognised. */
 export const LOG_SHAPES = rows.filter(isShape);
 
-const sayings = mergeRules(rows.filter(isSaid));
-const matcher = new Matcher(sayings.filter(({ name }) => name !== TRACE_END));
-const ends = new Matcher(sayings.filter(({ name }) => name === TRACE_END));
+const reportRules = mergeRules(rows.filter(isReport));
+const matcher = new Matcher(reportRules.filter(({ name }) => name !== TRACE_END));
+const ends = new Matcher(reportRules.filter(({ name }) => name === TRACE_END));
 /** Characters of a line that are read. Chosen. */
 const READ_CHARS = 600;
 
 /** The bits of these reports, combined. */
-export const saying = (...names: Said[]): number => matcher.bitsOf(...names);
+export const reportBits = (...names: Report[]): number => matcher.bitsOf(...names);
 
 const known = new WeakMap<View, Int32Array>();
 
-/** What each line may report, as bits of `saying`; 0 for blank lines. Computed once per text. */
-export function maySayOf(view: View): Int32Array {
+/** What each line may report, as bits of `reportBits`; 0 for blank lines. Computed once per text. */
+export function possibleReports(view: View): Int32Array {
   const before = known.get(view);
   if (before !== undefined) return before;
   const may = new Int32Array(view.n);
@@ -38,7 +38,7 @@ export function maySayOf(view: View): Int32Array {
 }
 
 /** The reports among `which` that a line contains. */
-export function says(view: View, i: number, which: number): number {
+export function reportsIn(view: View, i: number, which: number): number {
   return which === 0 ? 0 : matcher.fitting(contentOf(view, i, READ_CHARS), which);
 }
 

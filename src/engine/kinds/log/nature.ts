@@ -1,9 +1,9 @@
 import { shortList } from '../../text/short-list.ts';
 import { contentOf } from '../../text/view.ts';
 import type { CutNature, Reading, Span } from '../kind.ts';
-import { maySayOf, saying, says } from './lines.ts';
+import { possibleReports, reportBits, reportsIn } from './lines.ts';
 
-const PASSED = saying('passed');
+const PASSED = reportBits('passed');
 /** Lines of a cut that are examined. Chosen: enough to know what most of them are. */
 const SAMPLE = 24;
 /** Shortest run that is described as repeated, in lines. Chosen. */
@@ -20,13 +20,13 @@ export function natureOfCut(reading: Reading, run: Span): CutNature | null {
 }
 
 function mostlyPassed({ view }: Reading, run: Span): boolean {
-  const maySay = maySayOf(view);
+  const possible = possibleReports(view);
   const step = Math.max(1, Math.floor((run.to - run.from + 1) / SAMPLE));
   let seen = 0;
   let passed = 0;
   for (let i = run.from; i <= run.to; i += step) {
     seen++;
-    if (says(view, i, (maySay[i] ?? 0) & PASSED) !== 0) passed++;
+    if (reportsIn(view, i, (possible[i] ?? 0) & PASSED) !== 0) passed++;
   }
   return passed * ONE_IN >= seen;
 }

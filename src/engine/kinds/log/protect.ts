@@ -2,15 +2,15 @@ import type { Templates } from '../../text/templates.ts';
 import { isBlankLine, type View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
 import { type Protect, protectEdge } from '../protection.ts';
-import { endsTrace, maySayOf, saying, says } from './lines.ts';
+import { endsTrace, possibleReports, reportBits, reportsIn } from './lines.ts';
 
-const FAILURE = saying('failure');
-const TROUBLE = saying('trouble');
-const DETAIL = saying('detail');
-const DETAILED = saying('detailed');
-const TRACE_OPEN = saying('trace-open');
-const TRACE_FRAME = saying('trace-frame');
-const SUMMARY = saying('summary');
+const FAILURE = reportBits('failure');
+const TROUBLE = reportBits('trouble');
+const DETAIL = reportBits('detail');
+const DETAILED = reportBits('detailed');
+const TRACE_OPEN = reportBits('trace-open');
+const TRACE_FRAME = reportBits('trace-frame');
+const SUMMARY = reportBits('summary');
 const INFORMATIVE = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
 /** Maximum number of traces in which the same frame is kept. Chosen, as the bounds below. */
 const TRACE_REPEATS = 2;
@@ -26,20 +26,20 @@ const HABIT = 6;
 
 /** Keeps failures, stack traces, summaries, the first and the last line. */
 export function protectLog({ view, templates, inner }: Protectable, protect: Protect): void {
-  const maySay = maySayOf(view);
-  const frames = new Frames(view, maySay);
+  const possible = possibleReports(view);
+  const frames = new Frames(view, possible);
   for (let i = inner.first; i < inner.end; i++) {
-    const may = (maySay[i] ?? 0) & INFORMATIVE;
+    const may = (possible[i] ?? 0) & INFORMATIVE;
     if (may === 0) continue;
-    const said = says(view, i, may);
-    const failure = (said & FAILURE) !== 0;
-    if (failure || (said & DETAIL) !== 0 || ((said & TROUBLE) !== 0 && templates.seenBefore(i) < HABIT)) {
+    const reports = reportsIn(view, i, may);
+    const failure = (reports & FAILURE) !== 0;
+    if (failure || (reports & DETAIL) !== 0 || ((reports & TROUBLE) !== 0 && templates.seenBefore(i) < HABIT)) {
       protect(i, 'failure');
-      if ((said & DETAILED) !== 0) protectDetails(view, i, inner.end, protect);
+      if ((reports & DETAILED) !== 0) protectDetails(view, i, inner.end, protect);
     }
-    if ((said & TRACE_OPEN) !== 0 || (failure && i + 1 < inner.end && frames.has(i + 1)))
+    if ((reports & TRACE_OPEN) !== 0 || (failure && i + 1 < inner.end && frames.has(i + 1)))
       protectTrace(view, templates, frames, i, inner.end, protect);
-    else if ((said & SUMMARY) !== 0) protect(i, 'summary');
+    else if ((reports & SUMMARY) !== 0) protect(i, 'summary');
   }
   protectEdge(view, inner, false, protect);
   protectEdge(view, inner, true, protect);
@@ -50,28 +50,28 @@ export function protectLog({ view, templates, inner }: Protectable, protect: Pro
  * out.
  */
 export function protectFailures({ view, templates, inner }: Protectable, protect: Protect): void {
-  const maySay = maySayOf(view);
+  const possible = possibleReports(view);
   for (let i = inner.first; i < inner.end; i++) {
-    const may = (maySay[i] ?? 0) & FAILURE;
-    if (may !== 0 && templates.seenBefore(i) < HABIT && says(view, i, may) !== 0) protect(i, 'failure');
+    const may = (possible[i] ?? 0) & FAILURE;
+    if (may !== 0 && templates.seenBefore(i) < HABIT && reportsIn(view, i, may) !== 0) protect(i, 'failure');
   }
 }
 
 /** Finds the frames of traces. Each line is examined once. */
 class Frames {
   readonly #view: View;
-  readonly #maySay: Int32Array;
+  readonly #possible: Int32Array;
   readonly #known: Uint8Array;
 
-  constructor(view: View, maySay: Int32Array) {
+  constructor(view: View, possible: Int32Array) {
     this.#view = view;
-    this.#maySay = maySay;
+    this.#possible = possible;
     this.#known = new Uint8Array(view.n);
   }
 
   has(i: number): boolean {
     if (this.#known[i] === 0) {
-      this.#known[i] = says(this.#view, i, (this.#maySay[i] ?? 0) & TRACE_FRAME) === 0 ? 1 : 2;
+      this.#known[i] = reportsIn(this.#view, i, (this.#possible[i] ?? 0) & TRACE_FRAME) === 0 ? 1 : 2;
     }
     return this.#known[i] === 2;
   }

@@ -1,13 +1,13 @@
 import { flag, logOf, type Measure, measure, spread, unitScale } from '../../rank/measures.ts';
 import type { View } from '../../text/view.ts';
 import type { Reading } from '../kind.ts';
-import { maySayOf, saying, says } from './lines.ts';
+import { possibleReports, reportBits, reportsIn } from './lines.ts';
 
-const STEP = saying('step');
-const PASSED = saying('passed');
-const HOT = saying('hot');
-const COLD = saying('cold');
-const WARM = saying('warm');
+const STEP = reportBits('step');
+const PASSED = reportBits('passed');
+const HOT = reportBits('hot');
+const COLD = reportBits('cold');
+const WARM = reportBits('warm');
 const INFORMATIVE = STEP | PASSED | HOT | WARM;
 /** Heat of a warning, relative to a failure. Chosen, as all below; the weights were fitted with them. */
 const WARMTH = 0.1;
@@ -30,7 +30,7 @@ export function measureLog({
   match,
 }: Pick<Reading, 'view' | 'templates' | 'match'>): Measure[] {
   const { n, firstNonBlank, to } = view;
-  const maySay = maySayOf(view);
+  const possible = possibleReports(view);
   const hot = new Float64Array(n);
   const news = new Float64Array(n);
   const opens = new Float64Array(n);
@@ -40,17 +40,17 @@ export function measureLog({
     if (firstNonBlank[i] === to[i]) continue;
     const seen = count[shape[i] ?? 0] ?? 1;
     news[i] = 1 / seen;
-    const may = maySay[i] ?? 0;
+    const may = possible[i] ?? 0;
     if ((may & INFORMATIVE) === 0) continue;
-    const said = says(view, i, may & (INFORMATIVE | COLD));
-    if ((said & STEP) !== 0) opener = i;
-    if ((said & PASSED) !== 0) {
+    const reports = reportsIn(view, i, may & (INFORMATIVE | COLD));
+    if ((reports & STEP) !== 0) opener = i;
+    if ((reports & PASSED) !== 0) {
       passed[i] = 1;
       news[i] = 0;
-    } else if ((said & HOT) !== 0 && (said & COLD) === 0) {
+    } else if ((reports & HOT) !== 0 && (reports & COLD) === 0) {
       hot[i] = 1 / Math.sqrt(seen);
       if (opener >= 0) opens[opener] = Math.max(opens[opener] ?? 0, hot[i] ?? 0);
-    } else if ((said & WARM) !== 0) hot[i] = WARMTH / Math.sqrt(seen);
+    } else if ((reports & WARM) !== 0) hot[i] = WARMTH / Math.sqrt(seen);
   }
   return [
     measure('hot', hot),

@@ -4,12 +4,12 @@ import { Conversation } from '../../src/goal/conversation.ts';
 describe('a conversation', () => {
   it('counts the recorded calls and results', () => {
     const conversation = new Conversation();
-    expect(conversation.notes).toBe(0);
+    expect(conversation.size).toBe(0);
     for (let i = 0; i < 3; i++) {
       conversation.assistantSaid('', [{ id: `call_${i}`, call: { name: 'shell', args: `${i}` } }]);
       conversation.isReread(`shell ${i % 2}`, { start: i, end: i + 1 }, () => `${i}`);
     }
-    expect(conversation.notes).toBe(6);
-    expect(conversation.fork().notes).toBe(6);
+    expect(conversation.size).toBe(6);
+    expect(conversation.fork().size).toBe(6);
   });
 });
