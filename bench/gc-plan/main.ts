@@ -12,7 +12,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import type { NotedSegment, SeenSegment, SegmentType } from '../../src/core/ports/segments.ts';
 import { analyze } from '../../src/gc/analyze.ts';
-import { goesFirst, planOf, type Rated } from '../../src/gc/plan.ts';
+import { byPruningOrder, planOf, type Rated } from '../../src/gc/plan.ts';
 import { Recorder } from '../../src/gc/recorder.ts';
 import { type Candidate, type Roots, Sweep, type SweptSegment } from '../../src/gc/sweep.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
@@ -101,7 +101,7 @@ function plans(): Record<string, number> {
     ['1 % of all', total / 100],
     ['half of all', total / 2],
   ] as const) {
-    out[`plan for ${name}, ms`] = time(() => planOf(all.toSorted(goesFirst), target));
+    out[`plan for ${name}, ms`] = time(() => planOf(all.toSorted(byPruningOrder), target));
   }
   return out;
 }
@@ -120,7 +120,7 @@ function sweeps(): Record<string, number> {
         segment.ordinal = i;
         sweep.feed(segment, AGE);
       }
-      return planOf(candidates.sort(goesFirst), 100_000);
+      return planOf(candidates.sort(byPruningOrder), 100_000);
     }, 2),
   };
 }

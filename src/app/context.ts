@@ -65,7 +65,7 @@ export async function noteSettings({ settings, store, events, clock, failures }:
   try {
     await store.ready();
     const values = hashesOf(settings);
-    const before = await store.exchange('settings', JSON.stringify(values));
+    const before = await store.replaceNote('settings', JSON.stringify(values));
     if (before === null) return;
     const known = JSON.parse(before) as Readonly<Record<string, string>>;
     const changed = Object.keys(values).filter((name) => values[name] !== known[name]);

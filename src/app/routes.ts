@@ -176,9 +176,9 @@ async function openBudgets(services: Services, opened: readonly OpenExtension[])
     onFailure: failures.of('ledger'),
   });
   await budgets.start();
-  const look = (): void => void budgets.look();
-  projectBook.onChanged(look);
-  for (const one of opened) one.onBudgets?.(look);
+  const refresh = (): void => void budgets.refresh();
+  projectBook.onChanged(refresh);
+  for (const one of opened) one.onBudgets?.(refresh);
   return budgets;
 }
 

@@ -16,7 +16,7 @@ export async function checkStore(settings: Settings, io: Io, running: ProxyHealt
   const { dbPath: path } = settings;
   const driver = settings.databaseUrl === null ? driverProblem() : null;
   if (driver !== null) return { level: 'failure', what: 'SQLite cannot be used', advice: driver };
-  if (settings.databaseUrl !== null) return look(settings, io, running, 'check MCP_PRUNER_DATABASE_URL');
+  if (settings.databaseUrl !== null) return checkOpened(settings, io, running, 'check MCP_PRUNER_DATABASE_URL');
   if (path === ':memory:') {
     return { level: 'note', what: 'the store is in memory only: a restart loses all originals' };
   }
@@ -34,10 +34,10 @@ export async function checkStore(settings: Settings, io: Io, running: ProxyHealt
         };
   }
   if (!isWritable(path)) return { level: 'failure', what: `the store ${path} is not writable`, advice };
-  return look(settings, io, running, advice);
+  return checkOpened(settings, io, running, advice);
 }
 
-async function look(settings: Settings, io: Io, running: ProxyHealth | null, advice: string): Promise<Finding> {
+async function checkOpened(settings: Settings, io: Io, running: ProxyHealth | null, advice: string): Promise<Finding> {
   const where = settings.databaseUrl === null ? settings.dbPath : 'on the database server';
   const { openStore } = await import('../app/store.ts');
   const store = await openStore(settings, { readonly: true, clock: io.clock });

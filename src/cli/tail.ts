@@ -5,7 +5,7 @@ import { describeEvent, Totals } from './tail-lines.ts';
 import { painter } from './terminal.ts';
 
 /** Interval between queries of the store. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 const PAGE = 1_000;
 /** Events of the past that are shown when nothing says how far back. */
 const LAST = 20;
@@ -130,7 +130,7 @@ async function follow(
     const page = await store.events({ fromSeq: nextSeq, limit: PAGE });
     nextSeq = (page.at(-1)?.seq ?? nextSeq - 1) + 1;
     for (const event of page) if (wants(filter, event)) await print(event);
-    if (page.length < PAGE) await pause(LOOK_MS, stop.signal);
+    if (page.length < PAGE) await pause(POLL_MS, stop.signal);
   }
   for (const signal of signals) events.off(signal, end);
 }

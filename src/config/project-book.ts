@@ -5,7 +5,7 @@ import { projectSettingsIn } from './project-settings.ts';
 import type { Settings } from './settings.ts';
 
 /** Poll interval for changes, so that they are in force within a second on every proxy. */
-const LOOK_MS = 400;
+const POLL_MS = 400;
 const NOTHING: ProjectSettings = {};
 
 /** For each value of the setting, the conversations whose tools are shortened. */
@@ -26,7 +26,7 @@ export interface ProjectBookOptions {
   readonly onUnreadable: (project: string) => void;
   readonly onFailure: FailureReporter;
   /** Poll interval in milliseconds; default: 400. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
 /**
@@ -39,7 +39,7 @@ export class ProjectBook {
   #merged = new Map<string, Settings>();
   #version = 0;
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
+  #polling: Promise<void> | null = null;
   #failing = false;
   readonly #listeners = new Set<() => void>();
 
@@ -49,8 +49,8 @@ export class ProjectBook {
 
   /** Reads the settings now and after every change. Never rejects. */
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
-    await this.look();
+    this.#timer = setInterval(() => void this.poll(), this.#options.pollMs ?? POLL_MS).unref();
+    await this.poll();
   }
 
   close(): void {
@@ -118,14 +118,14 @@ export class ProjectBook {
   }
 
   /** Reads the settings if they changed. Never rejects. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
+  poll(): Promise<void> {
+    this.#polling ??= this.#pollOnce().finally(() => {
+      this.#polling = null;
     });
-    return this.#looking;
+    return this.#polling;
   }
 
-  async #look(): Promise<void> {
+  async #pollOnce(): Promise<void> {
     const { store, onUnreadable, onFailure } = this.#options;
     try {
       const version = await store.version();

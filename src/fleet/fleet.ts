@@ -9,7 +9,7 @@ import { Graphs } from './graph/graphs.ts';
 import type { Hints } from './hints.ts';
 import { type PlanChildren, Plans } from './plan/plans.ts';
 import type { FleetStore } from './ports.ts';
-import { standings } from './servers.ts';
+import { serverStates } from './servers.ts';
 import { Stigmergy } from './stigmergy/stigmergy.ts';
 
 export interface FleetOptions {
@@ -89,8 +89,8 @@ export class Fleet {
   /** Fails the runs of servers that have ended. Runs of other live servers continue. */
   async #failInterrupted(): Promise<void> {
     const { store, clock, instanceId } = this.#options;
-    const standing = await standings(store.children, instanceId, clock.nowMs(), isThere);
-    await this.plans.open((server) => standing(server).lives);
+    const stateOf = await serverStates(store.children, instanceId, clock.nowMs(), isThere);
+    await this.plans.open((server) => stateOf(server).lives);
   }
 
   async #candidates() {

@@ -14,7 +14,7 @@ interface Known {
 }
 
 /** The state of one server as seen from this one. */
-export interface Standing {
+export interface ServerState {
   readonly lives: boolean;
   /** Its processes run on this host. */
   readonly isHere: boolean;
@@ -27,24 +27,24 @@ export interface Standing {
  * @param self - this server
  * @param isThere - whether a process of this host exists
  */
-export async function standings(
+export async function serverStates(
   store: Known,
   self: string,
   nowMs: number,
   isThere: (pid: number) => boolean,
-): Promise<(server: string) => Standing> {
+): Promise<(server: string) => ServerState> {
   const now = Math.trunc(nowMs);
   const alive = await store.aliveSince(now - STALE_MS);
   const elsewhere = await store.aliveSince(now - STALE_ELSEWHERE_MS);
   return (server) => {
-    if (!isBeside(server, self)) return { lives: elsewhere.has(server), isHere: false };
+    if (!isOnSameHost(server, self)) return { lives: elsewhere.has(server), isHere: false };
     const pid = alive.get(server);
     return { lives: pid !== undefined && isThere(pid), isHere: true };
   };
 }
 
 /** Whether two servers run on the same host, so that pids mean the same to both. */
-export function isBeside(server: string, other: string): boolean {
+export function isOnSameHost(server: string, other: string): boolean {
   const [host, otherHost] = [hostOf(server), hostOf(other)];
   return host === '' || host === otherHost;
 }

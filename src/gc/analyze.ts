@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SegmentStore, SegmentType, StoredConversation, StoredSegment } from '../core/ports/segments.ts';
 import { explain } from './explain.ts';
 import { addMentions, KeySet, pathKeys } from './keys.ts';
-import { goesFirst, planOf } from './plan.ts';
+import { byPruningOrder, planOf } from './plan.ts';
 import { type Candidate, type Roots, Sweep, type SweptSegment } from './sweep.ts';
 
 /** Input of an analysis. */
@@ -94,7 +94,7 @@ export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: n
     }
   }
   await offerDescribed(store, input, known, roots, nowMs, offer);
-  candidates.sort(goesFirst);
+  candidates.sort(byPruningOrder);
   const plan = input.target === undefined ? null : planOf(candidates, input.target);
   return {
     candidates: candidates.slice(0, MOST_LISTED).map(ratedOf),
@@ -126,9 +126,9 @@ function hoursSince(createdMs: number, nowMs: number): number {
   return Math.max(0, (nowMs - createdMs) / HOUR_MS);
 }
 
-function ratedOf({ id, score, tokens, segment, standing }: Candidate): RatedSegment {
-  const ageHours = Math.round(standing.age.hours * 100) / 100;
-  return { id, score, tokens, reason: explain(segment, standing), type: segment.type, ageHours };
+function ratedOf({ id, score, tokens, segment, relevance }: Candidate): RatedSegment {
+  const ageHours = Math.round(relevance.age.hours * 100) / 100;
+  return { id, score, tokens, reason: explain(segment, relevance), type: segment.type, ageHours };
 }
 
 async function conversationsFor(

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../bounded-map.ts';
 import type { Collector, OverTokenBudget, RequestScope } from '../core/ports/segments.ts';
 import { newestOf } from './newest.ts';
-import { goesFirst, planOf } from './plan.ts';
+import { byPruningOrder, planOf } from './plan.ts';
 import { factsOf } from './recorder.ts';
 import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
@@ -51,7 +51,7 @@ export class ContextBudget implements Collector {
       const facts = { ...factsOf(seen), ...(may ? {} : { tokens: 1 }), directed: seen.directed, task: '' };
       sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
     }
-    const { chosen, tokens: freed } = planOf(candidates.sort(goesFirst), tokens - budget * DOWN_TO);
+    const { chosen, tokens: freed } = planOf(candidates.sort(byPruningOrder), tokens - budget * DOWN_TO);
     const key = `${request.conversationId} ${scope.project}`;
     const after = tokens - freed;
     this.#futile.set(key, after + budget * WORTHWHILE);

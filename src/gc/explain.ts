@@ -1,9 +1,9 @@
 import type { Effect } from '../core/ports/segments.ts';
-import type { Standing, SweptSegment } from './sweep.ts';
+import type { Relevance, SweptSegment } from './sweep.ts';
 
 /** Describes a segment and why it may be pruned, for an agent to judge. */
-export function explain(segment: SweptSegment, standing: Standing): string {
-  return `${nameOf(segment)}: ${reasons(segment, standing).join('; ')}`;
+export function explain(segment: SweptSegment, relevance: Relevance): string {
+  return `${nameOf(segment)}: ${reasons(segment, relevance).join('; ')}`;
 }
 
 function nameOf({ effect, tool, path, startLine, endLine }: SweptSegment): string {
@@ -30,15 +30,15 @@ function linesOf(startLine: number, endLine: number): string {
   return ` lines ${Math.max(1, startLine)}-${endLine || 'end'}`;
 }
 
-function reasons(segment: SweptSegment, standing: Standing): string[] {
+function reasons(segment: SweptSegment, relevance: Relevance): string[] {
   const out: string[] = [];
-  if (standing.stale) out.push('the file was edited later, so this copy is out of date');
-  if (standing.superseded) out.push('the same was asked for again later');
-  if (standing.otherTask) out.push('belongs to another task');
-  const { references, idle, age } = standing;
+  if (relevance.stale) out.push('the file was edited later, so this copy is out of date');
+  if (relevance.superseded) out.push('the same was asked for again later');
+  if (relevance.otherTask) out.push('belongs to another task');
+  const { references, idle, age } = relevance;
   if (references === 0) out.push(`nothing referred to it in the ${idle} messages since`);
   else out.push(`last referred to ${idle} messages ago (${references} in all)`);
-  if (standing.reach > 0) out.push('recent messages lead to it');
+  if (relevance.reach > 0) out.push('recent messages lead to it');
   if (age.hours >= 1) out.push(`${Math.round(age.hours)} h old`);
   out.push(`takes up ${Math.round(segment.tokens)} tokens`);
   return out;

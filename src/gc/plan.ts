@@ -8,7 +8,7 @@ export interface Rated {
 }
 
 /** Order of pruning: higher score first, then the larger one, then by id. No two are equal. */
-export function goesFirst(a: Rated, b: Rated): number {
+export function byPruningOrder(a: Rated, b: Rated): number {
   return b.score - a.score || b.tokens - a.tokens || (a.id < b.id ? -1 : 1);
 }
 

@@ -8,7 +8,7 @@ import { ReferenceTable } from './reference-table.ts';
 /** A segment that may be pruned, and why. */
 export interface Candidate extends Rated {
   readonly segment: SweptSegment;
-  readonly standing: Standing;
+  readonly relevance: Relevance;
 }
 
 export interface SweptSegment extends SegmentFacts {
@@ -39,7 +39,7 @@ export interface Roots {
 }
 
 /** Facts about a segment from later messages. */
-export interface Standing {
+export interface Relevance {
   readonly stale: boolean;
   readonly superseded: boolean;
   readonly references: number;
@@ -136,15 +136,15 @@ export class Sweep {
   }
 
   feed(segment: SweptSegment, age: Age): void {
-    const standing = this.#standing(segment, age);
-    const root = this.#isRoot(segment, standing);
+    const relevance = this.#relevance(segment, age);
+    const root = this.#isRoot(segment, relevance);
     const visible = segment.directed === null || segment.directed === 'pin';
-    if (visible && !root) this.#rate(segment, standing);
-    this.#note(segment, visible ? (root ? 1 : standing.reach / 2) : 0, visible);
+    if (visible && !root) this.#rate(segment, relevance);
+    this.#note(segment, visible ? (root ? 1 : relevance.reach / 2) : 0, visible);
   }
 
-  #rate(segment: SweptSegment, standing: Standing): void {
-    const candidate = candidateOf(segment, standing);
+  #rate(segment: SweptSegment, relevance: Relevance): void {
+    const candidate = candidateOf(segment, relevance);
     if (segment.effect !== 'asked') {
       this.#give(candidate);
       return;
@@ -158,7 +158,7 @@ export class Sweep {
     if (candidate.tokens > 0) this.#onCandidate(candidate);
   }
 
-  #isRoot(segment: SweptSegment, { stale, superseded }: Standing): boolean {
+  #isRoot(segment: SweptSegment, { stale, superseded }: Relevance): boolean {
     const { newest, ids, task } = this.#roots;
     if (segment.directed === 'pin' || ids.has(segment.id)) return true;
     if (segment.ordinal >= this.#messages - newest) return true;
@@ -168,7 +168,7 @@ export class Sweep {
     return this.#references.reach(this.#references.find(segment.about[0] ?? 0)) >= 1;
   }
 
-  #standing(segment: SweptSegment, age: Age): Standing {
+  #relevance(segment: SweptSegment, age: Age): Relevance {
     const { ordinal, about, effect, path, callKey } = segment;
     const { count: references, ordinal: newest, reach } = this.#references.sum(about);
     const file = path === '' ? 0 : (about[0] ?? 0);
@@ -211,20 +211,20 @@ export function freedBy({ tokens, lines }: Pick<SegmentFacts, 'tokens' | 'lines'
   return tokens - (MARKER_TOKENS[digits - 1] ?? 0);
 }
 
-function candidateOf(segment: SweptSegment, standing: Standing): Candidate {
+function candidateOf(segment: SweptSegment, relevance: Relevance): Candidate {
   const freed = freedBy(segment);
   return {
     id: segment.id,
-    score: Math.round(worthless(segment, standing) * Math.max(0, freed / segment.tokens) * 10_000) / 10_000,
+    score: Math.round(unneededProbability(segment, relevance) * Math.max(0, freed / segment.tokens) * 10_000) / 10_000,
     tokens: freed,
     segment,
-    standing,
+    relevance,
   };
 }
 
 /** Estimated probability that the segment is no longer needed, 0..1. */
-function worthless(segment: SweptSegment, standing: Standing): number {
-  const { references, idle, reach, stale, superseded, otherTask, age } = standing;
+function unneededProbability(segment: SweptSegment, relevance: Relevance): number {
+  const { references, idle, reach, stale, superseded, otherTask, age } = relevance;
   const old = age.survived >= OLD_AFTER;
   let sure = ADDS.always + ADDS.idle * (1 - Math.exp(-idle / IDLE_MESSAGES)) + ADDS.unreferenced / (1 + references);
   sure += ADDS.hours * Math.min(1, age.hours / FULL_HOURS) + (old ? ADDS.old : 0);

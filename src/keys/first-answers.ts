@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KeyStore, Toll } from '../core/ports/keys.ts';
+import type { CounterIncrement, KeyStore } from '../core/ports/keys.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 
@@ -12,7 +12,7 @@ export interface FirstAnswersOptions {
 /** How long a request waits for the first answer before it is refused, in milliseconds. */
 const WAIT_MS = 1_000;
 /** Poll interval for a first answer received by another process. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 /** Lease of a claim, after which the claim of a killed process expires. */
 const LEASE_MS = 60_000;
 
@@ -57,7 +57,7 @@ export class FirstAnswers {
         this.#drop(keyId, held);
         return 'refused';
       }
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
     return 'first';
   }
@@ -78,7 +78,7 @@ export class FirstAnswers {
   /** If the counter is unavailable, the request proceeds. */
   async #takes(keyId: string, at: number): Promise<boolean> {
     const { keys, onFailure } = this.#options;
-    const place: Toll = { span: 'first', at, add: 1, limit: 1 };
+    const place: CounterIncrement = { span: 'first', at, add: 1, limit: 1 };
     try {
       return (await (await keys()).count(keyId, [place])).has('first');
     } catch (cause) {

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../bounded-map.ts';
 import type { OverBudget } from '../core/ports/budgets.ts';
-import type { AccessKey, KeyStore, Toll } from '../core/ports/keys.ts';
+import type { AccessKey, CounterIncrement, KeyStore } from '../core/ports/keys.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
@@ -49,7 +49,7 @@ export class Gate {
     if (typeof found === 'object') return this.#admitted(found, project);
     if (!isKeyText(shown) || found === 'key_revoked' || found === 'key_expired') return found;
     // the key may have been created a moment ago
-    return ring.lookAnew().then(() => {
+    return ring.pollAnew().then(() => {
       const now = ring.find(hash);
       return typeof now === 'object' ? this.#admitted(now, project) : now;
     });
@@ -71,7 +71,7 @@ export class Gate {
 
   /** Calls back whenever keys may have become void. */
   onVoid(listener: () => void): void {
-    this.#options.ring.onLooked(listener);
+    this.#options.ring.onPolled(listener);
   }
 
   /**
@@ -98,11 +98,11 @@ export class Gate {
     const counted = { tokens: tokens === 0 ? 0 : Math.max(tokens, this.#typical.get(keyId) ?? 0) };
     if (typeof key !== 'object') return counted; // the key became void after its admission
     const nowMs = clock.nowMs();
-    const tolls = tollsOf(key, nowMs, counted.tokens);
-    if (tolls.length === 0) return counted;
+    const increments = incrementsOf(key, nowMs, counted.tokens);
+    if (increments.length === 0) return counted;
     try {
-      const room = await (await keys()).count(keyId, tolls);
-      const over = tolls.find(({ span }) => !room.has(span));
+      const room = await (await keys()).count(keyId, increments);
+      const over = increments.find(({ span }) => !room.has(span));
       return over === undefined ? counted : overLimit(over, nowMs);
     } catch (cause) {
       onFailure('not_counted', cause, { key: keyId });
@@ -116,10 +116,15 @@ export class Gate {
     const key = ring.byId(keyId);
     if (typeof key !== 'object' || key.requestsPerMinute === null) return null;
     const nowMs = clock.nowMs();
-    const toll: TimedToll = { span: 'minute', at: spanAt('minute', nowMs), add: calls, limit: key.requestsPerMinute };
+    const increment: TimedIncrement = {
+      span: 'minute',
+      at: spanAt('minute', nowMs),
+      add: calls,
+      limit: key.requestsPerMinute,
+    };
     try {
-      const room = await (await keys()).count(keyId, [toll]);
-      return room.has('minute') ? null : overLimit(toll, nowMs);
+      const room = await (await keys()).count(keyId, [increment]);
+      return room.has('minute') ? null : overLimit(increment, nowMs);
     } catch (cause) {
       onFailure('not_counted', cause, { key: keyId });
       return null;
@@ -164,9 +169,9 @@ export function viewerOf(projects: readonly string[], project: string): Viewer |
 }
 
 /** A limit per time span. */
-type TimedToll = Toll & { readonly span: 'minute' | 'day' };
+type TimedIncrement = CounterIncrement & { readonly span: 'minute' | 'day' };
 
-function tollsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, tokens: number): TimedToll[] {
+function incrementsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, tokens: number): TimedIncrement[] {
   return [
     ...(requestsPerMinute === null
       ? []
@@ -177,11 +182,11 @@ function tollsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, 
   ];
 }
 
-function spanAt(span: TimedToll['span'], nowMs: number): number {
+function spanAt(span: TimedIncrement['span'], nowMs: number): number {
   return Math.floor(nowMs / SPAN_MS[span]);
 }
 
-function overLimit({ span, at }: TimedToll, nowMs: number): OverLimit {
+function overLimit({ span, at }: TimedIncrement, nowMs: number): OverLimit {
   return {
     code: span === 'minute' ? 'key_requests_used_up' : 'key_tokens_used_up',
     retryAfterS: Math.max(1, Math.ceil(((at + 1) * SPAN_MS[span] - nowMs) / 1000)),

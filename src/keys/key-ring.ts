@@ -11,13 +11,13 @@ export interface KeyRingOptions {
   readonly onKeys: (listener: () => void) => () => void;
   readonly onFailure: FailureReporter;
   /** Poll interval for changed keys, in milliseconds; default: 500. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
 /** Poll interval for changes by other processes, so that a revoked key stops working within a second. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Minimum interval between store queries caused by unknown keys, which may have been created a moment ago. */
-const LOOK_AGAIN_MS = 100;
+const POLL_AGAIN_MS = 100;
 
 /** Interval between writes of last uses, in milliseconds. */
 const TOUCH_MS = 60_000;
@@ -41,9 +41,9 @@ export class KeyRing {
   #byId = new Map<string, AccessKey>();
   #generation: number | null = null;
   #budgets: readonly Budget[] | null = null;
-  #looking: Promise<void> | null = null;
-  #lookingAnew: Promise<void> | null = null;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #polling: Promise<void> | null = null;
+  #pollingAnew: Promise<void> | null = null;
+  #polledAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #stopListening = (): void => {};
   #failing = false;
@@ -60,9 +60,9 @@ export class KeyRing {
   /** Reads the keys now and again after every change. Never rejects. */
   async start(): Promise<void> {
     // a running poll may have started too early
-    this.#stopListening = this.#options.onKeys(() => void this.lookAnew());
-    this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
-    await this.look();
+    this.#stopListening = this.#options.onKeys(() => void this.pollAnew());
+    this.#timer = setInterval(() => void this.poll(), this.#options.pollMs ?? POLL_MS).unref();
+    await this.poll();
   }
 
   /** Writes last uses. Never rejects. */
@@ -78,7 +78,7 @@ export class KeyRing {
   }
 
   /** Calls back after each poll, at least twice a second: a key may have expired. */
-  onLooked(listener: () => void): void {
+  onPolled(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
@@ -101,11 +101,11 @@ export class KeyRing {
   }
 
   /** Polls once more, slightly later if a poll has just run; all callers share that poll. Never rejects. */
-  lookAnew(): Promise<void> {
-    this.#lookingAnew ??= this.#lookLater().finally(() => {
-      this.#lookingAnew = null;
+  pollAnew(): Promise<void> {
+    this.#pollingAnew ??= this.#pollLater().finally(() => {
+      this.#pollingAnew = null;
     });
-    return this.#lookingAnew;
+    return this.#pollingAnew;
   }
 
   find(hash: string): AccessKey | Void {
@@ -118,13 +118,13 @@ export class KeyRing {
   }
 
   /** Reads the keys if they changed. Never rejects: while the store is not available, the known keys stay valid. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
+  poll(): Promise<void> {
+    this.#polling ??= this.#pollOnce().finally(() => {
+      this.#polling = null;
       if (performance.now() - this.#touchedAt >= TOUCH_MS) void this.#touch();
       for (const listener of this.#listeners) listener();
     });
-    return this.#looking;
+    return this.#polling;
   }
 
   async #touch(): Promise<void> {
@@ -140,17 +140,17 @@ export class KeyRing {
     }
   }
 
-  async #lookLater(): Promise<void> {
-    await this.#looking;
-    await sleep(Math.max(0, this.#lookedAt + LOOK_AGAIN_MS - performance.now()));
-    await this.look();
+  async #pollLater(): Promise<void> {
+    await this.#polling;
+    await sleep(Math.max(0, this.#polledAt + POLL_AGAIN_MS - performance.now()));
+    await this.poll();
   }
 
-  async #look(): Promise<void> {
+  async #pollOnce(): Promise<void> {
     try {
       const store = await this.#options.keys();
       const generation = await store.generation();
-      this.#lookedAt = performance.now();
+      this.#polledAt = performance.now();
       this.#failing = false;
       if (generation === this.#generation) return;
       if (generation < (this.#generation ?? 0)) this.#forget(); // another store took the place of the known one
@@ -162,7 +162,7 @@ export class KeyRing {
       this.#budgets = null;
       for (const listener of this.#changeListeners) listener();
     } catch (cause) {
-      this.#lookedAt = performance.now();
+      this.#polledAt = performance.now();
       if (!this.#failing) this.#options.onFailure('keys_not_read', cause);
       this.#failing = true;
     }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const PREFIX = 'mpk_';
 const BYTES = 32;
-const FORM = /^mpk_[A-Za-z0-9_-]{43}$/;
+const KEY_PATTERN = /^mpk_[A-Za-z0-9_-]{43}$/;
 const ID_BYTES = 9;
 
 /** The project name that means all projects. */
@@ -28,5 +28,5 @@ export function hashOfKey(text: string): string {
 
 /** Whether a text has the form of a key; otherwise no look-up is needed. */
 export function isKeyText(text: string): boolean {
-  return FORM.test(text);
+  return KEY_PATTERN.test(text);
 }

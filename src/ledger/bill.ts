@@ -87,7 +87,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const estimated = layOut(facts.messages, total, facts.bytes, marks, removedFrom);
   const head = headOf(facts, known, exactly, removedFrom);
   const stretches = settled(estimated, exactOf(known, common), exactly === null ? null : Math.max(0, exactly - head));
-  const alike = known !== null && goesOn(known, facts, common);
+  const alike = known !== null && continuesFrom(known, facts, common);
   const direct = known !== null && follows(known, facts);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
   const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
@@ -111,8 +111,8 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     ...(facts.head && { head: { cuts: facts.head.cuts, ...(exactly !== null && { exact: head }) } }),
     counted: exactly !== null || (known?.counted ?? false),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
-    cached: standing(usage, rules),
-    cachedWithout: standing(without, rules),
+    cached: cachedTokens(usage, rules),
+    cachedWithout: cachedTokens(without, rules),
     tokens: total,
     tokensWithout: inputOf(without),
     output: usage.output,
@@ -213,14 +213,16 @@ function countsOf({ input, output, read, written, written1h }: ReportedUsage): T
 function expected(facts: RequestFacts, known: Known | null, calibration: number, rules: CacheRules): TokenCounts {
   const total = (facts.bytes / BYTES_PER_TOKEN) * calibration;
   const hits =
-    known !== null && goesOn(known, facts, shared(known, facts.messages, true)) ? Math.min(known.cached, total) : 0;
+    known !== null && continuesFrom(known, facts, shared(known, facts.messages, true))
+      ? Math.min(known.cached, total)
+      : 0;
   const writes = !rules.automatic && facts.cacheUpTo !== null && total >= rules.minPrefix;
   const rest = total - hits;
   return { fresh: writes ? 0 : rest, write5m: writes ? rest : 0, write1h: 0, read: hits, output: 0 };
 }
 
 /** Whether another request can still read the whole cache that a request left. */
-function goesOn(known: Known, facts: RequestFacts, common: number): boolean {
+function continuesFrom(known: Known, facts: RequestFacts, common: number): boolean {
   return (
     known.model === facts.model &&
     known.tools === facts.tools &&
@@ -245,7 +247,7 @@ function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null): Cach
 }
 
 /** Tokens in the cache after a request. */
-function standing(usage: TokenCounts, rules: CacheRules): number {
+function cachedTokens(usage: TokenCounts, rules: CacheRules): number {
   const reported = usage.read + usage.write5m + usage.write1h;
   if (!rules.automatic) return reported;
   return Math.max(reported, stepped(inputOf(usage), rules));

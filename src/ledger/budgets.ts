@@ -14,12 +14,12 @@ export interface BudgetsOptions {
   readonly onWarn: (budget: Budget, dollars: number) => void;
   readonly onFailure: FailureReporter;
   /** Poll interval in milliseconds; default: 2,000. */
-  readonly lookMs?: number;
+  readonly refreshMs?: number;
 }
 
 /** Share of a budget at which a warning is reported. */
 const WARN_SHARE = 0.8;
-const LOOK_MS = 2_000;
+const REFRESH_MS = 2_000;
 /** Weight of the newest bill in the mean. */
 const RECENT_SHARE = 0.2;
 /** `Retry-After` in seconds if only requests in progress use up a budget. */
@@ -58,8 +58,8 @@ export class Budgets implements BudgetGate {
 
   /** Starts reading the amounts spent at intervals. Never rejects. */
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
-    await this.look();
+    this.#timer = setInterval(() => void this.refresh(), this.#options.refreshMs ?? REFRESH_MS).unref();
+    await this.refresh();
   }
 
   close(): void {
@@ -118,7 +118,7 @@ export class Budgets implements BudgetGate {
    * Reads the budgets and the amounts spent. Never rejects: while the store is not available, the last figures are
    * used.
    */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     const { store, budgets, clock, onFailure } = this.#options;
     this.#limits = new Map(budgets().map((budget) => [nameOf(budget.of, budget.name), budget]));
     if (this.#limits.size === 0) return;

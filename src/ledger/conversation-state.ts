@@ -18,7 +18,7 @@ export interface ConversationState {
 /** Maximum number of requests remembered per conversation. */
 const MAX_BRANCHES = 4;
 /** Format of the data. Data in another format counts as unknown. */
-const FORM = 1;
+const FORMAT_VERSION = 1;
 
 interface Stored extends Omit<ConversationState, 'branches'> {
   readonly form: number;
@@ -30,7 +30,7 @@ interface Stored extends Omit<ConversationState, 'branches'> {
 
 export function encodeConversation({ branches, ...more }: ConversationState): string {
   const stored: Stored = {
-    form: FORM,
+    form: FORMAT_VERSION,
     ...more,
     branches: branches.map(({ messages, marks, ...known }) => ({
       ...known,
@@ -44,7 +44,7 @@ export function encodeConversation({ branches, ...more }: ConversationState): st
 /** Inverse of `encodeConversation`; `null` for data of another version. */
 export function decodeConversation(data: string): ConversationState | null {
   const { form, branches, ...more } = JSON.parse(data) as Stored;
-  if (form !== FORM) return null;
+  if (form !== FORMAT_VERSION) return null;
   return {
     ...more,
     branches: branches.map(({ messages, marks, ...known }) => ({

@@ -79,7 +79,7 @@ export function stepAfter(step: number, { cut, regretted }: Evidence): number {
 export class Learner implements BoldnessSteps {
   readonly #options: LearnerOptions;
   #held: ReadonlyMap<string, ReadonlyMap<string, BoldnessFact>> = new Map();
-  #lookedMs = Number.NEGATIVE_INFINITY;
+  #checkedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LearnerOptions) {
     this.#options = options;
@@ -99,11 +99,11 @@ export class Learner implements BoldnessSteps {
   }
 
   /** Reads the regrets and makes the steps that follow from them. Called at intervals. Never rejects. */
-  async look(): Promise<void> {
+  async learnIfDue(): Promise<void> {
     const { clock, onFailure } = this.#options;
     const now = clock.nowMs();
-    if (Math.abs(now - this.#lookedMs) < EVERY_MS) return;
-    this.#lookedMs = now;
+    if (Math.abs(now - this.#checkedMs) < EVERY_MS) return;
+    this.#checkedMs = now;
     try {
       await this.#learn(now);
     } catch (cause) {

@@ -208,7 +208,7 @@ export class Ledger implements LedgerSink, LedgerReader {
       this.#lost = 0;
     }
     if (this.#waiting > 0 || this.#queue.length > 0) this.#behind.soon();
-    if (!this.#failing) await this.#options.learner?.look();
+    if (!this.#failing) await this.#options.learner?.learnIfDue();
   }
 
   #report(cause: unknown, requests: number): void {

@@ -19,7 +19,7 @@ const [UNLIKELY_SHARE, UNLIKELY_DEVIATIONS] = [0.3, 3];
  */
 const TEXT_DEVIATION = 0.03;
 /** Format of the data. Data in another format counts as unknown. */
-const FORM = 3;
+const FORMAT_VERSION = 3;
 
 const NOTHING: NewTokens = { reported: 0, guessed: 0 };
 
@@ -38,7 +38,7 @@ export class ModelScale {
 
   static decode(data: string): ModelScale | null {
     const { form, counted, tokens, reportsCache } = JSON.parse(data) as StoredScale;
-    if (form !== FORM) return null;
+    if (form !== FORMAT_VERSION) return null;
     const scale = new ModelScale();
     scale.#counted = counted;
     scale.#tokens = new TokenModel(tokens);
@@ -52,7 +52,7 @@ export class ModelScale {
 
   encode(): string {
     const stored: StoredScale = {
-      form: FORM,
+      form: FORMAT_VERSION,
       counted: this.#counted,
       tokens: this.#tokens.evidence(),
       reportsCache: this.#reportsCache,

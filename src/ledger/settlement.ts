@@ -21,7 +21,7 @@ const PROCESSES = 'process';
 /** A process without a record for this long counts as ended. */
 const ALIVE_MS = 86_400_000;
 /** Format of waiting requests. Those in another format are billed by the version that wrote them. */
-const FORM = 2;
+const FORMAT_VERSION = 2;
 
 export interface SettlementParts {
   readonly own: readonly RequestFacts[];
@@ -170,12 +170,12 @@ interface StoredFacts extends Omit<RequestFacts, 'messages'> {
 
 /** A request as text; inverse of `decodeFacts`. */
 export function encodeFacts({ messages, ...facts }: RequestFacts): string {
-  const stored: StoredFacts = { form: FORM, ...facts, messages: packRows(messages) };
+  const stored: StoredFacts = { form: FORMAT_VERSION, ...facts, messages: packRows(messages) };
   return JSON.stringify(stored);
 }
 
 /** `null` for a request that another version of the program stored. */
 export function decodeFacts(data: string): RequestFacts | null {
   const { form, messages, ...facts } = JSON.parse(data) as StoredFacts;
-  return form === FORM ? { ...facts, messages: unpackRows(messages) } : null;
+  return form === FORMAT_VERSION ? { ...facts, messages: unpackRows(messages) } : null;
 }

@@ -110,7 +110,7 @@ function ignore(): void {}
 
 const hasGroups = process.platform !== 'win32';
 /** Poll interval for the end of a signalled group. */
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /** Signals a command and all processes in its group. @returns whether any of them was left */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
@@ -142,6 +142,6 @@ function signalOne(pid: number, signal: NodeJS.Signals | 0): boolean {
 async function treeEnds(child: ChildProcess, strays: readonly number[], limitMs: number): Promise<void> {
   const endAt = performance.now() + limitMs;
   while (performance.now() < endAt && (signalGroup(child, 0) || strays.some((pid) => signalOne(pid, 0)))) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

@@ -4,7 +4,7 @@ import { invalidParams } from './json-rpc.ts';
 import type { Peer } from './tool.ts';
 
 /** Poll interval for subscribed resources, because other processes change them too. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Maximum number of subscriptions of one client. */
 const MAX_SUBSCRIPTIONS = 100;
 
@@ -40,14 +40,14 @@ export class Subscriptions {
   #begin(peer: Peer): Map<string, number> {
     const uris = new Map<string, number>();
     this.#of.set(peer, uris);
-    let looking = false;
+    let isPolling = false;
     const timer = setInterval(() => {
-      if (looking) return;
-      looking = true;
-      void this.#look(peer, uris).finally(() => {
-        looking = false;
+      if (isPolling) return;
+      isPolling = true;
+      void this.#poll(peer, uris).finally(() => {
+        isPolling = false;
       });
-    }, LOOK_MS).unref();
+    }, POLL_MS).unref();
     peer.gone.addEventListener(
       'abort',
       () => {
@@ -60,7 +60,7 @@ export class Subscriptions {
   }
 
   /** Never rejects: a failed check is repeated the next time. */
-  async #look(peer: Peer, uris: Map<string, number>): Promise<void> {
+  async #poll(peer: Peer, uris: Map<string, number>): Promise<void> {
     for (const [uri, known] of [...uris]) {
       const last = await this.#resources.lastSeq(uri).catch((cause: unknown) => {
         this.#onFailure('not_looked_at', cause);

@@ -61,7 +61,7 @@ export interface FurtherResources {
 /** Maximum number of events in one read of a run: the newest. `resources_watch` returns all. */
 const MAX_READ = 10_000;
 /** Poll interval for entries of other processes. */
-const LOOK_AGAIN_MS = 250;
+const POLL_MS = 250;
 
 /** The target of a resource URI. */
 interface Found {
@@ -163,7 +163,7 @@ export class Resources {
     wanted: (event: ResourceRunEvent) => boolean,
   ) {
     let nextSeq = fromSeq;
-    const look = async (): Promise<ResourceRunEvent[]> => {
+    const readNew = async (): Promise<ResourceRunEvent[]> => {
       for (;;) {
         const seen = (await this.#options.store.events({ fromSeq: nextSeq, limit })).map(runEvent);
         nextSeq = (seen.at(-1)?.seq ?? nextSeq - 1) + 1;
@@ -171,7 +171,7 @@ export class Resources {
         if (found.length > 0 || seen.length < limit) return found;
       }
     };
-    const events = await this.#poll(look, waitMs, signal);
+    const events = await this.#poll(readNew, waitMs, signal);
     return { events, nextSeq };
   }
 
@@ -184,14 +184,14 @@ export class Resources {
   }
 
   /** Polls until there is an entry, the time is over or the caller has gone. */
-  async #poll<T>(look: () => Promise<readonly T[]>, waitMs: number, signal: AbortSignal): Promise<readonly T[]> {
+  async #poll<T>(readNew: () => Promise<readonly T[]>, waitMs: number, signal: AbortSignal): Promise<readonly T[]> {
     await this.#options.flush();
     const endMs = performance.now() + waitMs;
     for (;;) {
-      const found = await look();
+      const found = await readNew();
       const leftMs = endMs - performance.now();
       if (found.length > 0 || leftMs <= 0 || signal.aborted) return found;
-      await untilCalled(this.#options.onWritten, Math.min(leftMs, LOOK_AGAIN_MS), signal);
+      await untilCalled(this.#options.onWritten, Math.min(leftMs, POLL_MS), signal);
     }
   }
 

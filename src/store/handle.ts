@@ -102,7 +102,7 @@ export interface StoreHandle extends Store {
   /** Whether so much was stored that upkeep must not wait for a pause. */
   pressed(): boolean;
   /** Stores a short text under a name. @returns the text stored there before, or `null` */
-  exchange(name: string, text: string): Promise<string | null>;
+  replaceNote(name: string, text: string): Promise<string | null>;
   /** Calls back when another process recorded a refused conversation, until the returned function is called. */
   onRefused(listener: () => void): () => void;
   /**

@@ -3,11 +3,11 @@ import type {
   AccessKey,
   ChangedKey,
   CountedSpan,
+  CounterIncrement,
   KeyChange,
   KeyPlace,
   KeyStore,
   LimitedSpan,
-  Toll,
 } from '../core/ports/keys.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { change, each, number, type Sql, type Steps, turn } from './sql/steps.ts';
@@ -148,14 +148,14 @@ export class StoredKeys implements KeyStore {
     return (await this.#sql.once(rotate, [[hash, id]])).length > 0;
   }
 
-  async count(id: string, tolls: readonly Toll[]): Promise<ReadonlySet<LimitedSpan>> {
+  async count(id: string, increments: readonly CounterIncrement[]): Promise<ReadonlySet<LimitedSpan>> {
     // in the order of their keys, so that two processes never deadlock
-    const rows = tolls.map(({ span, at, add, limit }) => [id, span, at, add, limit]).sort(bySpan);
+    const rows = increments.map(({ span, at, add, limit }) => [id, span, at, add, limit]).sort(bySpan);
     const counted = await this.#sql.once<{ span: LimitedSpan }>(COUNT, rows, { waitMs: COUNT_WAIT_MS });
     return new Set(counted.map(({ span }) => span));
   }
 
-  async correct(id: string, { span, at, add }: Pick<Toll, 'span' | 'at' | 'add'>): Promise<void> {
+  async correct(id: string, { span, at, add }: Pick<CounterIncrement, 'span' | 'at' | 'add'>): Promise<void> {
     const correct = `UPDATE main.key_count SET used = CASE WHEN used + ? < 0 THEN 0 ELSE used + ? END
       WHERE key = ? AND span = ? AND at = ?`;
     await this.#sql.once(correct, [[add, add, id, span, at]]);

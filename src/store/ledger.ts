@@ -73,9 +73,9 @@ export class StoredLedger implements LedgerStore {
     });
   }
 
-  /** As `StoreHandle.exchange`. */
+  /** As `StoreHandle.replaceNote`. */
   exchange(name: string, text: string): Promise<string | null> {
-    return this.#transactions.write(() => exchangeNote(name, text));
+    return this.#transactions.write(() => replaceNote(name, text));
   }
 
   sums({ sinceDay, ...of }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
@@ -267,8 +267,8 @@ function distinct(names: readonly string[]): string[] {
   return [...new Set(names)];
 }
 
-/** As `StoreHandle.exchange`: a state that never expires. */
-function* exchangeNote(name: string, text: string): Steps<string | null> {
+/** As `StoreHandle.replaceNote`: a state that never expires. */
+function* replaceNote(name: string, text: string): Steps<string | null> {
   const key = noteName(name);
   const before = yield* one<{ data: string }>('SELECT data FROM main.ledger_state WHERE name = ?', [key]);
   yield* each(PUT_STATE, [[key, '', Number.MAX_SAFE_INTEGER, 1, text]]);

@@ -70,15 +70,15 @@ export interface PostgresStore extends StoreHandle {
   /** Number of round trips of this process so far. */
   readonly roundTrips: number;
   /** Checks now for changes by other processes, instead of on a notification or after a second. */
-  look(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 const BACKGROUND_WAIT_MS = 5_000;
 /** Maximum number of prunes whose expiry this process remembers: their uses need no query. */
 const MAX_SEEN = 200_000;
 /** Decisions found by a commit or look-up, cached for the look-up that follows it. */
-const MAX_JUST_FOUND = 1_000;
-const JUST_FOUND_MS = 2_000;
+const MAX_CACHED_DECISIONS = 1_000;
+const CACHED_DECISION_MS = 2_000;
 
 /**
  * Opens the store. The database is contacted in the background; `ready` settles after the first attempt. Never throws
@@ -107,9 +107,9 @@ class DatabaseStore implements PostgresStore {
   readonly #parts: DatabaseParts;
   readonly #sweeper: Sweeper;
   readonly #seen: LRUCache<string, number>;
-  readonly #justFound: LRUCache<string, Decision>;
+  readonly #foundByCommit: LRUCache<string, Decision>;
   /** Decisions prefetched by `findSent` for the next `findDecisions`. */
-  readonly #brought: LRUCache<string, { readonly row: DecisionRow | null }>;
+  readonly #prefetched: LRUCache<string, { readonly row: DecisionRow | null }>;
   readonly #ready: Promise<void>;
   readonly #refusedListeners = new Set<() => void>();
   readonly #keyListeners = new Set<() => void>();
@@ -140,8 +140,8 @@ class DatabaseStore implements PostgresStore {
     });
     this.#uses = new PendingUses(this.#lifetimes, readonly);
     this.#seen = new LRUCache({ max: MAX_SEEN });
-    this.#justFound = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
-    this.#brought = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
+    this.#foundByCommit = new LRUCache({ max: MAX_CACHED_DECISIONS, ttl: CACHED_DECISION_MS });
+    this.#prefetched = new LRUCache({ max: MAX_CACHED_DECISIONS, ttl: CACHED_DECISION_MS });
     this.sql = new DatabaseSql(this.#database, options.clock, this.#uses, options.maxEvents);
     this.#parts = { database: this.#database, view: this.#view, rows: this.sql };
     this.segments = new StoredSegments(this.sql, new DatabaseSegmentReads(this.#parts));
@@ -171,7 +171,7 @@ class DatabaseStore implements PostgresStore {
       import('./erase/erasure.ts'),
       import('./postgres/scrub.ts'),
     ]);
-    return new Erasure(this.sql, databaseScrubber(this.#database), () => this.look());
+    return new Erasure(this.sql, databaseScrubber(this.#database), () => this.refresh());
   }
 
   ready(): Promise<void> {
@@ -182,8 +182,8 @@ class DatabaseStore implements PostgresStore {
     return this.#database.roundTrips;
   }
 
-  async look(): Promise<void> {
-    await this.#view.lookAnew();
+  async refresh(): Promise<void> {
+    await this.#view.pollAnew();
   }
 
   onKeys(listener: () => void): () => void {
@@ -191,7 +191,7 @@ class DatabaseStore implements PostgresStore {
     return () => this.#keyListeners.delete(listener);
   }
 
-  exchange(name: string, text: string): Promise<string | null> {
+  replaceNote(name: string, text: string): Promise<string | null> {
     return this.ledger.exchange(name, text);
   }
 
@@ -221,15 +221,16 @@ class DatabaseStore implements PostgresStore {
   }
 
   async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
-    const brought = new Map(keys.flatMap((key) => this.#takeBrought(key)));
-    const asked = keys.filter((key) => !this.#justFound.has(key) && !brought.has(key));
-    const rows = asked.length === 0 ? [] : await this.#database.query<DecisionRow>(FIND_DECISIONS, [asked.map(toPg)]);
+    const prefetched = new Map(keys.flatMap((key) => this.#takePrefetched(key)));
+    const queried = keys.filter((key) => !this.#foundByCommit.has(key) && !prefetched.has(key));
+    const rows =
+      queried.length === 0 ? [] : await this.#database.query<DecisionRow>(FIND_DECISIONS, [queried.map(toPg)]);
     const byKey = new Map(rows.map((row) => [row.key, row]));
     const found = new Map<string, Decision>();
     const nowMs = this.sql.nowMs();
     for (const key of keys) {
-      const row = byKey.get(key) ?? brought.get(key);
-      const just = this.#justFound.get(key);
+      const row = byKey.get(key) ?? prefetched.get(key);
+      const just = this.#foundByCommit.get(key);
       if (just) found.set(key, just);
       else if (row && this.#noteDecision(row, nowMs)) found.set(key, decisionOf(row));
     }
@@ -267,7 +268,7 @@ class DatabaseStore implements PostgresStore {
     const decisions = new Map(
       rows.flatMap((row): [string, DecisionRow][] => (row.what === 'decision' ? [[row.key, row]] : [])),
     );
-    for (const key of keys) this.#brought.set(key, { row: decisions.get(key) ?? null });
+    for (const key of keys) this.#prefetched.set(key, { row: decisions.get(key) ?? null });
     const nowMs = this.sql.nowMs();
     const alive = rows.filter(
       ({ what, key, expires_ms }) => what === 'sent' && this.#uses.use('sent', key, expires_ms, nowMs),
@@ -299,7 +300,7 @@ class DatabaseStore implements PostgresStore {
     const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]); // the next read finds it damaged again
     log?.warn({ pruneIds: gone }, 'damaged original');
     onDamaged?.(gone);
-    await this.#view.lookAnew();
+    await this.#view.pollAnew();
   }
 
   async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
@@ -319,7 +320,7 @@ class DatabaseStore implements PostgresStore {
       undefined,
       'repeatable',
     );
-    await this.#view.lookAnew();
+    await this.#view.pollAnew();
   }
 
   wasServed(textHashes: readonly string[]): Promise<Set<string>> {
@@ -398,12 +399,12 @@ class DatabaseStore implements PostgresStore {
 
   async #sweep(): Promise<boolean> {
     if (this.#database.isClosed) throw new StoreUnavailable('closed');
-    const served = this.#uses.pending(MAX_JUST_FOUND).some(({ kind }) => kind === 'served');
+    const served = this.#uses.pending(MAX_CACHED_DECISIONS).some(({ kind }) => kind === 'served');
     const usesLeft = await writeUses(this.#database, this.#uses);
-    if (served) await this.look(); // served texts that were written now count as known
+    if (served) await this.refresh(); // served texts that were written now count as known
     const { more, ...did } = await this.#sweeper.step(this.sql.nowMs());
     if (did.expired + did.evicted > 0) {
-      await this.look();
+      await this.refresh();
       this.#options.log?.info(did, 'store swept');
       this.#options.onSwept?.(did);
     }
@@ -414,19 +415,19 @@ class DatabaseStore implements PostgresStore {
   async #touch(ids: readonly string[], nowMs: number): Promise<string[]> {
     this.#forgetOldEpoch();
     const missing: string[] = [];
-    const asked: string[] = [];
+    const queried: string[] = [];
     for (const id of new Set(ids)) {
       const storedMs = this.#seen.get(id);
-      if (storedMs === undefined || !this.#uses.use('prune', id, storedMs, nowMs)) asked.push(id);
+      if (storedMs === undefined || !this.#uses.use('prune', id, storedMs, nowMs)) queried.push(id);
     }
     if (this.#database.isClosed) throw new StoreUnavailable('closed');
-    if (asked.length > 0) {
+    if (queried.length > 0) {
       const rows = await this.#database.query<{ prune_id: string; expires_ms: number }>(
         'SELECT prune_id, expires_ms FROM mcp_pruner.prune WHERE prune_id = ANY ($1)',
-        [asked.map(toPg)],
+        [queried.map(toPg)],
       );
       const found = new Map(rows.map((row) => [row.prune_id, row.expires_ms]));
-      for (const id of asked) {
+      for (const id of queried) {
         const storedMs = found.get(toPg(id));
         if (!this.#uses.use('prune', id, storedMs, nowMs)) missing.push(id);
         else if (storedMs !== undefined) this.#seen.set(id, storedMs);
@@ -442,7 +443,7 @@ class DatabaseStore implements PostgresStore {
     const known = of('known').map(({ id }) => id);
     for (const { id, prune_id, body, until_ms } of of('known')) {
       const row = { key: id, prune_id, body, expires_ms: until_ms ?? 0 };
-      if (this.#noteDecision(row, nowMs)) this.#justFound.set(id, decisionOf(row));
+      if (this.#noteDecision(row, nowMs)) this.#foundByCommit.set(id, decisionOf(row));
     }
     if (!(batch.wholeOrNothing && refused.length > 0)) {
       for (const { decision } of batch.decisions) {
@@ -472,10 +473,10 @@ class DatabaseStore implements PostgresStore {
    * The prefetched result for a decision, consumed once: `null` means it does not exist, an empty list means it was not
    * prefetched.
    */
-  #takeBrought(key: string): [string, DecisionRow | null][] {
-    const brought = this.#brought.get(key);
-    this.#brought.delete(key);
-    return brought ? [[key, brought.row]] : [];
+  #takePrefetched(key: string): [string, DecisionRow | null][] {
+    const prefetched = this.#prefetched.get(key);
+    this.#prefetched.delete(key);
+    return prefetched ? [[key, prefetched.row]] : [];
   }
 
   /** Records the use of a decision that was read; `false` if it has expired. */

@@ -142,7 +142,7 @@ class FileStore implements SqliteStore {
     return this.#holder.problem();
   }
 
-  exchange(name: string, text: string): Promise<string | null> {
+  replaceNote(name: string, text: string): Promise<string | null> {
     return this.ledger.exchange(name, text);
   }
 
@@ -223,7 +223,7 @@ class FileStore implements SqliteStore {
       return this.#access.write((tables, nowMs) => this.#batches.save(tables, batch, nowMs), {
         waitMs,
         verify: true,
-        takesRoom: true,
+        enlargesFile: true,
       });
     }
     const missing = await this.#access.read((tables, nowMs) => this.#batches.touch(tables, batch, nowMs), {
@@ -364,8 +364,12 @@ class FileStore implements SqliteStore {
   async #tryWriting(): Promise<void> {
     if (this.#holder.writeFailure === null || this.#options.readonly || this.pressed()) return;
     try {
-      await this.#access.write(({ snapshots }) => snapshots.takeRoom(), { waitMs: 0, verify: true, takesRoom: true });
-      await this.#access.write(({ snapshots }) => snapshots.giveRoom());
+      await this.#access.write(({ snapshots }) => snapshots.reserveRoom(), {
+        waitMs: 0,
+        verify: true,
+        enlargesFile: true,
+      });
+      await this.#access.write(({ snapshots }) => snapshots.releaseRoom());
     } catch {
       // still failing; the sweep's deletions may help
     }

@@ -66,7 +66,7 @@ export class Upkeep {
 }
 
 /** Interval between searches for data beyond a project's retention. */
-const LOOK_MS = 600_000;
+const SEARCH_EVERY_MS = 600_000;
 
 interface RetentionOptions {
   readonly store: Pick<StoreHandle, 'erasure'>;
@@ -97,7 +97,7 @@ export class RetentionByProject {
     const erasure = await store.erasure();
     let more = false;
     for (const retention of retentions) more = (await erasure.expire(retention, ttlMs)) || more;
-    if (!more) this.#nextMs = clock.nowMs() + LOOK_MS;
+    if (!more) this.#nextMs = clock.nowMs() + SEARCH_EVERY_MS;
     return more;
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AccessKey, Toll } from '../../src/core/ports/keys.ts';
+import type { AccessKey, CounterIncrement } from '../../src/core/ports/keys.ts';
 import type { EventRecord } from '../../src/core/ports.ts';
 import { aBatch, aSegment, type Open } from './segments.suite.ts';
 import { aPrune, pruneIdOf } from './store.suite.ts';
@@ -30,7 +30,7 @@ const event = (project: string | undefined, runId: string): EventRecord => ({
   payload: {},
   ...(project !== undefined && { project }),
 });
-const minute = (at: number, limit: number): Toll => ({ span: 'minute', at, add: 1, limit });
+const minute = (at: number, limit: number): CounterIncrement => ({ span: 'minute', at, add: 1, limit });
 
 /** What any store must do for keys, and for what belongs to projects. */
 export function keysContract(name: string, open: Open): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { goesFirst, planOf, type Rated } from '../../src/gc/plan.ts';
+import { byPruningOrder, planOf, type Rated } from '../../src/gc/plan.ts';
 
 /** Few scores and sizes, so that ties are common; every one has an id of its own. */
 const candidates = fc
@@ -13,7 +13,7 @@ describe('the order of candidates', () => {
   it('is by score, then by size, then by id', () => {
     const one = { id: 'b', score: 0.5, tokens: 10 };
     const list = [one, { ...one, id: 'a' }, { ...one, tokens: 11 }, { ...one, id: 'c', score: 0.6, tokens: 1 }];
-    expect(list.toSorted(goesFirst).map(({ id, tokens }) => `${id} ${tokens}`)).toEqual([
+    expect(list.toSorted(byPruningOrder).map(({ id, tokens }) => `${id} ${tokens}`)).toEqual([
       'c 1',
       'b 11',
       'a 10',
@@ -27,7 +27,7 @@ describe('the order of candidates', () => {
     );
     fc.assert(
       fc.property(shuffled, ([list, again]) => {
-        expect(again.toSorted(goesFirst)).toEqual(list.toSorted(goesFirst));
+        expect(again.toSorted(byPruningOrder)).toEqual(list.toSorted(byPruningOrder));
       }),
     );
   });
@@ -37,7 +37,7 @@ describe('a plan', () => {
   it('takes candidates in order until the target is met, and no more', () => {
     fc.assert(
       fc.property(candidates, fc.integer({ min: 0, max: 1_500 }), (list, target) => {
-        const sorted = list.toSorted(goesFirst);
+        const sorted = list.toSorted(byPruningOrder);
         const { chosen, tokens } = planOf(sorted, target);
         expect(chosen).toEqual(sorted.slice(0, chosen.length));
         expect(tokens).toBe(chosen.reduce((sum, one) => sum + one.tokens, 0));

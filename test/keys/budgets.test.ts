@@ -97,7 +97,7 @@ describe('budgets', () => {
       ...{ store: ledger, clock: manualClock(0), onWarn: () => {}, onFailure: () => {} },
       budgets: () => [{ of: 'key', name: 'key_1', dollars: 10 }],
     });
-    await budgets.look();
+    await budgets.refresh();
     const enter = (count: number) => Array.from({ length: count }, () => budgets.enter('key_1', 'web'));
     enter(3); // nothing was billed yet, so that nothing is expected
     expect(budgets.over('key_1', 'web')).toBeNull();
@@ -128,21 +128,21 @@ describe('budgets', () => {
     await spend('2026-01-02', 7);
     await spend('2025-12-31', 50);
     await spend('2026-01-31', 99, 'api');
-    await budgets.look();
+    await budgets.refresh();
     expect([budgets.over(undefined, 'web'), budgets.over(undefined, 'api'), warned]).toEqual([null, null, []]);
     budgets.add(aTurn('r1', { project: 'web', dollars: 1.5 }));
     await spend('2026-01-31', 1.5);
-    await budgets.look();
-    await budgets.look();
+    await budgets.refresh();
+    await budgets.refresh();
     expect(warned).toEqual([8.5]);
     isAway = true;
     budgets.add(aTurn('r2', { project: 'web', dollars: 1.5 }));
-    await budgets.look();
+    await budgets.refresh();
     expect(budgets.over('key_1', 'web')).toEqual({ code: 'project_dollars_used_up', retryAfterS: 3_600 });
     expect(failures).toEqual(['budgets_not_read']);
     isAway = false;
     clock.now += 3_600_000;
-    await budgets.look();
+    await budgets.refresh();
     expect(budgets.over('key_1', 'web')).toBeNull();
   });
 });

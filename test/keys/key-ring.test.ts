@@ -19,7 +19,7 @@ async function open(over: Partial<KeyRingOptions>) {
     notify = listener;
     return () => {};
   };
-  const ring = new KeyRing({ keys: async () => keys, clock, onKeys, onFailure: () => {}, lookMs: NEVER_MS, ...over });
+  const ring = new KeyRing({ keys: async () => keys, clock, onKeys, onFailure: () => {}, pollMs: NEVER_MS, ...over });
   afterwards(() => ring.close());
   await ring.start();
   expect(ring.find(KEY.hash)).toMatchObject({ id: KEY.id });
@@ -44,7 +44,7 @@ describe('the keys that a process knows', () => {
     hold = new Promise((resolve) => {
       go = resolve;
     });
-    const looking = ring.look(); // has asked, and not heard yet
+    const looking = ring.poll(); // has asked, and not heard yet
     await soon();
     await real.keys.revoke(KEY.id, 1);
     notify();
@@ -55,9 +55,9 @@ describe('the keys that a process knows', () => {
   });
 
   it('are dropped by polling if no notification arrives', async () => {
-    const { ring, keys } = await open({ lookMs: 5 });
+    const { ring, keys } = await open({ pollMs: 5 });
     let looks = 0;
-    ring.onLooked(() => {
+    ring.onPolled(() => {
       looks++;
     });
     await keys.revoke(KEY.id, 1);

@@ -206,7 +206,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     const store = await replica(url);
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
     const other = await replica(url, { clock: manualClock(clock.now + 2 * TTL_MS) });
-    const holder = await other.look().then(() => lockUpkeep(url));
+    const holder = await other.refresh().then(() => lockUpkeep(url));
     expect(await other.sweep()).toBe(false);
     expect(await store.stats()).toMatchObject({ prunes: 1 });
     await holder.release();

@@ -168,10 +168,10 @@ describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (p
 
   it('stores a text under a name and returns the previous one', async () => {
     const { store } = await open();
-    expect([await store.exchange('n', 'a'), await store.exchange('n', 'b'), await store.exchange('m', 'c')]).toEqual([
-      null,
-      'a',
-      null,
-    ]);
+    expect([
+      await store.replaceNote('n', 'a'),
+      await store.replaceNote('n', 'b'),
+      await store.replaceNote('m', 'c'),
+    ]).toEqual([null, 'a', null]);
   });
 });

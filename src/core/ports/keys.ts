@@ -53,7 +53,7 @@ export interface CountedSpan {
 }
 
 /** One limit that a request counts against. */
-export interface Toll {
+export interface CounterIncrement {
   readonly span: LimitedSpan;
   /** Number of the span since 1970. */
   readonly at: number;
@@ -101,7 +101,7 @@ export interface KeyStore {
    *
    * @returns the spans whose limit was not reached
    */
-  count(id: string, tolls: readonly Toll[]): Promise<ReadonlySet<LimitedSpan>>;
+  count(id: string, increments: readonly CounterIncrement[]): Promise<ReadonlySet<LimitedSpan>>;
   /** Corrects the count of a span, if that span is still current. */
-  correct(id: string, toll: Pick<Toll, 'span' | 'at' | 'add'>): Promise<void>;
+  correct(id: string, increment: Pick<CounterIncrement, 'span' | 'at' | 'add'>): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { ChildRecord } from '../ports.ts';
-import { standings } from '../servers.ts';
+import { serverStates } from '../servers.ts';
 import { type ChildrenOptions, MAX_RECORDS } from './options.ts';
 import { hashToken } from './output.ts';
 import { type ChildRecords, childEvent, meta } from './records.ts';
@@ -21,10 +21,10 @@ export async function adoptOrphans(
   const orphans = open.filter((record) => record.instanceId !== instanceId);
   if (orphans.length === 0) return [];
   const isThere = (pid: number): boolean => processes.startOf(pid) !== null;
-  const standing = await standings(store.children, instanceId, clock.nowMs(), isThere);
+  const stateOf = await serverStates(store.children, instanceId, clock.nowMs(), isThere);
   const adopted: ChildRecord[] = [];
   for (const { childId, instanceId: owner } of orphans) {
-    const { lives, isHere } = standing(owner);
+    const { lives, isHere } = stateOf(owner);
     if (lives) continue;
     const record = await records.update(childId, (found, nowMs) => {
       if (found.instanceId !== owner || !isActive(found)) return null;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ChildRecord, ChildState } from '../ports.ts';
-import { isBeside } from '../servers.ts';
+import { isOnSameHost } from '../servers.ts';
 import { adoptOrphans } from './adopt.ts';
 import { secretsOf } from './environment.ts';
 import type { ChildFolders } from './folders.ts';
@@ -22,7 +22,7 @@ export interface Live {
   limitTimer: NodeJS.Timeout | undefined;
 }
 
-const LOOK_MS = 200;
+const POLL_MS = 200;
 const SECOND_MS = 1_000;
 const HEARTBEAT_MS = 2_000;
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
@@ -40,7 +40,7 @@ export class Keeper {
   #timer: NodeJS.Timeout | undefined;
   #lastSecond = 0;
   #lastBeat = 0;
-  #looking: Promise<void> | null = null;
+  #polling: Promise<void> | null = null;
   #isClosed = false;
 
   constructor(options: ChildrenOptions, records: ChildRecords, folders: ChildFolders) {
@@ -58,10 +58,10 @@ export class Keeper {
     await this.#beat().catch((cause: unknown) => this.#failed('heartbeat', cause));
     await this.#adopt().catch((cause: unknown) => this.#failed('adopt', cause));
     this.#timer = setInterval(() => {
-      this.#looking ??= this.#look(collectOld).finally(() => {
-        this.#looking = null;
+      this.#polling ??= this.#poll(collectOld).finally(() => {
+        this.#polling = null;
       });
-    }, LOOK_MS);
+    }, POLL_MS);
     this.#timer.unref();
   }
 
@@ -69,7 +69,7 @@ export class Keeper {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#looking;
+    await this.#polling;
     const { store, instanceId, graceMs } = this.#options;
     const ids = [...this.#live.keys()];
     await Promise.all(
@@ -154,7 +154,9 @@ export class Keeper {
     });
     if (!isActive(record)) return record;
     // only a server on the child's host can signal it; elsewhere, its own server finds the stop request in the record
-    const { pid, processStart } = isBeside(record.instanceId, instanceId) ? record : { pid: null, processStart: null };
+    const { pid, processStart } = isOnSameHost(record.instanceId, instanceId)
+      ? record
+      : { pid: null, processStart: null };
     const isThere = (): boolean => pid !== null && processes.startOf(pid) === processStart;
     const signalled = (signal: NodeJS.Signals): void => {
       // the group may still contain processes of a head that has ended
@@ -186,20 +188,20 @@ export class Keeper {
       const record = await this.#records.get(childId);
       const leftMs = endMs - performance.now();
       if (!isActive(record) || leftMs <= 0 || signal?.aborted) return record;
-      if (this.#isClosed) await this.#lookFor(childId);
-      await this.#records.changes.next(Math.min(leftMs, LOOK_MS / 2), signal);
+      if (this.#isClosed) await this.#checkAdopted(childId);
+      await this.#records.changes.next(Math.min(leftMs, POLL_MS / 2), signal);
     }
   }
 
   /** One polling round over all children. */
-  async #look(collectOld: (childId: string) => Promise<unknown>): Promise<void> {
+  async #poll(collectOld: (childId: string) => Promise<unknown>): Promise<void> {
     const { store, clock } = this.#options;
     const nowMs = performance.now();
     const isSecond = nowMs - this.#lastSecond >= SECOND_MS;
     if (isSecond) this.#lastSecond = nowMs;
     for (const [childId, live] of [...this.#live]) {
       await this.#readOutput(live, false).catch((cause: unknown) => this.#failed('output', cause));
-      await this.#lookFor(childId).catch((cause: unknown) => this.#failed('look', cause));
+      await this.#checkAdopted(childId).catch((cause: unknown) => this.#failed('look', cause));
       if (isSecond) await this.#checkLimits(live).catch((cause: unknown) => this.#failed('limits', cause));
     }
     if (nowMs - this.#lastBeat < HEARTBEAT_MS) return;
@@ -213,7 +215,7 @@ export class Keeper {
   }
 
   /** Checks whether an adopted child is still running. */
-  async #lookFor(childId: string): Promise<void> {
+  async #checkAdopted(childId: string): Promise<void> {
     const live = this.#live.get(childId);
     if (!live || live.isOurs) return;
     const { pid, processStart } = live.record;

@@ -152,7 +152,7 @@ const SQLITE_COUNTING = `
  * Blackboard counters that no trigger maintains: its last version, and the last version whose change was deleted. The
  * statements are Common SQL.
  */
-const BOARD_GOES_ON = [
+const ADVANCE_BOARD_COUNTERS = [
   `UPDATE main.fleet_counter SET value = coalesce((SELECT max(version) FROM
      (SELECT version FROM main.fleet_board UNION ALL SELECT version FROM main.fleet_board_event) known), 0)
    WHERE name = 'board_version' AND value = 0`,
@@ -203,7 +203,7 @@ export const fleetTables: ExtensionTables = {
     ['fleet_contract', 'seq', 'seq call_id agent_id status until_ms record', 'call_id agent_id', 100],
   ],
   numbered: { fleet_graph_version: 'id', fleet_child: 'seq', fleet_plan: 'seq', fleet_contract: 'seq' },
-  afterMove: BOARD_GOES_ON,
+  afterMove: ADVANCE_BOARD_COUNTERS,
   *eraseChildren(childIds) {
     yield* change(`DELETE FROM main.fleet_child WHERE child_id IN LIST(?) AND state IN (${ENDED})`, [childIds]);
   },

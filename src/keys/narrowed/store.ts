@@ -149,7 +149,7 @@ export class NarrowedStore implements StoreHandle {
     return Promise.resolve([]);
   }
 
-  exchange = unsupported;
+  replaceNote = unsupported;
 
   onRefused(): () => void {
     return () => undefined;

@@ -51,11 +51,11 @@ export async function openPostgresSide(url: string, readonly: boolean, clock: Cl
       }, WAIT_MS);
     },
     async finish() {
-      for (const log of ['event', 'child_log']) await numbersGoOn(database, log, 'seq');
-      for (const log of ['served', 'left_alone']) await numbersGoOn(database, log, 'id');
-      for (const table of IDENTITIES) await identityGoesOn(database, table, 'id');
+      for (const log of ['event', 'child_log']) await advanceLogSequence(database, log, 'seq');
+      for (const log of ['served', 'left_alone']) await advanceLogSequence(database, log, 'id');
+      for (const table of IDENTITIES) await advanceIdentity(database, table, 'id');
       for (const [table, column] of Object.entries(extensionTables.numbered))
-        await identityGoesOn(database, table, column);
+        await advanceIdentity(database, table, column);
       for (const sql of extensionTables.afterMove) await database.write(postgresStatement(sql), []);
     },
     async origin() {
@@ -91,14 +91,14 @@ const IDENTITIES = [
   'project_setting',
 ];
 
-async function identityGoesOn(database: Database, table: string, column: string): Promise<void> {
+async function advanceIdentity(database: Database, table: string, column: string): Promise<void> {
   await database.query(
     `SELECT setval(pg_get_serial_sequence('mcp_pruner.${table}', '${column}'),
        greatest((SELECT max(${column}) FROM mcp_pruner.${table}), 1))`,
   );
 }
 
-async function numbersGoOn(database: Database, log: string, column: string): Promise<void> {
+async function advanceLogSequence(database: Database, log: string, column: string): Promise<void> {
   await database.write(
     `UPDATE mcp_pruner.log_seq SET seq = greatest(seq, (SELECT coalesce(max(${column}), 0) FROM mcp_pruner.${log})) WHERE log = $1`,
     [log],

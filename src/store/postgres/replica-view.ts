@@ -51,8 +51,8 @@ export class ReplicaView {
   #timer: NodeJS.Timeout | undefined;
   #listener: (ClientBase & { end(): Promise<void> }) | null = null;
   #listenAgainAt = 0;
-  #looking: Promise<void> | null = null;
-  #lookAgain = false;
+  #polling: Promise<void> | null = null;
+  #pollAgain = false;
   #closed = false;
 
   constructor(options: ReplicaViewOptions) {
@@ -88,10 +88,10 @@ export class ReplicaView {
    * error.
    */
   async start(): Promise<void> {
-    await this.look();
+    await this.poll();
     while (this.#options.database.isAwaited && !this.#closed) {
       await pause(HURRY_MS);
-      await this.look();
+      await this.poll();
     }
     this.#schedule();
   }
@@ -102,27 +102,27 @@ export class ReplicaView {
   }
 
   /** Polls for changes. Never rejects. */
-  look(): Promise<void> {
-    if (this.#looking !== null) {
-      this.#lookAgain = true;
-      return this.#looking;
+  poll(): Promise<void> {
+    if (this.#polling !== null) {
+      this.#pollAgain = true;
+      return this.#polling;
     }
-    this.#looking = this.#lookUntilStill().finally(() => {
-      this.#looking = null;
+    this.#polling = this.#pollUntilStill().finally(() => {
+      this.#polling = null;
     });
-    return this.#looking;
+    return this.#polling;
   }
 
   /** Polls for all changes up to now; a poll already running may have started too early. */
-  async lookAnew(): Promise<void> {
-    await this.#looking;
-    await this.look();
+  async pollAnew(): Promise<void> {
+    await this.#polling;
+    await this.poll();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#polling;
     await this.#listener?.end().catch(() => undefined); // no longer needed
   }
 
@@ -137,21 +137,21 @@ export class ReplicaView {
     clearTimeout(this.#timer);
     const { isAwaited, isWaitedFor } = this.#options.database;
     const delayMs = isAwaited ? HURRY_MS : isWaitedFor ? WAITED_MS : POLL_MS;
-    this.#timer = setTimeout(() => void this.look().then(() => this.#schedule()), delayMs).unref();
+    this.#timer = setTimeout(() => void this.poll().then(() => this.#schedule()), delayMs).unref();
   }
 
-  async #lookUntilStill(): Promise<void> {
+  async #pollUntilStill(): Promise<void> {
     do {
-      this.#lookAgain = false;
+      this.#pollAgain = false;
       try {
-        await this.#look();
+        await this.#pollOnce();
       } catch {
         return; // the database has recorded it, and the next poll tries again
       }
-    } while (this.#lookAgain && !this.#closed);
+    } while (this.#pollAgain && !this.#closed);
   }
 
-  async #look(): Promise<void> {
+  async #pollOnce(): Promise<void> {
     const { database, onRefused, onKeys } = this.#options;
     const wasAway = database.isAway;
     if (wasAway) {
@@ -202,7 +202,7 @@ export class ReplicaView {
     try {
       client = await this.#options.database.dedicated();
       const opened = client;
-      opened.on('notification', () => void this.look());
+      opened.on('notification', () => void this.poll());
       opened.once('end', () => {
         if (this.#listener === opened) this.#listener = null;
         this.#listenAgainAt = 0;

@@ -32,7 +32,7 @@ export class DatabaseSegmentReads implements SegmentReads {
   }
 
   async changed({ directives, erased }: { readonly directives: boolean; readonly erased: number }): Promise<void> {
-    if (directives || erased > 0) await this.#parts.view.lookAnew();
+    if (directives || erased > 0) await this.#parts.view.pollAnew();
   }
 
   async segments(

@@ -28,7 +28,7 @@ export interface WriteOptions {
   /** Maximum number of pending uses written in the same transaction. */
   readonly uses?: number;
   /** The write enlarges the file, so its success shows that there is room. */
-  readonly takesRoom?: boolean;
+  readonly enlargesFile?: boolean;
 }
 
 export interface AccessOptions {
@@ -95,13 +95,13 @@ export class Access implements Rows {
   /** Runs the work in one durable transaction, all or nothing. */
   write<T>(
     work: Work<T>,
-    { waitMs = WRITE_WAIT_MS, verify = false, uses = USES_PER_WRITE, takesRoom = false }: WriteOptions = {},
+    { waitMs = WRITE_WAIT_MS, verify = false, uses = USES_PER_WRITE, enlargesFile = false }: WriteOptions = {},
   ): Promise<T> {
     const attempt = () => {
       const connection = verify ? this.#holder.verified(true) : this.#holder.connection();
       if (connection.logBytes > LARGE_LOG_BYTES) this.#checkpointer?.kick();
       const result = this.#write(connection, work, uses);
-      this.#holder.worked(takesRoom);
+      this.#holder.worked(enlargesFile);
       return result;
     };
     return this.attempt(waitMs, attempt, (cause) =>

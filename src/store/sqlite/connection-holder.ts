@@ -115,10 +115,10 @@ export class ConnectionHolder {
   /**
    * Records a successful write.
    *
-   * @param room - it enlarged the file; a write in place says nothing about a full disk
+   * @param enlargedFile - it enlarged the file; a write in place says nothing about a full disk
    */
-  worked(room: boolean): void {
-    if (this.#writes !== null && !room && this.#writes.error.reason !== 'locked') return;
+  worked(enlargedFile: boolean): void {
+    if (this.#writes !== null && !enlargedFile && this.#writes.error.reason !== 'locked') return;
     this.#writes = null;
     if (this.#reported === '') return;
     this.#log?.info({ path: this.#options.path, was: this.#reported }, 'store back');

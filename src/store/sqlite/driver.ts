@@ -30,7 +30,7 @@ export function sqliteDriver(): typeof Database {
     isTried = true;
     return driver;
   } catch (cause) {
-    throw new Error(`SQLite's driver cannot be loaded on Node ${process.version}: ${MEND}`, { cause });
+    throw new Error(`SQLite's driver cannot be loaded on Node ${process.version}: ${REPAIR_ADVICE}`, { cause });
   }
 }
 
@@ -44,7 +44,7 @@ export function driverProblem(): string | null {
   }
 }
 
-const MEND =
+const REPAIR_ADVICE =
   NAME === 'better-sqlite3'
     ? 'it is compiled at installation, which needs a C++ compiler, make and python3; then run npm rebuild better-sqlite3'
     : 'run npm install again with this Node';

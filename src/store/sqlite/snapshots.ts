@@ -32,12 +32,12 @@ export class Snapshots {
     );
   }
 
-  /** Reserves the room of an original, and fails as storing it would; `giveRoom` releases it. */
-  takeRoom(): void {
+  /** Reserves the room of an original, and fails as storing it would; `releaseRoom` releases it. */
+  reserveRoom(): void {
     this.#sql.run('INSERT OR REPLACE INTO content (id, data) VALUES (-1, zeroblob(?))', [TRIED_BYTES]);
   }
 
-  giveRoom(): void {
+  releaseRoom(): void {
     this.#deleteContent(-1);
   }
 
