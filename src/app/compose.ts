@@ -27,7 +27,7 @@ import { Idempotency } from '../mcp/idempotency.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { Resources } from '../resources/registry.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
-import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
+import { WorkerDecider } from '../workers/worker-decider.ts';
 import type { Base, Context } from './context.ts';
 import { decisionCacheOf, findSettingsOf, globs } from './pipeline.ts';
 
@@ -84,8 +84,8 @@ export function openServices(
   const { settings, store, events, failures, clock } = context;
   const scorer = openBackend(context);
   const turns = new Turns();
-  const decider = new DecideElsewhere({
-    here: new MainThreadDecider(turns),
+  const decider = new WorkerDecider({
+    mainThread: new MainThreadDecider(turns),
     onFailure: failures.of('pruning'),
   });
   const decisionCache = decisionCacheOf(settings, store, clock, decider);

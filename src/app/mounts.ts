@@ -366,11 +366,11 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     },
     reasonLanguage: settings.reasonLanguage,
     doctor: examine ?? null,
-    furtherReadings: {
+    extensionReadings: {
       ...Object.fromEntries(extensions.flatMap(({ readings }) => readings.map((path) => [path, null]))),
       ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ readings }) => readings))),
     },
-    furtherActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ actions }) => actions)),
+    extensionActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ actions }) => actions)),
     stopping: parts.stopping,
     onFailure: parts.failures.of('page'),
   };

@@ -99,7 +99,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     inProgress: () => inProgress,
     wireFor(req) {
       const to = destinations.of(req);
-      if (to && 'refusal' in to) return refusing(to);
+      if (to && 'refusal' in to) return refusalHandler(to);
       const operation = to?.operation;
       const handler = operation && handlers.get(to.provider)?.get(operation.dialect);
       if (!handler) return null;
@@ -169,7 +169,7 @@ function savingWatch({ settings, store, log, failures, alarmAfter }: Services): 
 }
 
 /** Answers a request that is not forwarded. */
-function refusing({ refusal, message, errorBody }: Refused): ModelHandler {
+function refusalHandler({ refusal, message, errorBody }: Refused): ModelHandler {
   const handle: ModelHandler['handle'] = async (req, res) => {
     sendError(res, refusal, message, undefined, errorBody);
     discardUpload(req);

@@ -54,7 +54,7 @@ export interface Command {
   /** The options that `--help` shows where there are too many; `--help --all` shows all. */
   readonly commonOptions?: readonly string[];
   /** The number of arguments that it takes, without options. */
-  readonly arguments: { readonly least: number; readonly most: number };
+  readonly arguments: { readonly min: number; readonly max: number };
   /** @returns the exit code */
   run(call: Call, io: Io): Promise<number>;
 }

@@ -8,7 +8,7 @@ export const config: Command = {
   usage: 'config [--json]',
   about: 'Prints every setting, its effective value and where the value came from. Secrets are masked.',
   options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const loaded = readSettings(call, io);

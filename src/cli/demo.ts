@@ -15,7 +15,7 @@ export const demo: Command = {
   usage: 'demo',
   about: 'Shows pruning offline, without a key, with an embedded upstream, a real log and a real source file.',
   options: {},
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
   async run(_call, io) {
     const problem = driverProblem();
     if (problem !== null) throw new UserError(problem);

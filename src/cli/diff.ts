@@ -13,7 +13,7 @@ export const diff: Command = {
   usage: 'diff <prune_id|marker>',
   about: 'Shows which lines of a text were cut, with their numbers, the reason, and the kept lines around them.',
   options: configOption,
-  arguments: { least: 1, most: 1 },
+  arguments: { min: 1, max: 1 },
 
   async run(call, io) {
     const { pruneId } = readPruneReference(call.positionals[0] ?? '');

@@ -81,8 +81,8 @@ async function checkClient(client: Client, own: string, machine: Machine): Promi
   if (broken !== null) return { level: 'failure', what: `${title}: ${broken}`, advice: again };
   const missing = missingExport(client, machine);
   if (missing !== null) return { level: 'failure', ...missing };
-  const past = pastProxy(client, machine);
-  if (past !== null) return { level: 'failure', ...past };
+  const bypass = bypassProblem(client, machine);
+  if (bypass !== null) return { level: 'failure', ...bypass };
   const misled = otherUpstream(client, machine);
   if (misled !== null) return { level: 'failure', ...misled };
   const refused = await refusal(own);
@@ -116,7 +116,7 @@ function missingExport(
 }
 
 /** A cloud to which requests bypass the proxy. */
-function pastProxy(
+function bypassProblem(
   { title, name, cloud: cloudOf }: Client,
   { url, place }: Machine,
 ): { readonly what: string; readonly advice: string } | null {

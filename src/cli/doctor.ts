@@ -28,7 +28,7 @@ export const doctor: Command = {
     'and suggests fixes. Exits with 1 if something is broken. Sends keys and tokens only to their own proxy, and no text of yours.',
   ].join('\n'),
   options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const findings = await examine(() => readSettings(call, io), io);

@@ -29,7 +29,7 @@ export const erase: Command = {
     key: { type: 'string', value: '<key>', doc: 'the same for a key (id or name) that was revoked or has expired' },
     'dry-run': { type: 'boolean', doc: 'count what would be erased, and change nothing' },
   },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const named = (['project', 'user', 'key'] as const).filter((option) => textOption(call, option) !== undefined);
@@ -49,8 +49,8 @@ export const erase: Command = {
       const name = textOption(call, of) ?? '';
       const payer = of === 'project' ? null : await payerOf(store, of, name, io);
       const subject: Subject = payer === null ? { project: name, withSettings } : { payer };
-      const asked = { of, name: payer ?? name };
-      return await eraseAndProve(store, { subject, asked, isDry }, io);
+      const namedSubject = { of, name: payer ?? name };
+      return await eraseAndProve(store, { subject, namedSubject, isDry }, io);
     } catch (cause) {
       if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
       throw cause;
@@ -75,27 +75,31 @@ async function payerOf(store: StoreHandle, of: 'user' | 'key', name: string, io:
   return key?.id ?? name;
 }
 
-interface Asked {
+interface ErasureRequest {
   readonly subject: Subject;
-  readonly asked: { readonly of: string; readonly name: string };
+  readonly namedSubject: { readonly of: string; readonly name: string };
   readonly isDry: boolean;
 }
 
 /** Prints the document. The audit trail gets its hash and no name. */
-async function eraseAndProve(store: StoreHandle, { subject, asked, isDry }: Asked, io: Io): Promise<number> {
+async function eraseAndProve(
+  store: StoreHandle,
+  { subject, namedSubject, isDry }: ErasureRequest,
+  io: Io,
+): Promise<number> {
   const id = `erasure_${randomBytes(8).toString('hex')}`;
   const by = `cli:${io.env.USER ?? io.env.USERNAME ?? 'unknown'}`;
   const began = new Date(io.clock.nowMs()).toISOString();
   const erasure = await store.erasure();
   const erased: Erased = isDry ? await erasure.preview(subject) : await erasure.erase(subject, id);
   const ended = new Date(io.clock.nowMs()).toISOString();
-  const head = { document: 'mcp-pruner erasure', id, dry_run: isDry, subject: asked, by, began, ended };
-  const kept = keptBeside(subject);
-  const text = `${JSON.stringify({ ...head, store: await store.id(), version: io.version, ...erased, kept }, null, 2)}\n`;
+  const head = { document: 'mcp-pruner erasure', id, dry_run: isDry, subject: namedSubject, by, began, ended };
+  const retained = retainedData(subject);
+  const text = `${JSON.stringify({ ...head, store: await store.id(), version: io.version, ...erased, kept: retained }, null, 2)}\n`;
   if (!isDry) {
     const rows = Object.values(erased.rows).reduce((sum, { before, after }) => sum + before - after, 0);
     const sha256 = createHash('sha256').update(text).digest('hex');
-    const payload = { id, of: asked.of, rows, complete: erased.complete, document_sha256: sha256, by };
+    const payload = { id, of: namedSubject.of, rows, complete: erased.complete, document_sha256: sha256, by };
     const event = { tsMs: io.clock.nowMs(), kind: 'erasure', level: 'info', runId: 'server', opId: null } as const;
     await store.addEvents([{ ...event, payload, audit: true }]);
   }
@@ -108,7 +112,7 @@ async function eraseAndProve(store: StoreHandle, { subject, asked, isDry }: Aske
 }
 
 /** Data that does not belong to the subject, or cannot be erased from here. */
-function keptBeside(subject: Subject): readonly string[] {
+function retainedData(subject: Subject): readonly string[] {
   const common = [
     'audit events, in which the name is replaced by the id of this document',
     'totals by day, model and tool, which name nobody',

@@ -54,7 +54,7 @@ export const evalCommand: Command = {
     seed: { type: 'string', value: '<n>', doc: 'seed for the choice of commits (default 1)' },
     json: { type: 'boolean', doc: 'print the report as JSON' },
   },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
   async run(call, io) {
     const path = textOption(call, 'git');
     if (path === undefined) throw new UsageError('--git <repository> is missing');

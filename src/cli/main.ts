@@ -155,10 +155,10 @@ function parse(name: string, command: Command, args: readonly string[]): Call {
       values[token.name] = true;
     }
   }
-  const { least, most } = command.arguments;
-  if (positionals.length < least) throw new UsageError(`too few arguments: mcp-pruner ${command.usage}`);
-  if (positionals.length > most)
-    throw new UsageError(`unexpected argument ${JSON.stringify(positionals[most])}: see ${help}`);
+  const { min, max } = command.arguments;
+  if (positionals.length < min) throw new UsageError(`too few arguments: mcp-pruner ${command.usage}`);
+  if (positionals.length > max)
+    throw new UsageError(`unexpected argument ${JSON.stringify(positionals[max])}: see ${help}`);
   return { values, positionals };
 }
 

@@ -16,7 +16,7 @@ export const prices: Command = {
     'was looked up, and how old the row is. Exits with 1 if no row fits.',
   ].join('\n'),
   options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
-  arguments: { least: 0, most: 1 },
+  arguments: { min: 0, max: 1 },
 
   async run({ values, positionals, ...call }, io) {
     const found = pricesOf(readSettings({ values, positionals, ...call }, io).settings);

@@ -61,7 +61,7 @@ export const projects: Command = {
     },
     json: { type: 'boolean', doc: 'list, history: as JSON, one row a line' },
   },
-  arguments: { least: 1, most: 2 },
+  arguments: { min: 1, max: 2 },
 
   async run(call, io) {
     const [verb = '', project] = call.positionals;

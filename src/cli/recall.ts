@@ -17,7 +17,7 @@ export const recall: Command = {
     limit: { type: 'string', value: '<n>', doc: `how many hits, 1 to ${MAX_HITS} (default ${DEFAULT_HITS})` },
     json: { type: 'boolean', doc: 'print JSON' },
   },
-  arguments: { least: 1, most: 1_000 },
+  arguments: { min: 1, max: 1_000 },
 
   async run(call, io) {
     const limit = limitOf(call);

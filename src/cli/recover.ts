@@ -15,7 +15,7 @@ export const recover: Command = {
     ...configOption,
     lines: { type: 'string', value: '<ranges>', doc: 'only these lines of the original, such as 10-40 or 3,10-40' },
   },
-  arguments: { least: 1, most: 1 },
+  arguments: { min: 1, max: 1 },
 
   async run(call, io) {
     const { pruneId, ranges } = namedLines(call);

@@ -31,7 +31,7 @@ export const replay: Command = {
     lost: { type: 'boolean', doc: 'print the lines that were needed later and had been cut' },
     json: { type: 'boolean', doc: 'print the report as JSON' },
   },
-  arguments: { least: 1, most: 1000 },
+  arguments: { min: 1, max: 1000 },
 
   async run(call, io) {
     const { settings } = readSettings(call, io);

@@ -43,7 +43,7 @@ export const report: Command = {
     share: { type: 'boolean', doc: 'with --sessions: a block of figures to post, without paths, names or texts' },
     sessions: { type: 'boolean', doc: 'what pruning would have changed in the sessions on this machine' },
   },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     if (call.values.sessions === true) {

@@ -43,7 +43,7 @@ export const run: Command = {
     model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
     proxy: { type: 'string', value: '<url>', doc: 'use the proxy at this address, such as http://127.0.0.1:8006' },
   },
-  arguments: { least: 1, most: Number.POSITIVE_INFINITY },
+  arguments: { min: 1, max: Number.POSITIVE_INFINITY },
 
   async run(call, io) {
     const [name = '', ...args] = call.positionals;
@@ -60,7 +60,7 @@ export const run: Command = {
     const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io), listFolder };
     const cloud = client.cloud?.(place) ?? null;
     const { loaded, shared, upstream } = settingsOf(call, io, client, place, cloud);
-    const passes = cloud !== null && passesProxy(cloud, namedProxy(call) !== null);
+    const bypasses = cloud !== null && bypassesProxy(cloud, namedProxy(call) !== null);
     const other = await otherProxy(call, loaded.settings, io);
     const proxy = other ?? (await openProxy(loaded.settings, io, shared));
     const childLog = await openChildLog(loaded.settings, client.name, io);
@@ -80,14 +80,14 @@ export const run: Command = {
       const keyed = proxy.key === null ? {} : { keyed: { origin: proxy.url, variable: KEY_VARIABLE } };
       const hasLocalModel = isLocalUrl(loaded.settings.anthropicUrl);
       const wired = launch(
-        { baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed, passesCloud: passes, hasLocalModel },
+        { baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed, cloudBypassesProxy: bypasses, hasLocalModel },
         place,
         folder,
       );
       writeLaunchFiles(folder, wired);
       // where a named proxy forwards to is not known here
       const before = shared || other ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
-      lines.say(cloud && passes ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
+      lines.say(cloud && bypasses ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
       return await runAgent(client, wired, args, socket, lifecycle, io, lines, childLog);
     } finally {
       await childLog.close();
@@ -132,7 +132,7 @@ function cloudSettings(call: Call, io: Io, loaded: Loaded, { key, path, upstream
 }
 
 /** Whether requests to a cloud bypass the proxy because it cannot sign them. */
-function passesProxy({ signing }: ClientCloud, isNamed: boolean): boolean {
+function bypassesProxy({ signing }: ClientCloud, isNamed: boolean): boolean {
   return signing === 'unknown' || (signing === 'own' && isNamed);
 }
 
@@ -260,14 +260,14 @@ function handleEvents(
   onTerminal: boolean,
   lines: HeldLines,
 ): () => void {
-  const goOn = (cause: unknown): void => lines.say(`unexpected error; the run goes on: ${String(cause)}`);
+  const logAndContinue = (cause: unknown): void => lines.say(`unexpected error; the run goes on: ${String(cause)}`);
   const terminate = (): void => void agent()?.terminate();
   const interrupt = (): void => {
     if (!onTerminal) agent()?.signal('SIGINT'); // the terminal has already sent it
   };
   const handlers: readonly [string, (detail: unknown) => void][] = [
-    ['uncaughtException', goOn],
-    ['unhandledRejection', goOn],
+    ['uncaughtException', logAndContinue],
+    ['unhandledRejection', logAndContinue],
     ['SIGTERM', terminate],
     ['SIGHUP', terminate],
     ['SIGINT', interrupt],

@@ -43,7 +43,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
       'Runs the proxy, /rpc, /health and /metrics on one port until SIGTERM or Ctrl-C.\nEvery setting can be given by environment or file too: docs/configuration.md.',
     options: { ...configOption, ...flagOptions, ...toggleOptions },
     commonOptions: COMMON_OPTIONS,
-    arguments: { least: 0, most: 0 },
+    arguments: { min: 0, max: 0 },
 
     async run(call, io) {
       const loaded = readSettings(call, io, flagsOf(call));
@@ -100,9 +100,9 @@ const ECHO_MS = 50;
 
 /** Lives until a signal; the first drains, a second Ctrl-C ends at once. */
 async function untilStopped(running: Running, settings: Settings, log: Log, io: Io): Promise<number> {
-  const goOn = (err: unknown): void => log.error({ err }, 'unexpected error; the server goes on');
-  io.events.on('uncaughtException', goOn);
-  io.events.on('unhandledRejection', goOn);
+  const logAndContinue = (err: unknown): void => log.error({ err }, 'unexpected error; the server goes on');
+  io.events.on('uncaughtException', logAndContinue);
+  io.events.on('unhandledRejection', logAndContinue);
 
   const signal = await new Promise<string>((resolve) => {
     io.events.on('SIGTERM', () => resolve('SIGTERM'));
@@ -115,7 +115,7 @@ async function untilStopped(running: Running, settings: Settings, log: Log, io: 
     });
   });
   log.info({ signal, drainTimeoutMs: settings.drainTimeoutMs }, 'stopping: requests under way may finish');
-  const ended = await endsWithin(running.close(), settings.drainTimeoutMs + GRACE_MS, goOn);
+  const ended = await endsWithin(running.close(), settings.drainTimeoutMs + GRACE_MS, logAndContinue);
   if (!ended) log.error('the server did not stop in time');
   log.info('stopped');
   // open handles must not keep the process alive for long after the server

@@ -22,7 +22,15 @@ const LOG_LINES = 200;
 /** On top of what the proxy itself gives requests that are under way. */
 const STOP_SLACK_S = 10;
 /** Variables that programs need besides settings, if they are set. */
-const FURTHER = ['PATH', 'HOME', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME', 'LOCALAPPDATA', 'APPDATA', 'NODE_EXTRA_CA_CERTS'];
+const OTHER_VARIABLES = [
+  'PATH',
+  'HOME',
+  'XDG_DATA_HOME',
+  'XDG_CONFIG_HOME',
+  'LOCALAPPDATA',
+  'APPDATA',
+  'NODE_EXTRA_CA_CERTS',
+];
 const STARTED_TRIES = 50;
 const STARTED_WAIT_MS = 200;
 
@@ -36,7 +44,7 @@ export function serviceCommand(run: RunTool): Command {
       'it again after a change. status shows whether the service runs, logs shows its log, remove stops and removes it.',
     ].join('\n'),
     options: configOption,
-    arguments: { least: 1, most: 1 },
+    arguments: { min: 1, max: 1 },
 
     async run(call, io) {
       const [name = ''] = call.positionals;
@@ -142,7 +150,7 @@ function environmentOf({ io, loaded }: Job): Record<string, string> {
   const { env } = io;
   const names = [
     ...rows.flatMap(({ key }) => (loaded.origins[key].from === 'env' ? [loaded.origins[key].name] : [])),
-    ...FURTHER,
+    ...OTHER_VARIABLES,
   ];
   const given = names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
   const file: Record<string, string> = loaded.configFile === null ? {} : { MCP_PRUNER_CONFIG: loaded.configFile };

@@ -43,7 +43,7 @@ export const setup: Command = {
       doc: 'http: the server at the running proxy (default); stdio: a process that the agent starts; none',
     },
   },
-  arguments: { least: 1, most: 1 },
+  arguments: { min: 1, max: 1 },
 
   async run(call, io) {
     const [name = ''] = call.positionals;
@@ -111,9 +111,9 @@ function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: P
   }
   const origin = withKey(namedProxy(call) ?? proxyUrl(loaded.settings), key);
   const mcp = mcpAccess(call, io, loaded, client, purpose, { origin, hasKey: key !== null });
-  const passesCloud = client.cloud?.(placeOf(io))?.signing === 'unknown';
+  const cloudBypassesProxy = client.cloud?.(placeOf(io))?.signing === 'unknown';
   const hasLocalModel = isLocalUrl(loaded.settings.anthropicUrl);
-  return { baseUrl: `${origin}/v1`, origin, mcp, model, passesCloud, hasLocalModel };
+  return { baseUrl: `${origin}/v1`, origin, mcp, model, cloudBypassesProxy, hasLocalModel };
 }
 
 function mcpAccess(

@@ -18,7 +18,7 @@ export const stats: Command = {
     days: { type: 'string', value: '<n>', doc: `how many days, today included (default ${DEFAULT_DAYS})` },
     json: { type: 'boolean', doc: 'print JSON' },
   },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const since = firstDay(daysOf(call), io.clock.nowMs());

@@ -28,7 +28,7 @@ export const status: Command = {
     'MCP_PRUNER_START_FROM_HOOK=true starts the proxy instead.',
   ].join('\n'),
   options: { ...configOption, hook: { type: 'boolean', doc: 'answer as a session-start hook' } },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const { settings } = readSettings(call, io);

@@ -26,7 +26,7 @@ export const stdio: Command = {
     },
     task: { type: 'string', value: '<task>', doc: 'the task (x-mcp-pruner-task) whose conversation recall may search' },
   },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const task = textOption(call, 'task');
@@ -117,11 +117,11 @@ async function storeParts(call: Call, io: Io): Promise<StoreParts> {
 
 /** Lives until the client disconnects or a signal arrives. Running commands always end with the process. */
 async function untilDone(app: StdioServer, io: Io, say: (line: string) => void): Promise<number> {
-  const goOn = (cause: unknown): void =>
+  const logAndContinue = (cause: unknown): void =>
     say(`unexpected error; the server goes on: ${cause instanceof Error ? (cause.stack ?? cause.message) : cause}`);
   const handlers: readonly [string, (detail: unknown) => void][] = [
-    ['uncaughtException', goOn],
-    ['unhandledRejection', goOn],
+    ['uncaughtException', logAndContinue],
+    ['unhandledRejection', logAndContinue],
     ['SIGTERM', app.stop],
     ['SIGINT', app.stop],
     ['SIGHUP', app.stop],

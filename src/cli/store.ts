@@ -12,7 +12,7 @@ export const store: Command = {
     from: { type: 'string', value: '<store>', doc: 'sqlite:<file>, postgres://…, or - for MCP_PRUNER_DATABASE_URL' },
     to: { type: 'string', value: '<store>', doc: 'the same; it must be empty or filled by the same move' },
   },
-  arguments: { least: 1, most: 1 },
+  arguments: { min: 1, max: 1 },
 
   async run(call, io) {
     const [verb] = call.positionals;

@@ -39,7 +39,7 @@ export const tail: Command = {
     once: { type: 'boolean', doc: 'print the events so far and exit' },
     json: { type: 'boolean', doc: 'one JSON object a line' },
   },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   run(call, io) {
     const filter = filterOf(call, io);

@@ -19,7 +19,7 @@ export const tools: Command = {
     project: { type: 'string', value: '<name>', doc: 'only this project' },
     json: { type: 'boolean', doc: 'print JSON' },
   },
-  arguments: { least: 0, most: 0 },
+  arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const { globs } = await import('../app/pipeline.ts');

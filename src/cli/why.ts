@@ -24,7 +24,7 @@ export const why: Command = {
     },
     json: { type: 'boolean', doc: 'print JSON' },
   },
-  arguments: { least: 1, most: 1 },
+  arguments: { min: 1, max: 1 },
 
   async run(call, io) {
     const { pruneId, ranges } = namedLines(call);

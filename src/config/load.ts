@@ -57,10 +57,10 @@ export function loadSettings(input: LoadInput): Loaded {
     values[key] = result?.success ? result.data : setting.fallback;
     origins[key] = result?.success && given !== null ? given.origin : { from: 'default', name: '' };
     if (given === null || result?.success !== false) continue;
-    if (given.origin.from === 'env' && setting.instead !== undefined) {
-      values[key] = setting.instead;
+    if (given.origin.from === 'env' && setting.invalidEnvFallback !== undefined) {
+      values[key] = setting.invalidEnvFallback;
       origins[key] = given.origin;
-      warnings.push(`${wrongValue(given, setting)}; ${String(setting.instead)} is used`);
+      warnings.push(`${wrongValue(given, setting)}; ${String(setting.invalidEnvFallback)} is used`);
     } else problems.push(`${wrongValue(given, setting)}; correct or remove it (default: ${defaultWords(setting)})`);
   }
   if (problems.length > 0) throw new SettingsError(problems);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Outcome } from '../gc/context-gc.ts';
 import type { Answer } from './answers.ts';
-import { bodyOf, name, pruneId, Unfit } from './asked.ts';
 import type { PageParts } from './parts.ts';
+import { bodyOf, InvalidRequest, name, pruneId } from './request-input.ts';
 
 const MOST_SEGMENTS = 500;
 
@@ -45,7 +45,7 @@ export const actions: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids, confirm } = bodyOf(req, deletion);
-      if (!confirm) throw new Unfit('confirm: a deletion cannot be undone and must be confirmed');
+      if (!confirm) throw new InvalidRequest('confirm: a deletion cannot be undone and must be confirmed');
       return answerOf(await contextGc.prune(project, ids, 'delete', 'user'));
     },
   doctor:

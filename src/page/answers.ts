@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type ErrorCode, errorRow, PrunerError, StoreUnavailable } from '../errors.ts';
 import type { FailureReporter } from '../failures.ts';
-import { Unfit } from './asked.ts';
+import { InvalidRequest } from './request-input.ts';
 
 /**
  * Headers of every answer of the page. They allow only the page's own scripts and connections, and forbid framing, type
@@ -57,7 +57,7 @@ export function answering(answer: Answer, onFailure: FailureReporter): RequestHa
       const value = await answer(req, res);
       if (!res.headersSent && !res.destroyed) send(res, value);
     } catch (cause) {
-      if (cause instanceof Unfit) refuse(res, 'invalid_request', cause.message);
+      if (cause instanceof InvalidRequest) refuse(res, 'invalid_request', cause.message);
       else if (cause instanceof Refused) refuse(res, cause.code, cause.message);
       else if (cause instanceof StoreUnavailable) refuse(res, 'store_unavailable', undefined, 503);
       else if (cause instanceof PrunerError) refuse(res, cause.code, hintOf(cause), statusOf(cause));

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Store } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
-import { happenedIn } from './requests.ts';
+import { groupByRequest } from './requests.ts';
 
 export interface LiveOptions {
   readonly store: Pick<Store, 'events'>;
@@ -16,7 +16,7 @@ export interface LiveOptions {
 /** Pages that follow at the same time; one more is refused. */
 const MOST_STREAMS = 16;
 /** Poll interval of a stream, because other processes write too, and the number of polls between heartbeats. */
-const LOOK_AGAIN_MS = 1_000;
+const POLL_MS = 1_000;
 const BEAT_EVERY = 15;
 const AT_ONCE = 500;
 /** Maximum number of bytes that wait for a slow page. Beyond it, the page is disconnected and reconnects by itself. */
@@ -65,7 +65,7 @@ export class LiveFeed {
   async #follow(res: Response, from: number | null, gone: AbortSignal): Promise<void> {
     let next = from;
     let away = false;
-    for (let looks = 0; !gone.aborted; looks++) {
+    for (let polls = 0; !gone.aborted; polls++) {
       try {
         next ??= (await this.#options.lastSeq()) + 1;
         next = await this.#send(res, next);
@@ -78,7 +78,7 @@ export class LiveFeed {
         }
         away = true;
       }
-      if (looks % BEAT_EVERY === 0) res.write(': alive\n\n');
+      if (polls % BEAT_EVERY === 0) res.write(': alive\n\n');
       if (res.writableLength > MOST_WAITING_BYTES) {
         res.destroy();
         return;
@@ -98,7 +98,7 @@ export class LiveFeed {
       const last = isFull ? events.findLastIndex(({ kind }) => kind === 'request') : -1;
       const whole = last > 0 ? events.slice(0, last) : events;
       next = (whole.at(-1)?.seq ?? next) + 1;
-      res.write(`id: ${next - 1}\nevent: happened\ndata: ${JSON.stringify(happenedIn(whole))}\n\n`);
+      res.write(`id: ${next - 1}\nevent: happened\ndata: ${JSON.stringify(groupByRequest(whole))}\n\n`);
       if (!isFull) return next;
     }
   }
@@ -111,7 +111,7 @@ export class LiveFeed {
         gone.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, LOOK_AGAIN_MS);
+      const timer = setTimeout(done, POLL_MS);
       const forget = this.#options.onWritten(done);
       if (gone.aborted) done();
       else gone.addEventListener('abort', done, { once: true });

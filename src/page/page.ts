@@ -10,11 +10,11 @@ import { z } from 'zod';
 import type { Refusal } from './access.ts';
 import { actions } from './actions.ts';
 import { type Answer, answering, Refused, refuse, securityHeaders } from './answers.ts';
-import { bodyOf, count, name, pruneId, queryOf } from './asked.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { type ConversationParts, conversationPage, conversationsFrom } from './conversations.ts';
 import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
+import { bodyOf, count, name, pruneId, queryOf } from './request-input.ts';
 import { requestsBefore } from './requests.ts';
 import { linePiece, textPart, whyOf } from './texts.ts';
 import { timelineOf } from './timeline.ts';
@@ -156,7 +156,7 @@ function apiOf(parts: PageParts): Router {
   api.post('/session', body, answer(enter(parts)));
   api.use(only((req) => access.unknown(req)));
   for (const [path, reading] of Object.entries(readings)) api.get(`/${path}`, answer(reading(parts)));
-  for (const [path, reading] of Object.entries(parts.furtherReadings))
+  for (const [path, reading] of Object.entries(parts.extensionReadings))
     api.get(`/${path}`, answer(reading ?? (async () => ({ off: true }))));
   api.get('/live', answer(live(parts)));
   api.use(only((req) => (req.method === 'POST' ? access.unproven(req) : null)));
@@ -165,7 +165,7 @@ function apiOf(parts: PageParts): Router {
     res.status(204).end();
   });
   for (const [path, action] of Object.entries(actions)) api.post(`/${path}`, body, answer(action(parts)));
-  for (const [path, action] of Object.entries(parts.furtherActions)) api.post(`/${path}`, body, answer(action));
+  for (const [path, action] of Object.entries(parts.extensionActions)) api.post(`/${path}`, body, answer(action));
   return api;
 }
 
@@ -201,7 +201,7 @@ function live(parts: PageParts): Answer {
 }
 
 /** The data that every caller may see: only what is needed to ask for the token. */
-function sessionOf({ access, version, health, furtherReadings, clock, doctor }: PageParts, req: Request): object {
+function sessionOf({ access, version, health, extensionReadings, clock, doctor }: PageParts, req: Request): object {
   if (access.unknown(req) !== null) return { known: false, asksForToken: true };
   return {
     known: true,
@@ -211,7 +211,7 @@ function sessionOf({ access, version, health, furtherReadings, clock, doctor }: 
     nowMs: clock.nowMs(),
     health: health(),
     has: {
-      views: Object.keys(furtherReadings).filter((path) => furtherReadings[path] !== null),
+      views: Object.keys(extensionReadings).filter((path) => extensionReadings[path] !== null),
       doctor: doctor !== null,
     },
   };

@@ -57,9 +57,9 @@ export interface PageParts {
   /** Runs the checks of `mcp-pruner doctor`; `null` if they are not available. */
   readonly doctor: (() => Promise<readonly FindingShown[]>) | null;
   /** Readings of extensions; `null` for those that are off. */
-  readonly furtherReadings: Readonly<Record<string, Answer | null>>;
+  readonly extensionReadings: Readonly<Record<string, Answer | null>>;
   /** Actions of the extensions that are on. */
-  readonly furtherActions: Readonly<Record<string, Answer>>;
+  readonly extensionActions: Readonly<Record<string, Answer>>;
   /** Fires when the server stops. */
   readonly stopping: AbortSignal;
   readonly onFailure: FailureReporter;

@@ -1,5 +1,5 @@
 import type { Store, StoredEvent } from '../core/ports.ts';
-import type { Happened, NoteShown, RequestPage, RequestShown, TextShown } from './shapes.ts';
+import type { NoteShown, RequestPage, RequestShown, RequestsAndNotes, TextShown } from './shapes.ts';
 
 /** Texts that a request is shown with; the newest request of a long conversation may bring hundreds at once. */
 const MOST_TEXTS = 30;
@@ -11,7 +11,7 @@ const MOST_FACTS = 8;
  * Puts events together to requests, in the order of their first events. Events of requests that began before are left
  * out.
  */
-export function happenedIn(events: readonly StoredEvent[]): Happened {
+export function groupByRequest(events: readonly StoredEvent[]): RequestsAndNotes {
   const groups = new Map<string, StoredEvent[]>();
   const notes: NoteShown[] = [];
   for (const event of events) {
@@ -25,9 +25,12 @@ export function happenedIn(events: readonly StoredEvent[]): Happened {
 function requestOf([first, ...rest]: readonly StoredEvent[]): RequestShown[] {
   if (!first) return [];
   const { seq, tsMs, runId, opId, payload } = first;
-  const looked = rest.filter(({ kind }) => kind === 'pruned' || kind === 'left_whole');
+  const textEvents = rest.filter(({ kind }) => kind === 'pruned' || kind === 'left_whole');
   // cuts first: they are what one looks for
-  const texts = [...looked.filter(({ kind }) => kind === 'pruned'), ...looked.filter(({ kind }) => kind !== 'pruned')];
+  const texts = [
+    ...textEvents.filter(({ kind }) => kind === 'pruned'),
+    ...textEvents.filter(({ kind }) => kind !== 'pruned'),
+  ];
   return [
     {
       ...{ seq, atMs: tsMs, conversation: runId, requestId: opId ?? '' },
@@ -116,7 +119,7 @@ export async function requestsBefore(
     const from = Math.max(1, end - STEP);
     const events = await store.events({ fromSeq: from, limit: end - from });
     const within = events.filter(({ seq }) => seq < end);
-    const all = [...happenedIn(within).requests].reverse();
+    const all = [...groupByRequest(within).requests].reverse();
     const newest = all.filter((request) => fits(request, asked));
     const isFull = found.length + newest.length >= limit;
     found.push(...newest.slice(0, limit - found.length));

@@ -52,7 +52,7 @@ export interface NoteShown {
   readonly facts: Readonly<Record<string, string | number>>;
 }
 
-export interface Happened {
+export interface RequestsAndNotes {
   readonly requests: readonly RequestShown[];
   readonly notes: readonly NoteShown[];
 }

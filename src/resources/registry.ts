@@ -48,7 +48,7 @@ export interface ResourcesOptions {
 }
 
 /** Resources of another part of the product, listed and read together with these; they cannot be watched. */
-export interface FurtherResources {
+export interface ExtensionResources {
   list(limit: number, uriPrefix: string): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
   /** @returns `null` if it does not exist */
   read(
@@ -72,15 +72,15 @@ interface Found {
 /** The `sc://` resources: events of runs, originals of prune ids, logs of agents. */
 export class Resources {
   readonly #options: ResourcesOptions;
-  #further: FurtherResources | null = null;
+  #extension: ExtensionResources | null = null;
 
   constructor(options: ResourcesOptions) {
     this.#options = options;
   }
 
-  /** Adds further kinds of resources. */
-  extend(further: FurtherResources): void {
-    this.#further = further;
+  /** Adds the kinds of resources of extensions. */
+  extend(extension: ExtensionResources): void {
+    this.#extension = extension;
   }
 
   /**
@@ -112,8 +112,11 @@ export class Resources {
         metadata: { childId, lastSeq, lastTs: lastMs },
       })),
     );
-    const further = ((await this.#further?.list(limit, prefix)) ?? []).map(({ atMs, ...item }) => ({ item, atMs }));
-    return [...runs, ...prunes, ...children, ...further]
+    const ofExtension = ((await this.#extension?.list(limit, prefix)) ?? []).map(({ atMs, ...item }) => ({
+      item,
+      atMs,
+    }));
+    return [...runs, ...prunes, ...children, ...ofExtension]
       .filter(({ item }) => item.uri.startsWith(prefix))
       .sort((a, b) => b.atMs - a.atMs)
       .slice(0, limit)
@@ -123,7 +126,8 @@ export class Resources {
   /** @throws PrunerError `resource_not_found`, `resource_expired`, `resource_wrong_kind`, `store_unavailable` */
   async read(uri: string): Promise<ResourceContent> {
     const name = parseUri(uri);
-    if (name !== null && isFurther(name) && this.#further !== null) return this.#readFurther(uri, name, this.#further);
+    if (name !== null && isOfExtension(name) && this.#extension !== null)
+      return this.#readOfExtension(uri, name, this.#extension);
     const found = find(uri);
     const { kind, id } = found;
     if (kind === 'snapshot') return { uri, kind, payload: await this.#snapshot(uri, id) };
@@ -175,8 +179,8 @@ export class Resources {
     return { events, nextSeq };
   }
 
-  async #readFurther(uri: string, { kind, id, part }: FurtherName, further: FurtherResources) {
-    const payload = await further.read(kind, id, part ?? null);
+  async #readOfExtension(uri: string, { kind, id, part }: ExtensionName, extension: ExtensionResources) {
+    const payload = await extension.read(kind, id, part ?? null);
     if (payload === 'expired')
       throw new PrunerError('resource_expired', { uri, hint: 'This version is no longer kept.' });
     if (payload === null) throw unknown(uri);
@@ -275,7 +279,8 @@ function find(uri: string): Found {
   const name = parseUri(uri);
   if (name === null) throw unknown(uri);
   const { kind, id } = name;
-  if (!isFurther(name) && (kind === 'run_events' || kind === 'snapshot' || kind === 'child_logs')) return { kind, id };
+  if (!isOfExtension(name) && (kind === 'run_events' || kind === 'snapshot' || kind === 'child_logs'))
+    return { kind, id };
   throw wrongKind(
     uri,
     kind,
@@ -284,15 +289,15 @@ function find(uri: string): Found {
 }
 
 /** A resource of another part: all kinds not listed here, and a snapshot of a graph, which has two ids. */
-type FurtherName = ResourceName & { readonly kind: Parameters<FurtherResources['read']>[0] };
+type ExtensionName = ResourceName & { readonly kind: Parameters<ExtensionResources['read']>[0] };
 
-function isFurther(name: ResourceName): name is FurtherName {
+function isOfExtension(name: ResourceName): name is ExtensionName {
   return !['run_events', 'child_logs'].includes(name.kind) && (name.kind !== 'snapshot' || name.part !== undefined);
 }
 
 function watchable(uri: string): Found {
   const name = parseUri(uri);
-  if (name !== null && isFurther(name))
+  if (name !== null && isOfExtension(name))
     throw wrongKind(uri, name.kind, 'Use events_watch or bb_watch for graphs and the blackboard.');
   const found = find(uri);
   if (found.kind !== 'snapshot') return found;

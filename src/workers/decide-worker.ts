@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { decide } from '../core/decide/decision.ts';
 import type { Answer, Task } from './task.ts';
 
-/** The other thread of `DecideElsewhere`: one task, one answer. */
+/** The other thread of `WorkerDecider`: one task, one answer. */
 parentPort?.on('message', ({ job, key, timeoutMs, opinions }: Task) => {
   const deadline = performance.now() + timeoutMs;
   parentPort?.postMessage(answerTo(() => decide(job, key, () => performance.now() > deadline, opinions)));

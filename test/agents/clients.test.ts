@@ -175,8 +175,8 @@ describe('Cline on a fresh home', () => {
 
 describe('Claude Code on a cloud', () => {
   const claude = findClient('claude');
-  const variablesIn = (env: Record<string, string>, passesCloud = false): Record<string, string> => ({
-    ...claude?.launch?.({ ...http, passesCloud }, { ...place, env }, '/tmp/run').env,
+  const variablesIn = (env: Record<string, string>, cloudBypassesProxy = false): Record<string, string> => ({
+    ...claude?.launch?.({ ...http, cloudBypassesProxy }, { ...place, env }, '/tmp/run').env,
   });
 
   it('gets only the base URL of that cloud, and conflicting variables are emptied', () => {

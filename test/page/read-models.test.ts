@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventRecord, StoredEvent } from '../../src/core/ports.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import { conversationPage, conversationsFrom } from '../../src/page/conversations.ts';
-import { happenedIn, requestsBefore } from '../../src/page/requests.ts';
+import { groupByRequest, requestsBefore } from '../../src/page/requests.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
@@ -42,7 +42,7 @@ const seqs = (events: readonly EventRecord[]): StoredEvent[] => events.map((one,
 
 describe('events as requests', () => {
   it('show the outcome of each text, cuts first, and list other events separately', () => {
-    const { requests, notes } = happenedIn(
+    const { requests, notes } = groupByRequest(
       seqs([
         ...aRequest(1),
         event('r1', 'left_whole', { tool: 'grep', reason: 'too_little_saved', lines: 9 }),
@@ -63,7 +63,7 @@ describe('events as requests', () => {
 
   it('accept any payload of an event', () => {
     const odd = { model: 7, status: 'x', tokens_saved: Number.NaN, prune_id: {}, tool: 'x'.repeat(10_000) };
-    const { requests } = happenedIn(seqs([event('r', 'request', odd), event('r', 'pruned', odd)]));
+    const { requests } = groupByRequest(seqs([event('r', 'request', odd), event('r', 'pruned', odd)]));
     expect(requests[0]).toMatchObject({ model: '', status: 0, tokensSaved: 0 });
     expect(requests[0]?.texts[0]).toMatchObject({ pruneId: null, tool: 'x'.repeat(300) });
   });

@@ -53,10 +53,10 @@ function environment(wiring: Wiring, place: ClientPlace): Record<string, string>
 const ATTRIBUTION = 'CLAUDE_CODE_ATTRIBUTION_HEADER';
 
 /** The variables that point it to the proxy; none if its requests go to a cloud without the proxy. */
-function addresses({ origin, passesCloud }: Wiring, place: ClientPlace): Record<string, string> {
+function addresses({ origin, cloudBypassesProxy }: Wiring, place: ClientPlace): Record<string, string> {
   const cloud = cloudOf(place);
   if (cloud === null) return { ANTHROPIC_BASE_URL: origin };
-  if (passesCloud) return {};
+  if (cloudBypassesProxy) return {};
   const emptied = cloud.without.filter((name) => variablesOf(place)(name) !== '').map((name) => [name, '']);
   return { [cloud.variable]: origin + cloud.path, ...Object.fromEntries(emptied) };
 }

@@ -29,7 +29,7 @@ export interface Wiring {
   /** The model, if the client's configuration must name one. */
   readonly model: string | null;
   /** `true`: requests to a cloud bypass the proxy. */
-  readonly passesCloud?: boolean;
+  readonly cloudBypassesProxy?: boolean;
 }
 
 /** The user's machine, as far as clients keep their files on it. */

@@ -7,7 +7,7 @@ export const backendsSettings = {
     env: ['KIMI_PRUNING_BACKEND'],
     rule: oneOf(['heuristic', 'deepinfra', 'swe-pruner'], { cloud: 'deepinfra' }),
     fallback: 'heuristic',
-    instead: 'heuristic',
+    invalidEnvFallback: 'heuristic',
     fallbackWords: 'heuristic, or swe-pruner when swe_pruner_url is set',
     doc: 'What ranks lines: heuristic (local), deepinfra (a cloud service) or swe-pruner (the service at swe_pruner_url).',
   }),

@@ -83,7 +83,7 @@ export const serverSettings = {
     fallback: null,
     fallbackWords: 'none',
     secret: true,
-    instead: null,
+    invalidEnvFallback: null,
     doc: 'Network proxy for http:// requests to upstreams and backends.',
   }),
   httpsProxy: setting({
@@ -92,7 +92,7 @@ export const serverSettings = {
     fallback: null,
     fallbackWords: 'that of HTTP_PROXY',
     secret: true,
-    instead: null,
+    invalidEnvFallback: null,
     doc: 'Network proxy for https:// requests, by CONNECT. May contain a user name and a password.',
   }),
   noProxy: setting({

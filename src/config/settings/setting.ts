@@ -27,7 +27,7 @@ export interface Row<T> {
    * The substitute for an invalid word in the environment, with a warning; without it an invalid word prevents the
    * start.
    */
-  readonly instead?: T;
+  readonly invalidEnvFallback?: T;
 }
 
 /** A setting with all its names. */
@@ -40,12 +40,14 @@ export interface Setting<T> extends Omit<Row<T>, 'env' | 'toml' | 'toggle'> {
 }
 
 /** Creates a row of the table. */
-export function setting<T>(row: Omit<Row<T>, 'fallback' | 'instead'> & { fallback: NoInfer<T>; instead?: NoInfer<T> }) {
+export function setting<T>(
+  row: Omit<Row<T>, 'fallback' | 'invalidEnvFallback'> & { fallback: NoInfer<T>; invalidEnvFallback?: NoInfer<T> },
+) {
   return row as Row<T>;
 }
 
 /** The row of an optional feature: off unless it, or a setting that implies it, is enabled. */
-export function part(doc: string, implies: readonly string[] = []) {
+export function optionalFeature(doc: string, implies: readonly string[] = []) {
   return setting({ rule: onOff(), fallback: false, toggle: true, doc, implies });
 }
 

@@ -1,5 +1,5 @@
 import { list, oneOf, onOff, wholeNumber } from '../rules.ts';
-import { DAY_S, part, setting } from './setting.ts';
+import { DAY_S, optionalFeature, setting } from './setting.ts';
 
 /** Context GC, and which tools are offered. */
 export const toolsSettings = {
@@ -31,12 +31,12 @@ export const toolsSettings = {
     toggle: true,
     doc: 'Offers the MCP tools mcp_info and mcp_capabilities.',
   }),
-  enableResources: part('Lets MCP clients read sc:// resources (events, originals, logs of agents).'),
-  enableEventsBus: part('Offers the MCP tool events_watch, which follows the events of all conversations.'),
-  enableIdempotency: part(
+  enableResources: optionalFeature('Lets MCP clients read sc:// resources (events, originals, logs of agents).'),
+  enableEventsBus: optionalFeature('Offers the MCP tool events_watch, which follows the events of all conversations.'),
+  enableIdempotency: optionalFeature(
     'Lets MCP tools that change something take an idempotency_key and replay their answer to a repeated call.',
   ),
-  enableBulk: part('Offers the MCP tools prune_batch and recover_batch.'),
+  enableBulk: optionalFeature('Offers the MCP tools prune_batch and recover_batch.'),
   idempotencyTtlS: setting({
     rule: wholeNumber(1, 365 * DAY_S),
     fallback: DAY_S,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Records } from '../../core/ports/records.ts';
 import { PrunerError } from '../../errors.ts';
 import type { Answer } from '../../page/answers.ts';
-import { bodyOf, name, queryOf } from '../../page/asked.ts';
+import { bodyOf, name, queryOf } from '../../page/request-input.ts';
 import type { Fleet } from '../fleet.ts';
 import type { ChildRecord, FleetStore } from '../ports.ts';
 import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from './page-shapes.ts';

@@ -1,9 +1,9 @@
 import { list, wholeNumber } from '../../config/rules.ts';
-import { part, setting } from '../../config/settings/setting.ts';
+import { optionalFeature, setting } from '../../config/settings/setting.ts';
 
 /** The fleet: children, graphs, blackboard, stigmergy, plans. */
 export const fleetSettings = {
-  enableFleet: part(
+  enableFleet: optionalFeature(
     'Switches on the whole fleet, with resources, events, bulk and idempotency; an added --disable-… leaves one out (docs/fleet.md).',
     [
       'enableResources',
@@ -25,24 +25,24 @@ export const fleetSettings = {
       'enableCNP',
     ],
   ),
-  enableChildren: part('Lets MCP clients start child agents. Over HTTP only with a token.'),
-  enableChildOpsFine: part(
+  enableChildren: optionalFeature('Lets MCP clients start child agents. Over HTTP only with a token.'),
+  enableChildOpsFine: optionalFeature(
     'Lets MCP clients start children from manifest files, attach to them, and change roles and limits.',
     ['enableChildren'],
   ),
-  enableGraphs: part('Offers task graphs (graph_mutate).'),
-  enableTx: part('Offers transactions of graphs (tx_*).', ['enableGraphs']),
-  enableLocks: part('Offers locks of graphs (graph_lock, graph_unlock).', ['enableGraphs']),
-  enableDiffPatch: part('Offers comparing and patching graphs (graph_diff, graph_patch).', ['enableGraphs']),
-  enableBlackboard: part('Offers a blackboard of shared facts (bb_*).'),
-  enableStigmergy: part('Offers pheromones on nodes (stig_*).'),
-  enableBT: part('Offers behaviour trees (plan_run_bt).'),
-  enableReactiveScheduler: part('Offers trees that react to blackboard and pheromones (plan_run_reactive).'),
-  enablePlanLifecycle: part(
+  enableGraphs: optionalFeature('Offers task graphs (graph_mutate).'),
+  enableTx: optionalFeature('Offers transactions of graphs (tx_*).', ['enableGraphs']),
+  enableLocks: optionalFeature('Offers locks of graphs (graph_lock, graph_unlock).', ['enableGraphs']),
+  enableDiffPatch: optionalFeature('Offers comparing and patching graphs (graph_diff, graph_patch).', ['enableGraphs']),
+  enableBlackboard: optionalFeature('Offers a blackboard of shared facts (bb_*).'),
+  enableStigmergy: optionalFeature('Offers pheromones on nodes (stig_*).'),
+  enableBT: optionalFeature('Offers behaviour trees (plan_run_bt).'),
+  enableReactiveScheduler: optionalFeature('Offers trees that react to blackboard and pheromones (plan_run_reactive).'),
+  enablePlanLifecycle: optionalFeature(
     'Offers looking at, pausing and resuming runs (plan_status, plan_pause, plan_resume, plan_dry_run).',
   ),
-  enableCancellation: part('Offers cancelling runs (op_cancel, plan_cancel).'),
-  enableCNP: part('Offers a contract net that gives tasks to the lowest bid (cnp_*).'),
+  enableCancellation: optionalFeature('Offers cancelling runs (op_cancel, plan_cancel).'),
+  enableCNP: optionalFeature('Offers a contract net that gives tasks to the lowest bid (cnp_*).'),
   maxChildren: setting({
     rule: wholeNumber(1, 1_000),
     fallback: 16,

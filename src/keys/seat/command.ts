@@ -51,7 +51,7 @@ export const keys: Command = {
     expires: { type: 'string', value: '<time>', doc: 'create, set: lifetime, such as 90d, 12h or 30m' },
     json: { type: 'boolean', doc: 'list: as JSON, one key a line' },
   },
-  arguments: { least: 1, most: 2 },
+  arguments: { min: 1, max: 2 },
 
   async run(call, io) {
     const [verb = '', subject] = call.positionals;

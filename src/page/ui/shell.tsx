@@ -35,7 +35,7 @@ const ENTRIES: readonly { readonly path: string; readonly name: string; readonly
   ...extensionViews,
 ];
 
-function isFurther(view: string): boolean {
+function isOfExtension(view: string): boolean {
   return extensionViews.some(({ path }) => path === view);
 }
 
@@ -59,8 +59,8 @@ function View({ route: [view, ...rest], session }: { route: Route; session: Sess
     case 'doctor':
       return <DoctorView can={session.has?.doctor ?? false} />;
     default: {
-      const { View: Further = OverviewView } = extensionViews.find(({ path }) => path === view) ?? {};
-      return <Further />;
+      const { View = OverviewView } = extensionViews.find(({ path }) => path === view) ?? {};
+      return <View />;
     }
   }
 }
@@ -134,7 +134,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
 
 function Side({ session, current }: { session: Session; current: string }) {
   const [theme, nextTheme] = useTheme();
-  const shown = ENTRIES.filter(({ path }) => !isFurther(path) || session.has?.views.includes(path));
+  const shown = ENTRIES.filter(({ path }) => !isOfExtension(path) || session.has?.views.includes(path));
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });

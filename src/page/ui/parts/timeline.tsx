@@ -111,7 +111,7 @@ export function Timeline({
       <Detail turn={turn} index={selected} of={turns.length}>
         {children}
       </Detail>
-      <Happened turns={turns} compactions={compactions} recoveries={recoveries} threshold={threshold} />
+      <ConversationEvents turns={turns} compactions={compactions} recoveries={recoveries} threshold={threshold} />
       <AsTable turns={turns} />
     </Card>
   );
@@ -272,7 +272,7 @@ function missWords(miss: string, missTokens: number, missAt: number): string {
 }
 
 /** The threshold, compactions, recoveries and regrets in words, with the way to the other conversation. */
-function Happened({
+function ConversationEvents({
   turns,
   compactions,
   recoveries,

@@ -89,7 +89,7 @@ export function LiveView() {
     };
   }, [round, chosen]);
 
-  const goOn = (): void => {
+  const togglePause = (): void => {
     setPaused(!paused);
     setState((before) => before && { ...withNew({ ...before, held: [] }, before.held, [], false) });
   };
@@ -97,7 +97,7 @@ export function LiveView() {
     <>
       <Head title="Live" about="Requests as they arrive, and what was cut from each.">
         <LinkState link={link} />
-        <button type="button" onClick={goOn} aria-pressed={paused}>
+        <button type="button" onClick={togglePause} aria-pressed={paused}>
           {paused ? `Go on${state && state.held.length > 0 ? ` (${state.held.length} new)` : ''}` : 'Pause'}
         </button>
       </Head>

@@ -8,13 +8,13 @@ import type { Decision } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 import type { Answer, Task } from './task.ts';
 
-export interface DecideElsewhereOptions {
+export interface WorkerDeciderOptions {
   /** Handles smaller texts, and all texts if no thread is available. */
-  readonly here: Decider;
+  readonly mainThread: Decider;
   /** UTF-16 units from which a text is large. */
   readonly largeChars?: number;
   /** Maximum number of characters of smaller texts that are handled on the main thread at a time. */
-  readonly mostCharsHere?: number;
+  readonly maxMainThreadChars?: number;
   /** The worker's program. */
   readonly program?: URL;
   /** Reports a thread that ended by its own fault; its text is then handled on the main thread. */
@@ -27,7 +27,7 @@ const LARGE_CHARS = 256 * 1024;
  * Smaller texts are decided on the main thread, in turns with other work: only for many at once is it worth starting a
  * thread.
  */
-const MOST_CHARS_HERE = 1024 * 1024;
+const MAX_MAIN_THREAD_CHARS = 1024 * 1024;
 const PROGRAM = new URL('./decide-worker.js', import.meta.url);
 /** How long past its deadline a thread may be silent before it is ended. */
 const GRACE_MS = 250;
@@ -47,31 +47,31 @@ interface Waiting {
  * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and the time limit
  * always holds. Threads start with the first large text and never keep the process alive.
  */
-export class DecideElsewhere implements Decider {
-  readonly #options: DecideElsewhereOptions;
+export class WorkerDecider implements Decider {
+  readonly #options: WorkerDeciderOptions;
   readonly #program: string | null;
   readonly #waiting: Waiting[] = [];
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
   /** Characters of texts that are being decided on this thread. */
-  #charsHere = 0;
+  #mainThreadChars = 0;
   #faults = 0;
   #closed = false;
 
-  constructor(options: DecideElsewhereOptions) {
+  constructor(options: WorkerDeciderOptions) {
     this.#options = options;
     const file = fileURLToPath(options.program ?? PROGRAM);
     this.#program = existsSync(file) ? file : null; // run from its sources there is none
   }
 
   decide(job: Job, key: string, deadline: number, opinions: Float64Array | null): Promise<Decision> {
-    const { here, largeChars = LARGE_CHARS, mostCharsHere = MOST_CHARS_HERE } = this.#options;
+    const { mainThread, largeChars = LARGE_CHARS, maxMainThreadChars = MAX_MAIN_THREAD_CHARS } = this.#options;
     const chars = job.text.length;
-    const small = chars < largeChars && this.#charsHere + chars < mostCharsHere;
+    const small = chars < largeChars && this.#mainThreadChars + chars < maxMainThreadChars;
     if (small || job.keepWhole !== undefined || job.cutWhole || !this.#canStart()) {
-      this.#charsHere += chars;
-      return here.decide(job, key, deadline, opinions).finally(() => {
-        this.#charsHere -= chars;
+      this.#mainThreadChars += chars;
+      return mainThread.decide(job, key, deadline, opinions).finally(() => {
+        this.#mainThreadChars -= chars;
       });
     }
     return new Promise((settle) => {
@@ -83,7 +83,7 @@ export class DecideElsewhere implements Decider {
   /** Ends all threads; waiting texts are handled on the main thread. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const waiting of this.#waiting.splice(0)) this.#decideHere(waiting);
+    for (const waiting of this.#waiting.splice(0)) this.#decideOnMainThread(waiting);
     await Promise.all([...this.#all].map((worker) => worker.terminate()));
   }
 
@@ -98,7 +98,7 @@ export class DecideElsewhere implements Decider {
       const task = this.#waiting.shift();
       if (task) this.#give(worker, task);
     }
-    if (this.#all.size === 0) for (const waiting of this.#waiting.splice(0)) this.#decideHere(waiting);
+    if (this.#all.size === 0) for (const waiting of this.#waiting.splice(0)) this.#decideOnMainThread(waiting);
   }
 
   #start(): Worker | null {
@@ -123,7 +123,7 @@ export class DecideElsewhere implements Decider {
       finish();
       this.#idle.push(worker);
       if (decision) settle(decision);
-      else this.#decideHere(waiting);
+      else this.#decideOnMainThread(waiting);
       this.#next();
     };
     const onEnd = (cause?: unknown): void => {
@@ -131,7 +131,7 @@ export class DecideElsewhere implements Decider {
       this.#drop(worker);
       this.#faults++;
       if (!this.#closed) this.#options.onFailure('worker_ended', cause);
-      this.#decideHere(waiting);
+      this.#decideOnMainThread(waiting);
       this.#next();
     };
     const tooLate = setTimeout(() => {
@@ -159,8 +159,8 @@ export class DecideElsewhere implements Decider {
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  #decideHere({ job, key, deadline, opinions, settle }: Waiting): void {
-    settle(this.#options.here.decide(job, key, deadline, opinions));
+  #decideOnMainThread({ job, key, deadline, opinions, settle }: Waiting): void {
+    settle(this.#options.mainThread.decide(job, key, deadline, opinions));
   }
 }
 

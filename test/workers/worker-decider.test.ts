@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decide, decisionKey, type Job } from '../../src/core/decide/decision.ts';
 import { type Decider, MainThreadDecider } from '../../src/core/decide/decision-maker.ts';
 import { textHash } from '../../src/core/hash.ts';
-import { DecideElsewhere, type DecideElsewhereOptions } from '../../src/workers/decide-elsewhere.ts';
+import { WorkerDecider, type WorkerDeciderOptions } from '../../src/workers/worker-decider.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { compiled } from '../helpers/built.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -32,39 +32,39 @@ function jobOf(text: string): Job {
   return { text, textHash: textHash(text), goal: 'why do orders fail', hints, limits, tool: 'bash', caller: 'proxy' };
 }
 
-/** Counts what is decided here. */
-class Here implements Decider {
+/** Counts what is decided on the main thread. */
+class CountingDecider implements Decider {
   readonly jobs: Job[] = [];
-  readonly #here = new MainThreadDecider();
+  readonly #decider = new MainThreadDecider();
 
   decide(...[job, ...rest]: Parameters<Decider['decide']>): ReturnType<Decider['decide']> {
     this.jobs.push(job);
-    return this.#here.decide(job, ...rest);
+    return this.#decider.decide(job, ...rest);
   }
 }
 
-function open(given: Partial<DecideElsewhereOptions> = {}) {
-  const here = new Here();
+function open(given: Partial<WorkerDeciderOptions> = {}) {
+  const mainThread = new CountingDecider();
   const failures: string[] = [];
-  const elsewhere = new DecideElsewhere({
-    here,
+  const decider = new WorkerDecider({
+    mainThread,
     largeChars: 10_000,
-    mostCharsHere: 10_000,
+    maxMainThreadChars: 10_000,
     program: PROGRAM,
     onFailure: (reason) => failures.push(reason),
     ...given,
   });
-  afterwards(() => elsewhere.close());
+  afterwards(() => decider.close());
   const ask = (text: string, timeoutMs = 20_000) => {
     const job = jobOf(text);
-    return elsewhere.decide(job, decisionKey(job), performance.now() + timeoutMs, null);
+    return decider.decide(job, decisionKey(job), performance.now() + timeoutMs, null);
   };
-  return { ask, here, failures, elsewhere };
+  return { ask, mainThread, failures, decider };
 }
 
 describe('a large text', () => {
   it('is decided on another thread as on this one, while everything else continues', async () => {
-    const { ask, here } = open();
+    const { ask, mainThread } = open();
     let turns = 0;
     const counting = setInterval(() => turns++, 1);
     const made = await Promise.all([ask(LARGE), ask(`${LARGE}\n`), ask(LARGE)]);
@@ -74,7 +74,7 @@ describe('a large text', () => {
     expect(expected.cuts.length).toBeGreaterThan(0);
     expect(made[0]).toEqual(expected);
     expect(made[2]).toEqual(expected);
-    expect(here.jobs).toEqual([]);
+    expect(mainThread.jobs).toEqual([]);
     expect(turns).toBeGreaterThan(2);
   });
 
@@ -84,19 +84,21 @@ describe('a large text', () => {
   });
 
   it('stays whole in time if the thread does not end', async () => {
-    const { ask, here, failures } = open({
+    const { ask, mainThread, failures } = open({
       program: program("parentPort.on('message', () => { for (;;); });"),
     });
     const startedAt = performance.now();
     expect(await ask(LARGE, 50)).toMatchObject({ cuts: [], whole: 'timeout', warnings: ['timeout'] });
     expect(performance.now() - startedAt).toBeLessThan(10_000);
-    expect([here.jobs, failures]).toEqual([[], []]);
+    expect([mainThread.jobs, failures]).toEqual([[], []]);
   });
 
   it('is decided on this thread if the other one dies, and no thread is tried again soon', async () => {
-    const { ask, here, failures } = open({ program: program("parentPort.on('message', () => process.exit(1));") });
+    const { ask, mainThread, failures } = open({
+      program: program("parentPort.on('message', () => process.exit(1));"),
+    });
     for (let i = 0; i < 5; i++) expect((await ask(LARGE)).cuts.length).toBeGreaterThan(0);
-    expect(here.jobs).toHaveLength(5);
+    expect(mainThread.jobs).toHaveLength(5);
     expect(failures).toEqual(['worker_ended', 'worker_ended', 'worker_ended']);
   });
 
@@ -108,32 +110,32 @@ describe('a large text', () => {
     const missing = open({ program: pathToFileURL(join(folder, 'nowhere.js')) });
     expect((await missing.ask(LARGE)).cuts.length).toBeGreaterThan(0);
     const ended = open();
-    await ended.elsewhere.close();
+    await ended.decider.close();
     expect((await ended.ask(LARGE)).cuts.length).toBeGreaterThan(0);
-    expect([failing, missing, ended].map(({ here }) => here.jobs.length)).toEqual([1, 1, 1]);
+    expect([failing, missing, ended].map(({ mainThread }) => mainThread.jobs.length)).toEqual([1, 1, 1]);
   });
 
   it('is decided on this thread if the server ends meanwhile', async () => {
-    const { ask, here, elsewhere } = open({ program: program("parentPort.on('message', () => {});") });
+    const { ask, mainThread, decider } = open({ program: program("parentPort.on('message', () => {});") });
     const waiting = [ask(LARGE), ask(LARGE)];
-    await elsewhere.close();
+    await decider.close();
     for (const { cuts } of await Promise.all(waiting)) expect(cuts.length).toBeGreaterThan(0);
-    expect(here.jobs).toHaveLength(2);
+    expect(mainThread.jobs).toHaveLength(2);
   });
 });
 
 describe('small texts', () => {
   it('are decided on this thread', async () => {
-    const { ask, here } = open();
+    const { ask, mainThread } = open();
     for (let i = 0; i < 20; i++) await ask(serverLog(20, i));
-    expect(here.jobs).toHaveLength(20);
+    expect(mainThread.jobs).toHaveLength(20);
   });
 
   it('are decided on another thread if there are many at once', async () => {
-    const { ask, here } = open();
+    const { ask, mainThread } = open();
     const made = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(serverLog(20, i))));
     expect(made).toHaveLength(20);
-    expect(here.jobs.length).toBeGreaterThan(0);
-    expect(here.jobs.length).toBeLessThan(10);
+    expect(mainThread.jobs.length).toBeGreaterThan(0);
+    expect(mainThread.jobs.length).toBeLessThan(10);
   });
 });

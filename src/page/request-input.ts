@@ -2,8 +2,8 @@ import type { Request } from 'express';
 import { z } from 'zod';
 
 /** A request with an invalid field, which the message names. */
-export class Unfit extends Error {
-  override readonly name = 'Unfit';
+export class InvalidRequest extends Error {
+  override readonly name = 'InvalidRequest';
 }
 
 /** A prune id as in markers. */
@@ -13,14 +13,14 @@ export const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 /** Names of conversations and projects. */
 export const name = z.string().min(1).max(500);
 
-/** Reads the query of a request. @throws Unfit */
+/** Reads the query of a request. @throws InvalidRequest */
 export function queryOf<T>(req: Request, schema: z.ZodType<T>): T {
-  return fitted(schema, Object.fromEntries(new URLSearchParams(searchOf(req.url))));
+  return validated(schema, Object.fromEntries(new URLSearchParams(searchOf(req.url))));
 }
 
-/** Reads the body of an action. @throws Unfit */
+/** Reads the body of an action. @throws InvalidRequest */
 export function bodyOf<T>(req: Request, schema: z.ZodType<T>): T {
-  return fitted(schema, req.body);
+  return validated(schema, req.body);
 }
 
 function searchOf(url: string): string {
@@ -28,9 +28,9 @@ function searchOf(url: string): string {
   return at < 0 ? '' : url.slice(at);
 }
 
-function fitted<T>(schema: z.ZodType<T>, value: unknown): T {
+function validated<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new Unfit(`${issue?.path.join('.') || 'the request'}: ${issue?.message ?? 'does not fit'}`);
+  throw new InvalidRequest(`${issue?.path.join('.') || 'the request'}: ${issue?.message ?? 'does not fit'}`);
 }
