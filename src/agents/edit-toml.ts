@@ -74,22 +74,22 @@ function splitBlocks(text: string, { top, tables }: TomlEdit): { readonly outsid
   let within = false;
   let table: 'ours' | 'foreign' | null = null;
   for (const line of text.split('\n')) {
-    const said = line.trim();
-    if (said === BEGIN) {
+    const trimmed = line.trim();
+    if (trimmed === BEGIN) {
       within = true;
       table = null;
       if (outside.at(-1) === '') outside.pop();
       continue;
     }
-    if (said === END && within) {
+    if (trimmed === END && within) {
       within = false;
       continue;
     }
-    const [, header] = /^\[{1,2}([^\]]{1,512})\]{1,2}\s*(?:#.*)?$/.exec(said) ?? [];
+    const [, header] = /^\[{1,2}([^\]]{1,512})\]{1,2}\s*(?:#.*)?$/.exec(trimmed) ?? [];
     if (header !== undefined) table = isOurs(header.trim(), tables) ? 'ours' : 'foreign';
-    const key = /^([\w-]{1,128})\s*=/.exec(said)?.[1];
+    const key = /^([\w-]{1,128})\s*=/.exec(trimmed)?.[1];
     const ours =
-      within && (table === null ? key !== undefined && Object.hasOwn(top, key) : table === 'ours') && isCode(said);
+      within && (table === null ? key !== undefined && Object.hasOwn(top, key) : table === 'ours') && isCode(trimmed);
     (ours ? inside : outside).push(line);
   }
   return { outside: outside.join('\n'), inside: inside.join('\n') };

@@ -24,15 +24,15 @@ export interface PresenceEvents {
 export async function listenForPresence(path: string, { onUp, onLost }: PresenceEvents): Promise<() => void> {
   const alive = new Set<Socket>();
   const server = createServer((socket) => {
-    let said = '';
+    let received = '';
     alive.add(socket);
     socket.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(0, FAREWELL.length);
+      received = (received + text).slice(0, FAREWELL.length);
     });
     socket.on('error', () => {}); // closes as well
     socket.on('close', () => {
       alive.delete(socket);
-      if (said !== FAREWELL && alive.size === 0) onLost();
+      if (received !== FAREWELL && alive.size === 0) onLost();
     });
     onUp();
   });

@@ -23,7 +23,7 @@ export interface RunReport {
   /** With the names of both states, for a log. */
   readonly line: string;
   /** For the user: no names of states. */
-  readonly words: string;
+  readonly text: string;
   readonly isFault: boolean;
 }
 
@@ -79,8 +79,8 @@ export class RunLifecycle {
     const transition = transitions[this.#state][event];
     if (transition === undefined) return;
     const { to, message, isFault = false } = transition;
-    const words = `${message}${detail ? ` (${detail})` : ''}`;
-    this.#report({ line: `run:${this.#state} -> run:${to}: ${words}`, words, isFault });
+    const text = `${message}${detail ? ` (${detail})` : ''}`;
+    this.#report({ line: `run:${this.#state} -> run:${to}: ${text}`, text, isFault });
     this.#state = to;
   }
 }

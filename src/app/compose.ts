@@ -187,14 +187,14 @@ export function openPruners(
   own?: (pruneIds: readonly string[]) => Promise<void>,
 ): Pick<Services, 'pruner' | 'ownPruner'> {
   const { settings, failures, clock, store, events, decisionCache, scorer, ledger, onPruned } = parts;
-  const open = (asked: OpenScorer | null): Services['pruner'] => {
+  const open = (openedScorer: OpenScorer | null): Services['pruner'] => {
     const plain = createPruner({
       store,
       maxInputChars: settings.maxInputChars,
       reasonLanguage: settings.reasonLanguage,
       onFailure: failures.of('pruning'),
       decisions: decisionCache,
-      scorer: asked ?? undefined,
+      scorer: openedScorer ?? undefined,
       own,
     });
     const logged = prunerWithEvents(plain, events, clock, onPruned);

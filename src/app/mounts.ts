@@ -124,9 +124,9 @@ export async function openMounts(parts: MountParts): Promise<RequestListener> {
   const app = express().disable('x-powered-by');
   const open: LocalGuardOptions = { allowedHosts: [...allowedHosts, host], allowedOrigins };
   const access = { ...open, bearerToken: authToken ?? undefined };
-  const viewOf = (of: ViewParts, to: LocalGuardOptions): Express => {
+  const viewOf = (viewParts: ViewParts, to: LocalGuardOptions): Express => {
     const view = express().disable('x-powered-by');
-    for (const mount of views) mount(view, of, to);
+    for (const mount of views) mount(view, viewParts, to);
     return view;
   };
   mountMetrics(app, parts, access);

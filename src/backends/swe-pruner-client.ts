@@ -37,16 +37,16 @@ export function swePrunerConfig(env: Env): SwePrunerConfig {
 
 function readTimeout(text: string | undefined): { readonly timeoutMs: number; readonly warnings: string[] } {
   if (text === undefined) return { timeoutMs: DEFAULT_TIMEOUT_MS, warnings: [] };
-  const asked = Number.parseInt(text, 10);
-  if (Number.isNaN(asked)) {
+  const givenMs = Number.parseInt(text, 10);
+  if (Number.isNaN(givenMs)) {
     return {
       timeoutMs: DEFAULT_TIMEOUT_MS,
       warnings: [`PRUNER_TIMEOUT_MS is not a number: ${DEFAULT_TIMEOUT_MS} is used`],
     };
   }
-  const timeoutMs = Math.min(Math.max(asked, MIN_TIMEOUT_MS), MAX_TIMEOUT_MS);
+  const timeoutMs = Math.min(Math.max(givenMs, MIN_TIMEOUT_MS), MAX_TIMEOUT_MS);
   const warnings =
-    timeoutMs === asked
+    timeoutMs === givenMs
       ? []
       : [`PRUNER_TIMEOUT_MS is outside ${MIN_TIMEOUT_MS} to ${MAX_TIMEOUT_MS}: ${timeoutMs} is used`];
   return { timeoutMs, warnings };

@@ -18,8 +18,8 @@ const MAX_FILE_CHARS = 4 * 1024 * 1024;
  */
 export async function checkTeamKeys(io: Io): Promise<Finding[]> {
   const addresses = keyedAddresses(io);
-  const asked = await Promise.all([...addresses].map(([address, where]) => checkAddress(address, where)));
-  return [...checkVariable(io), ...asked];
+  const checks = await Promise.all([...addresses].map(([address, where]) => checkAddress(address, where)));
+  return [...checkVariable(io), ...checks];
 }
 
 function checkVariable(io: Io): Finding[] {

@@ -40,11 +40,11 @@ export const doctor: Command = {
 
 function lines({ level, what, advice }: Finding, io: Io): string {
   const paint = painter(io);
-  const word = { ok: 'ok  ', note: 'note', failure: 'FAIL' }[level];
+  const label = { ok: 'ok  ', note: 'note', failure: 'FAIL' }[level];
   const colour = ({ ok: 'green', note: 'yellow', failure: 'red' } as const)[level];
-  const indent = ' '.repeat(word.length + 2);
-  const said = wrapped(what, indent, io).replace(indent, `${paint(colour, word)}  `);
-  return advice === undefined ? said : said + wrapped(advice, indent, io);
+  const indent = ' '.repeat(label.length + 2);
+  const text = wrapped(what, indent, io).replace(indent, `${paint(colour, label)}  `);
+  return advice === undefined ? text : text + wrapped(advice, indent, io);
 }
 
 /** The facts about this installation that the checks use. */

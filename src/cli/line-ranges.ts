@@ -30,8 +30,8 @@ export interface Named extends Pick<PruneReference, 'pruneId'> {
 /** @throws UsageError */
 export function namedLines(call: Call): Named {
   const { pruneId, range } = readPruneReference(call.positionals[0] ?? '');
-  const asked = textOption(call, 'lines');
-  if (asked !== undefined) return { pruneId, ranges: parseRanges(asked) };
+  const lines = textOption(call, 'lines');
+  if (lines !== undefined) return { pruneId, ranges: parseRanges(lines) };
   return { pruneId, ranges: range === null ? null : [range] };
 }
 

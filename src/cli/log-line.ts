@@ -15,7 +15,7 @@ export function logLinePrinter(paint: Paint): (line: string) => string {
     if (fields === null) return `${printable(line.trimEnd())}\n`;
     const { time, level, msg, pid: _pid, hostname: _hostname, ...rest } = fields;
     const facts = factsOf(msg, rest, paint);
-    const parts = [paint('dim', String(time ?? '').slice(11, 19)), levelOf(level, paint), word(msg), facts];
+    const parts = [paint('dim', String(time ?? '').slice(11, 19)), levelOf(level, paint), plainText(msg), facts];
     return `${parts.filter((part) => part !== '').join('  ')}\n`;
   };
 }
@@ -30,8 +30,8 @@ function factsOf(msg: unknown, fields: Fields, paint: Paint): string {
 
 /** Where it listens, where it forwards requests, and where the page is; everything else is in the settings. */
 function listeningFacts({ url, upstreamUrl, anthropicUrl, geminiUrl, page }: Fields): string {
-  const upstreams = [upstreamUrl, anthropicUrl, geminiUrl].filter(Boolean).map(word).join(', ');
-  return `${word(url)} -> ${upstreams}${page === undefined ? '' : `  page ${word(page)}`}`;
+  const upstreams = [upstreamUrl, anthropicUrl, geminiUrl].filter(Boolean).map(plainText).join(', ');
+  return `${plainText(url)} -> ${upstreams}${page === undefined ? '' : `  page ${plainText(page)}`}`;
 }
 
 function fieldsOf(line: string): Fields | null {
@@ -50,18 +50,18 @@ function requestFacts(fields: Fields, paint: Paint): string {
   const saved = number(tokensSaved);
   const share = number(tokensBefore) === 0 ? 0 : Math.round((100 * saved) / number(tokensBefore));
   const wouldBe = shadow === true ? 'would save' : 'saved';
-  const words = `${wouldBe} ${saved.toLocaleString('en-US')} tokens of its texts (${share} %)`;
+  const savingText = `${wouldBe} ${saved.toLocaleString('en-US')} tokens of its texts (${share} %)`;
   const ids = Array.isArray(pruneIds) ? pruneIds.map(String) : [];
   const more = ids.length > MAX_IDS ? ` and ${ids.length - MAX_IDS} more` : '';
   return [
-    word(fields.wire),
-    `${word(model)}, ${number(messages)} messages`,
-    paint(number(status) >= 400 ? 'red' : 'cyan', word(status)),
+    plainText(fields.wire),
+    `${plainText(model)}, ${number(messages)} messages`,
+    paint(number(status) >= 400 ? 'red' : 'cyan', plainText(status)),
     `${(number(totalMs) / 1000).toFixed(1)} s`,
-    saved > 0 ? paint('green', words) : paint('dim', 'nothing to save'),
+    saved > 0 ? paint('green', savingText) : paint('dim', 'nothing to save'),
     paint('dim', `${ids.slice(-MAX_IDS).join(' ')}${more}`),
-    end === undefined ? '' : paint('yellow', `end=${word(end)}`),
-    upstreamError === undefined ? '' : paint('red', `upstream: ${word(upstreamError)}`),
+    end === undefined ? '' : paint('yellow', `end=${plainText(end)}`),
+    upstreamError === undefined ? '' : paint('red', `upstream: ${plainText(upstreamError)}`),
     fallbacksOf(fields.fallbacks, paint),
   ]
     .filter((part) => part !== '' && part !== paint('dim', ''))
@@ -69,7 +69,7 @@ function requestFacts(fields: Fields, paint: Paint): string {
 }
 
 function fallbacksOf(fallbacks: unknown, paint: Paint): string {
-  return Array.isArray(fallbacks) ? paint('yellow', `fallback: ${fallbacks.map(word).join(', ')}`) : '';
+  return Array.isArray(fallbacks) ? paint('yellow', `fallback: ${fallbacks.map(plainText).join(', ')}`) : '';
 }
 
 /** Anything else: its fields by name; of an error its type and words. */
@@ -81,16 +81,16 @@ function otherFacts(fields: Fields): string {
 }
 
 function shownValue(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return word(value).slice(0, MAX_VALUE);
+  if (typeof value !== 'object' || value === null) return plainText(value).slice(0, MAX_VALUE);
   const { type, message } = value as Fields;
-  if (typeof message === 'string') return word(`${String(type ?? 'Error')}: ${message}`).slice(0, MAX_VALUE);
-  return word(JSON.stringify(value)).slice(0, MAX_VALUE);
+  if (typeof message === 'string') return plainText(`${String(type ?? 'Error')}: ${message}`).slice(0, MAX_VALUE);
+  return plainText(JSON.stringify(value)).slice(0, MAX_VALUE);
 }
 
 function number(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-function word(value: unknown): string {
+function plainText(value: unknown): string {
   return printable(String(value ?? '')).replaceAll(/[\t\r\n]/g, ' ');
 }

@@ -114,9 +114,10 @@ async function runCommand(name: string, args: readonly string[], io: Io): Promis
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry === undefined) throw new UsageError(unknown('command', name, Object.keys(commands), 'mcp-pruner --help'));
   const command = await entry.load();
-  const asked = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
-  if (asked.includes('--help') || asked.includes('-h')) return print(io, commandHelp(command, asked.includes('--all')));
-  if (asked.includes('--version') || asked.includes('-v')) return print(io, `${io.version}\n`);
+  const ownArgs = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
+  if (ownArgs.includes('--help') || ownArgs.includes('-h'))
+    return print(io, commandHelp(command, ownArgs.includes('--all')));
+  if (ownArgs.includes('--version') || ownArgs.includes('-v')) return print(io, `${io.version}\n`);
   return await command.run(parse(name, command, args), io);
 }
 

@@ -7,11 +7,11 @@ export class MemoryLedger implements LedgerStore {
   readonly #states = new Map<string, LedgerState>();
 
   async settle({ states, lineages }: SettleQuery, work: SettleWork): Promise<number> {
-    const asked = [...states].map(([name, version]) => ({ state: this.#states.get(name), version }));
+    const requested = [...states].map(([name, version]) => ({ state: this.#states.get(name), version }));
     const all = [...this.#states.values()];
     const settled = work({
-      states: asked.flatMap(({ state, version }) => (state && state.version !== version ? [state] : [])),
-      unchanged: new Set(asked.flatMap(({ state, version }) => (state?.version === version ? [state.name] : []))),
+      states: requested.flatMap(({ state, version }) => (state && state.version !== version ? [state] : [])),
+      unchanged: new Set(requested.flatMap(({ state, version }) => (state?.version === version ? [state.name] : []))),
       newest: lineages.flatMap((lineage) => all.filter((one) => one.lineage === lineage).slice(-1)),
       waiting: [],
       seen: new Set(),

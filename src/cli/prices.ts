@@ -67,7 +67,7 @@ function listed(rows: readonly Price[], nowMs: number, io: Io): string {
     ]);
     return [[printable(name), row.from ?? '', ...cells(row, 0), String(ageOf(row, nowMs))], ...bands];
   });
-  return `${table([['model', 'from', ...HEAD, 'age, days'], ...lines], { words: 2, width: io.columns })}\n`;
+  return `${table([['model', 'from', ...HEAD, 'age, days'], ...lines], { textColumns: 2, width: io.columns })}\n`;
 }
 
 function one(model: string, row: Price, nowMs: number, io: Io): string {

@@ -4,9 +4,9 @@ import { count, headline, money, partsOf } from './report-words.ts';
 
 /** The report as one HTML file: no script, nothing from anywhere else, every name as text. */
 export function reportHtml(report: LedgerReport, version: string): string {
-  const of = report.project === null ? 'all projects' : `project ${report.project}`;
+  const scope = report.project === null ? 'all projects' : `project ${report.project}`;
   const body = [
-    `<h1>What pruning changed</h1><p>Since ${htmlText(report.sinceDay)} (UTC), ${htmlText(of)}. mcp-pruner ${htmlText(version)}.</p>`,
+    `<h1>What pruning changed</h1><p>Since ${htmlText(report.sinceDay)} (UTC), ${htmlText(scope)}. mcp-pruner ${htmlText(version)}.</p>`,
     ...report.notes.map((note) => `<p>${htmlText(note)}</p>`),
     `<dl>${headline(report)
       .map(([name, value]) => `<div><dt>${htmlText(name)}</dt><dd>${htmlText(value)}</dd></div>`)

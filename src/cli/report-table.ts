@@ -15,7 +15,7 @@ export interface Part {
   /** A sentence below the heading, or `''`. */
   readonly note: string;
   /** The number of first columns that contain words. */
-  readonly words: number;
+  readonly textColumns: number;
   readonly rows: readonly (readonly string[])[];
 }
 
@@ -34,25 +34,25 @@ export function part<Row>(
 /** The shown columns of a table. */
 export function shownRows<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly (readonly string[])[] {
   return part(
-    { title: '', note: '', words: 1 },
+    { title: '', note: '', textColumns: 1 },
     columns.flatMap(({ shown }) => (shown ? [shown] : [])),
     rows,
   ).rows;
 }
 
 /** Rows on a terminal. Names come from clients: they are printed on one line and without control characters. */
-export function rowsAsText(rows: Part['rows'], words: number, width: number | undefined): string {
+export function rowsAsText(rows: Part['rows'], textColumns: number, width: number | undefined): string {
   const safe = rows.map((row) => row.map((cell) => printable(cell).replaceAll(/[\t\n]/g, ' ')));
-  return table(safe, { words, width });
+  return table(safe, { textColumns, width });
 }
 
 /** A part of an HTML page. Names come from clients: they are text, whatever they look like. */
-export function partAsHtml({ title, note, words, rows: [heads = [], ...rows] }: Part): string {
+export function partAsHtml({ title, note, textColumns, rows: [heads = [], ...rows] }: Part): string {
   const cells = (row: readonly string[], tag: string): string =>
-    row.map((cell, i) => `<${tag}${i < words ? ' class="w"' : ''}>${htmlText(cell)}</${tag}>`).join('');
+    row.map((cell, i) => `<${tag}${i < textColumns ? ' class="w"' : ''}>${htmlText(cell)}</${tag}>`).join('');
   const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('');
-  const said = note === '' ? '' : `<p>${htmlText(note)}</p>`;
-  return `<section><h2>${htmlText(title)}</h2>${said}<div class="t"><table><thead><tr>${cells(heads, 'th')}</tr></thead><tbody>${body}</tbody></table></div></section>`;
+  const noteHtml = note === '' ? '' : `<p>${htmlText(note)}</p>`;
+  return `<section><h2>${htmlText(title)}</h2>${noteHtml}<div class="t"><table><thead><tr>${cells(heads, 'th')}</tr></thead><tbody>${body}</tbody></table></div></section>`;
 }
 
 export function htmlText(value: string): string {

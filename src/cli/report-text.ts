@@ -18,14 +18,14 @@ export function reportText(report: LedgerReport, paint: Paint, width: number | u
     ];
     return [...notes, ...nothing.map((line) => wrap(line, width, 2)), ''].join('\n');
   }
-  const of = report.project === null ? '' : ` of ${printable(report.project)}`;
-  const lines = [paint('bold', `Ledger${of} since ${report.sinceDay} (UTC)`), ''];
+  const ofProject = report.project === null ? '' : ` of ${printable(report.project)}`;
+  const lines = [paint('bold', `Ledger${ofProject} since ${report.sinceDay} (UTC)`), ''];
   if (notes.length > 0) lines.push(...notes, '');
   lines.push(table(headline(report), { width }), '', ...days(report, paint, width));
-  for (const { title, note, words, rows } of partsOf(report)) {
+  for (const { title, note, textColumns, rows } of partsOf(report)) {
     lines.push('', paint('bold', title));
     if (note !== '') lines.push(paint('dim', wrap(note, width)));
-    lines.push(rowsAsText(rows, words, width));
+    lines.push(rowsAsText(rows, textColumns, width));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -59,8 +59,8 @@ function days({ days: all }: LedgerReport, paint: Paint, width: number | undefin
 
 /** The comparison with a control group alone. */
 export function comparedText(holdout: HoldoutResult | null, paint: Paint, width: number | undefined): string {
-  const { title, note, words, rows } = holdoutPart({ holdout });
+  const { title, note, textColumns, rows } = holdoutPart({ holdout });
   if (rows.length === 0) return 'no conversation of the control group\n';
-  const lines = [paint('bold', title), paint('dim', wrap(note, width)), rowsAsText(rows, words, width)];
+  const lines = [paint('bold', title), paint('dim', wrap(note, width)), rowsAsText(rows, textColumns, width)];
   return `${lines.join('\n')}\n`;
 }

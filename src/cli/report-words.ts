@@ -52,7 +52,7 @@ function stepWords(step: number): string {
 
 const MAX_ROWS = 15;
 
-const NOTHING: Part = { title: '', note: '', words: 0, rows: [] };
+const NOTHING: Part = { title: '', note: '', textColumns: 0, rows: [] };
 
 /** The non-empty parts of the report below its totals. */
 export function partsOf(report: LedgerReport): Part[] {
@@ -69,7 +69,7 @@ function sharesPart({ shares }: LedgerReport): Part {
     ['the bill, net', shares.ofBill, money],
   ];
   return part<Row>(
-    { title: 'Share that was removed, by four measures', note: '', words: 1 },
+    { title: 'Share that was removed, by four measures', note: '', textColumns: 1 },
     [
       ['of', ([name]) => name],
       ['removed', ([, of, show]) => show(of.part)],
@@ -85,7 +85,7 @@ function missesPart({ misses }: LedgerReport): Part {
     {
       title: 'Why the cache missed',
       note: 'Dollars: the cost of the missed tokens above the price of reading them from the cache.',
-      words: 1,
+      textColumns: 1,
     },
     [
       ['cause', ({ cause }) => CAUSES[cause] ?? cause],
@@ -102,7 +102,7 @@ function toolsPart({ tools }: LedgerReport): Part {
     {
       title: 'Tools and kinds',
       note: 'Saved: at the price of tokens that are sent for the first time. Regret: text that was sent again because it had been cut.',
-      words: 2,
+      textColumns: 2,
     },
     [
       ['tool', ({ tool }) => tool || '-'],
@@ -125,7 +125,7 @@ function stepsPart({ steps }: LedgerReport): Part {
     {
       title: 'Learnt from regret',
       note: 'Later decisions cut this many steps more boldly than configured, or more mildly (below 0).',
-      words: 3,
+      textColumns: 3,
     },
     [
       ['project', ({ project }) => project || '-'],
@@ -145,7 +145,7 @@ function modelsPart({ models }: LedgerReport): Part {
   const priced = ({ unpriced, requests }: LedgerModel, dollars: number): string =>
     unpriced < requests ? money(dollars) : '-';
   return part(
-    { title: 'Models', note: '', words: 1 },
+    { title: 'Models', note: '', textColumns: 1 },
     [
       ['model', ({ model }) => model || '-'],
       ['requests', ({ requests }) => count(requests)],
@@ -169,7 +169,7 @@ function checkedPart({ checked }: LedgerReport): Part {
     {
       title: 'Removed tokens, counted by the provider',
       note: `For the share of requests that MCP_PRUNER_VERIFY sets. These counts replace the estimates.${failed > 0 ? ` No count for ${count(failed)} requests${reasons && ` (${reasons})`}.` : ''}`,
-      words: 0,
+      textColumns: 0,
     },
     [
       ['requests counted', ({ requests }) => count(requests)],
@@ -195,7 +195,7 @@ export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
     {
       title: 'The control group',
       note: `${count(pruned)} conversations pruned, ${count(control)} left whole. ${HOW[holdout.method]} The interval holds the true difference in at least 95 of 100 experiments.${planWords(holdout.plan)}`,
-      words: 1,
+      textColumns: 1,
     },
     [
       ['mean', ([name]) => name],
@@ -240,7 +240,7 @@ function workPart({ work }: LedgerReport): Part {
     {
       title: 'How the work goes',
       note: 'Counted in requests, of pruned conversations and of those that were left whole. An interval holds the true value in 95 of 100 cases.',
-      words: 1,
+      textColumns: 1,
     },
     [
       ['measure', ({ words }) => words],

@@ -39,8 +39,8 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
   }
   if (!proxy.sameStore) return atProxy(proxy, lifecycle);
   // a runner's own variables ask for the server that it knows, which the agent starts
-  const asked = enabled !== undefined || JEEVES_PRUNER_URL !== undefined || Boolean(path);
-  if (!asked && (proxy.token === null || client.keepsToken)) return atProxy(proxy, lifecycle);
+  const isConfigured = enabled !== undefined || JEEVES_PRUNER_URL !== undefined || Boolean(path);
+  if (!isConfigured && (proxy.token === null || client.keepsToken)) return atProxy(proxy, lifecycle);
 
   const prunerUrl = JEEVES_PRUNER_URL ?? PRUNER_URL ?? `${proxy.url}/prune`;
   if (prunerUrl !== '' && !isHttpUrl(prunerUrl)) {

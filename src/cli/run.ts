@@ -65,9 +65,9 @@ export const run: Command = {
     const proxy = other ?? (await openProxy(loaded.settings, io, shared));
     const childLog = await openChildLog(loaded.settings, client.name, io);
     const isRunner = Object.keys(io.env).some((variable) => variable.startsWith('JEEVES_'));
-    const lifecycle = new RunLifecycle(({ line, words, isFault }) => {
+    const lifecycle = new RunLifecycle(({ line, text, isFault }) => {
       if (isRunner) lines.say(line);
-      else if (isFault) lines.say(words);
+      else if (isFault) lines.say(text);
       childLog.meta(line);
     });
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-'));

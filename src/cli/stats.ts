@@ -147,8 +147,8 @@ function savedBy(group: readonly UsageTotal[]): number {
   return tokensBefore - tokensAfter;
 }
 
-function write(rows: readonly (readonly string[])[], words: number, io: Io, paint: Paint): void {
-  const text = table(rows, { words, width: io.columns });
+function write(rows: readonly (readonly string[])[], textColumns: number, io: Io, paint: Paint): void {
+  const text = table(rows, { textColumns, width: io.columns });
   for (const line of text.split('\n')) {
     const style = line.startsWith('total') ? 'bold' : line.startsWith(rows[0]?.[0] ?? '') ? 'dim' : null;
     io.out(`${style === null ? line : paint(style, line)}\n`);

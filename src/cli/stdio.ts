@@ -68,10 +68,10 @@ function isSwitched({ values }: Call): boolean {
 
 /** The requested set of tools, or the smallest set with the named ones. */
 function toolsOf(call: Call): { readonly tools: ToolSet; readonly only?: readonly string[] } {
-  const asked = textOption(call, 'tools') ?? (isSwitched(call) ? 'all' : 'files');
-  const set = toolSets.find((known) => known === asked);
+  const toolNames = textOption(call, 'tools') ?? (isSwitched(call) ? 'all' : 'files');
+  const set = toolSets.find((known) => known === toolNames);
   if (set !== undefined) return { tools: set };
-  const only = asked.split(',').map((name) => name.trim());
+  const only = toolNames.split(',').map((name) => name.trim());
   return { tools: only.every((name) => FILE_TOOLS.includes(name)) ? 'files' : 'all', only };
 }
 

@@ -60,8 +60,8 @@ async function open(place: string, readonly: boolean, io: Io): Promise<Side> {
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     const detail = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : '';
-    const words = cause instanceof Error ? cause.message : String(cause);
-    throw new UserError(detail === '' ? words : `${words} (${detail})`, { cause });
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new UserError(detail === '' ? message : `${message} (${detail})`, { cause });
   }
 }
 

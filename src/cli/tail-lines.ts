@@ -22,8 +22,11 @@ export async function describeEvent(
   paint: Paint,
 ): Promise<string> {
   const time = new Date(event.tsMs).toISOString().slice(11, 19);
-  const run = word(event.runId).slice(0, 8).padEnd(8);
-  const kind = paint(colours[event.kind] ?? (event.level === 'warn' ? 'yellow' : 'dim'), word(event.kind).padEnd(14));
+  const run = plainText(event.runId).slice(0, 8).padEnd(8);
+  const kind = paint(
+    colours[event.kind] ?? (event.level === 'warn' ? 'yellow' : 'dim'),
+    plainText(event.kind).padEnd(14),
+  );
   const line = `${paint('dim', `${time} ${run}`)} ${kind} ${factsOf(event, totals, paint)}`;
   const blocks = event.kind === 'pruned' || event.kind === 'prune_text' ? await blocksOf(event, store, paint) : [];
   return [line.trimEnd(), ...blocks].join('\n');
@@ -40,16 +43,16 @@ const colours: Readonly<Record<string, Parameters<Paint>[0]>> = {
 function factsOf({ kind, payload }: StoredEvent, { saved }: Totals, paint: Paint): string {
   if (kind === 'request') {
     const total = `saved ${figure(payload.tokens_saved)} tokens, ${paint('bold', `${figure(saved)} in all`)}`;
-    return `${word(payload.model)} ${figure(payload.messages)} messages, status ${figure(payload.status)}, ${total}`;
+    return `${plainText(payload.model)} ${figure(payload.messages)} messages, status ${figure(payload.status)}, ${total}`;
   }
   if (kind === 'pruned' || kind === 'prune_text') {
     const less = `-${figure(number(payload.tokens_before) - number(payload.tokens_after))} tokens`;
     const lines = `${figure(payload.lines)} -> ${figure(payload.kept_lines)} lines`;
-    return `${word(payload.tool ?? '')} ${lines}, ${paint('green', less)} ${paint('dim', word(payload.prune_id))}`.trimStart();
+    return `${plainText(payload.tool ?? '')} ${lines}, ${paint('green', less)} ${paint('dim', plainText(payload.prune_id))}`.trimStart();
   }
   return Object.entries(payload)
     .filter(([, value]) => value !== null && value !== '' && typeof value !== 'object')
-    .map(([name, value]) => `${name}=${word(value)}`)
+    .map(([name, value]) => `${name}=${plainText(value)}`)
     .join(' ');
 }
 
@@ -59,7 +62,7 @@ async function blocksOf({ payload }: StoredEvent, store: Pick<Store, 'findPrune'
   const cuts = prune?.decision.cuts ?? [];
   const shown = cuts
     .slice(0, MAX_BLOCKS)
-    .map(({ startLine, endLine, reason }) => paint('dim', `    lines ${startLine}-${endLine}: ${word(reason)}`));
+    .map(({ startLine, endLine, reason }) => paint('dim', `    lines ${startLine}-${endLine}: ${plainText(reason)}`));
   const more = cuts.length - shown.length;
   return more > 0 ? [...shown, paint('dim', `    and ${more} more`)] : shown;
 }
@@ -72,6 +75,6 @@ function figure(value: unknown): string {
   return number(value).toLocaleString('en-US');
 }
 
-function word(value: unknown): string {
+function plainText(value: unknown): string {
   return printable(String(value ?? '')).replaceAll(/[\t\r\n]/g, ' ');
 }

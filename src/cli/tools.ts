@@ -34,7 +34,7 @@ export const tools: Command = {
     else if (shown.length === 0) io.out('no tools were seen: only requests through the proxy are counted\n');
     else {
       const rows = shown.map((one, i) => rowOf(found[i]?.client ?? '', one));
-      io.out(`${table([HEADS, ...rows], { words: 2, width: io.columns })}\n`);
+      io.out(`${table([HEADS, ...rows], { textColumns: 2, width: io.columns })}\n`);
     }
     return 0;
   },

@@ -3,7 +3,7 @@ export interface TableOptions {
    * Number of first columns that contain words. They are aligned to the left and repeated in each part of a divided
    * table.
    */
-  readonly words?: number;
+  readonly textColumns?: number;
   /** Maximum number of characters in a line; if it is absent, the table is not divided. */
   readonly width?: number | undefined;
 }
@@ -12,12 +12,12 @@ export interface TableOptions {
  * Rows of cells as aligned columns. A table that is wider than the terminal is divided by columns into parts below each
  * other, each with the word columns in front, so that no line wraps.
  */
-export function table(rows: readonly (readonly string[])[], { words = 1, width }: TableOptions = {}): string {
+export function table(rows: readonly (readonly string[])[], { textColumns = 1, width }: TableOptions = {}): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const whole = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  const widths = fitted(whole, words, width ?? Number.POSITIVE_INFINITY);
-  return parts(widths, words, width ?? Number.POSITIVE_INFINITY)
-    .map((shown) => rows.map((row) => line(row, shown, widths, words)).join('\n'))
+  const widths = fittedWidths(whole, textColumns, width ?? Number.POSITIVE_INFINITY);
+  return parts(widths, textColumns, width ?? Number.POSITIVE_INFINITY)
+    .map((shown) => rows.map((row) => line(row, shown, widths, textColumns)).join('\n'))
     .join('\n\n');
 }
 
@@ -26,12 +26,12 @@ const GAP = 2;
 const LEAST_WORD = 8;
 
 /** Widths of columns: words are cut short until the widest figure fits next to them. */
-function fitted(widths: readonly number[], words: number, width: number): number[] {
+function fittedWidths(widths: readonly number[], textColumns: number, width: number): number[] {
   const fits = [...widths];
-  const figures = Math.max(0, ...widths.slice(words));
-  const excess = (): number => fits.slice(0, words).reduce((sum, wide) => sum + wide + GAP, 0) + figures - width;
+  const figures = Math.max(0, ...widths.slice(textColumns));
+  const excess = (): number => fits.slice(0, textColumns).reduce((sum, wide) => sum + wide + GAP, 0) + figures - width;
   while (excess() > 0) {
-    const widest = fits.indexOf(Math.max(...fits.slice(0, words)));
+    const widest = fits.indexOf(Math.max(...fits.slice(0, textColumns)));
     const wide = fits[widest] ?? 0;
     if (widest < 0 || wide <= LEAST_WORD) break;
     fits[widest] = Math.max(LEAST_WORD, wide - excess());
@@ -40,13 +40,13 @@ function fitted(widths: readonly number[], words: number, width: number): number
 }
 
 /** The columns of each part of the table. */
-function parts(widths: readonly number[], words: number, width: number): number[][] {
-  const lead = widths.slice(0, words).map((_, i) => i);
+function parts(widths: readonly number[], textColumns: number, width: number): number[][] {
+  const lead = widths.slice(0, textColumns).map((_, i) => i);
   const leadWidth = lead.reduce((sum, i) => sum + (widths[i] ?? 0) + GAP, 0);
   const all: number[][] = [];
   let part = [...lead];
   let used = leadWidth;
-  for (let i = words; i < widths.length; i++) {
+  for (let i = textColumns; i < widths.length; i++) {
     const wide = (widths[i] ?? 0) + GAP;
     if (part.length > lead.length && used + wide - GAP > width) {
       all.push(part);

@@ -68,9 +68,9 @@ export class Idempotency {
       call: async (args, context) => {
         const { key, rest } = splitKey(args);
         if (key === null) return marked(await tool.call(rest, context), null, false);
-        const asked: Call = { tool, key, argsHash: hashOf(rest), args: rest, context };
+        const call: Call = { tool, key, argsHash: hashOf(rest), args: rest, context };
         for (;;) {
-          const done = await this.#once(asked);
+          const done = await this.#once(call);
           if (done !== null) return marked(done.text, key, done.replayed);
         }
       },

@@ -77,9 +77,9 @@ async function exchange(deps: RpcRouterDeps, room: ByteBudget, req: Request, res
 /** The tools in the comma-separated list of `?tools=`. */
 function askedTools(url: string): ClientOptions {
   const at = url.indexOf('?');
-  const asked = at < 0 ? [] : new URLSearchParams(url.slice(at)).getAll('tools');
-  if (asked.length === 0) return {};
-  return { tools: asked.flatMap((list) => list.split(',')).map((name) => name.trim()) };
+  const toolLists = at < 0 ? [] : new URLSearchParams(url.slice(at)).getAll('tools');
+  if (toolLists.length === 0) return {};
+  return { tools: toolLists.flatMap((list) => list.split(',')).map((name) => name.trim()) };
 }
 
 /** Writes an answer within the budget, and releases its bytes once the client has read it or is gone. */
@@ -99,8 +99,8 @@ function deliver(res: Response, reply: Answer, room: ByteBudget): void {
 
 /** The error for each call whose answer exceeded the budget. */
 function unread(reply: Answer): Answer {
-  const of = ({ id }: Reply): Reply => failure(id, toWireError(new PrunerError('answers_not_read')));
-  return Array.isArray(reply) ? reply.map(of) : of(reply as Reply);
+  const failed = ({ id }: Reply): Reply => failure(id, toWireError(new PrunerError('answers_not_read')));
+  return Array.isArray(reply) ? reply.map(failed) : failed(reply as Reply);
 }
 
 function send(res: Response, status: number, reply: Answer): void {

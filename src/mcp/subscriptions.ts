@@ -12,7 +12,7 @@ const MAX_SUBSCRIPTIONS = 100;
 export class Subscriptions {
   readonly #resources: Pick<Resources, 'lastSeq'>;
   readonly #onFailure: FailureReporter;
-  readonly #of = new Map<Peer, Map<string, number>>();
+  readonly #urisOf = new Map<Peer, Map<string, number>>();
 
   constructor(resources: Pick<Resources, 'lastSeq'>, onFailure: FailureReporter) {
     this.#resources = resources;
@@ -26,7 +26,7 @@ export class Subscriptions {
   async add(peer: Peer, uri: string): Promise<void> {
     const lastSeq = await this.#resources.lastSeq(uri);
     if (peer.gone.aborted) return;
-    const uris = this.#of.get(peer) ?? this.#begin(peer);
+    const uris = this.#urisOf.get(peer) ?? this.#begin(peer);
     if (uris.size >= MAX_SUBSCRIPTIONS && !uris.has(uri)) {
       throw invalidParams({ field: 'uri', message: `at most ${MAX_SUBSCRIPTIONS} subscriptions` });
     }
@@ -34,12 +34,12 @@ export class Subscriptions {
   }
 
   remove(peer: Peer, uri: string): void {
-    this.#of.get(peer)?.delete(uri);
+    this.#urisOf.get(peer)?.delete(uri);
   }
 
   #begin(peer: Peer): Map<string, number> {
     const uris = new Map<string, number>();
-    this.#of.set(peer, uris);
+    this.#urisOf.set(peer, uris);
     let isPolling = false;
     const timer = setInterval(() => {
       if (isPolling) return;
@@ -52,7 +52,7 @@ export class Subscriptions {
       'abort',
       () => {
         clearInterval(timer);
-        this.#of.delete(peer);
+        this.#urisOf.delete(peer);
       },
       { once: true },
     );

@@ -207,7 +207,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   return {
     request({ route, status, model, project, key, upstreamError, pruning, usage, firstByteMs }) {
-      const of = labelsOf({ model, project, key });
+      const labelValues = labelsOf({ model, project, key });
       const sample: RequestSample = {
         route,
         status,
@@ -217,15 +217,15 @@ export function createMetrics(options: MetricsOptions): Metrics {
         usage,
         pruning: pruning && plainPruning(pruning),
       };
-      record((to) => to.request(sample, of));
+      record((to) => to.request(sample, labelValues));
     },
     pruning(sample) {
       const plain = plainPruning(sample);
       record((to) => to.pruning(plain));
     },
     billed(sample) {
-      const of = labelsOf(sample);
-      record((to) => to.billed(sample, of));
+      const labelValues = labelsOf(sample);
+      record((to) => to.billed(sample, labelValues));
     },
     folded(figures) {
       record((to) => to.folded(figures));

@@ -12,8 +12,8 @@ import type {
 
 /** Counts samples. The values of configured labels are bounded by the caller. */
 export interface Recorder extends Pick<Metrics, 'pruning' | 'folded' | 'compaction' | 'page'> {
-  request(sample: RequestSample, of: LabelValues): void;
-  billed(sample: BillSample, of: LabelValues): void;
+  request(sample: RequestSample, labelValues: LabelValues): void;
+  billed(sample: BillSample, labelValues: LabelValues): void;
 }
 
 /** Upper bounds in seconds: from a warm turn to a text at its time limit. */
@@ -118,9 +118,9 @@ function requestMetrics(
   const providerTokens = counter('provider_tokens_total', 'Tokens as the provider counted them.', 'route', 'kind');
   const upstreamErrors = counter('upstream_errors_total', 'Requests that the upstream failed.', 'reason');
   const firstByte = histogram('first_byte_seconds', 'Time until the first byte of an answer.', FIRST_BYTE_SECONDS);
-  return (sample, of) => {
+  return (sample, labelValues) => {
     const { route, status, firstByteMs, upstreamError } = sample;
-    requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', ...of });
+    requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', ...labelValues });
     // only proxied answers: scrapes and health checks would dominate the histogram
     if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(firstByteMs / 1000);
     if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
@@ -158,11 +158,11 @@ function ledgerMetrics(
   for (const kind of ['seen', 'avoided']) compactions.inc({ kind }, 0);
   const amount = (value: number | null): number => (value !== null && value > 0 ? value : 0);
   return {
-    billed(sample, of) {
+    billed(sample, labelValues) {
       const { miss } = sample;
-      if (sample.dollars === null) unpriced.inc(of);
-      dollars.inc(of, amount(sample.dollars));
-      without.inc(of, amount(sample.dollarsWithout));
+      if (sample.dollars === null) unpriced.inc(labelValues);
+      dollars.inc(labelValues, amount(sample.dollars));
+      without.inc(labelValues, amount(sample.dollarsWithout));
       add(regret, amount(sample.regretDollars));
       if (miss === null) return;
       missTokens.inc({ cause: miss }, amount(sample.missTokens));

@@ -62,8 +62,10 @@ export async function conversationsFrom(
     projects,
   );
   const conversations = page.map((one) => {
-    const of = compactions.filter((compaction) => compaction.project === readProjectKey(one.project).project);
-    return shown(one, of, hits.get(one.name) ?? null);
+    const ownCompactions = compactions.filter(
+      (compaction) => compaction.project === readProjectKey(one.project).project,
+    );
+    return shown(one, ownCompactions, hits.get(one.name) ?? null);
   });
   return { conversations, more: found.length > limit };
 }

@@ -34,15 +34,15 @@ function requestOf([first, ...rest]: readonly StoredEvent[]): RequestShown[] {
   return [
     {
       ...{ seq, atMs: tsMs, conversation: runId, requestId: opId ?? '' },
-      ...{ wire: words(payload.wire), model: words(payload.model), end: words(payload.end) },
-      ...{ project: words(payload.project), client: words(payload.client), dollars: null },
+      ...{ wire: stringOf(payload.wire), model: stringOf(payload.model), end: stringOf(payload.end) },
+      ...{ project: stringOf(payload.project), client: stringOf(payload.client), dollars: null },
       messages: amount(payload.messages),
       tokensSaved: amount(payload.tokens_saved),
       status: amount(payload.status),
       totalMs: amount(payload.total_ms),
       shadow: payload.shadow === true,
       upstreamError: typeof payload.upstream_error === 'string' ? payload.upstream_error : null,
-      fallbacks: rest.filter(({ kind }) => kind === 'fallback').map(({ payload: { reason } }) => words(reason)),
+      fallbacks: rest.filter(({ kind }) => kind === 'fallback').map(({ payload: { reason } }) => stringOf(reason)),
       texts: texts.slice(0, MOST_TEXTS).map(textOf),
       more: Math.max(0, texts.length - MOST_TEXTS),
     },
@@ -52,7 +52,7 @@ function requestOf([first, ...rest]: readonly StoredEvent[]): RequestShown[] {
 function textOf({ payload }: StoredEvent): TextShown {
   return {
     pruneId: typeof payload.prune_id === 'string' ? payload.prune_id : null,
-    ...{ whole: words(payload.reason), tool: words(payload.tool), kind: words(payload.kind) },
+    ...{ whole: stringOf(payload.reason), tool: stringOf(payload.tool), kind: stringOf(payload.kind) },
     ...{ lines: amount(payload.lines), keptLines: amount(payload.kept_lines) },
     ...{ tokensBefore: amount(payload.tokens_before), tokensAfter: amount(payload.tokens_after) },
   };
@@ -65,7 +65,7 @@ function noteOf({ seq, tsMs, kind, level, runId, payload }: StoredEvent): NoteSh
   return { seq, atMs: tsMs, kind, level, conversation: runId, facts: Object.fromEntries(facts.slice(0, MOST_FACTS)) };
 }
 
-function words(value: unknown): string {
+function stringOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 300) : '';
 }
 
@@ -111,7 +111,7 @@ export async function requestsBefore(
   store: Pick<Store, 'events'>,
   before: number,
   limit: number,
-  asked: AskedRequests = {},
+  filters: AskedRequests = {},
 ): Promise<RequestPage> {
   const found: RequestShown[] = [];
   let end = before;
@@ -120,7 +120,7 @@ export async function requestsBefore(
     const events = await store.events({ fromSeq: from, limit: end - from });
     const within = events.filter(({ seq }) => seq < end);
     const all = [...groupByRequest(within).requests].reverse();
-    const newest = all.filter((request) => fits(request, asked));
+    const newest = all.filter((request) => fits(request, filters));
     const isFull = found.length + newest.length >= limit;
     found.push(...newest.slice(0, limit - found.length));
     // the first request of what was read may have lost the events before it to the next step

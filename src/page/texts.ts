@@ -83,8 +83,8 @@ export async function whyOf(
   const { prune, text } = await find(store, pruneId);
   const { decision } = prune;
   if (text.length > MOST_EXPLAINED_CHARS) {
-    const words = `This text is too long to be explained here: run mcp-pruner why ${pruneId}`;
-    return { language, caveat: words, boldness: '', terms: [], threshold: null, regions: [] };
+    const tooLong = `This text is too long to be explained here: run mcp-pruner why ${pruneId}`;
+    return { language, caveat: tooLong, boldness: '', terms: [], threshold: null, regions: [] };
   }
   const why = explainDecision(decision, text);
   return {

@@ -78,10 +78,10 @@ export async function shelfView(
   project: string | undefined,
 ): Promise<ShelfShown> {
   const nowMs = clock.nowMs();
-  const of = project === undefined ? {} : { project };
+  const filter = project === undefined ? {} : { project };
   const [found, { wouldSave, saved }] = await Promise.all([
-    store.shelf.tools(of),
-    store.shelf.totals({ ...of, sinceDay: new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10) }),
+    store.shelf.tools(filter),
+    store.shelf.totals({ ...filter, sinceDay: new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10) }),
   ]);
   const tools = found.map(
     ({

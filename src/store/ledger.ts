@@ -172,13 +172,13 @@ const COUNT_SUMS = "SELECT count(*) AS value FROM main.ledger_sum WHERE day = ? 
 function* settlingOf({ states, lineages, requestIds, process }: SettleQuery): Steps<Settling> {
   const rows = yield* all<Omit<WaitingRequest, 'names'> & { readonly names: string }>(WAITING);
   const waiting = rows.map((row) => ({ ...row, names: JSON.parse(row.names) as string[] }));
-  const asked = new Map([...waiting.flatMap(({ names }) => names.map((name) => [name, 0] as const)), ...states]);
+  const versions = new Map([...waiting.flatMap(({ names }) => names.map((name) => [name, 0] as const)), ...states]);
   const stored = yield* all<{ readonly name: string; readonly version: number }>(
     'SELECT name, version FROM main.ledger_state WHERE name IN LIST(?)',
-    [[...asked.keys()]],
+    [[...versions.keys()]],
   );
   const unchanged = new Set(
-    stored.flatMap(({ name, version }) => (version !== 0 && asked.get(name) === version ? name : [])),
+    stored.flatMap(({ name, version }) => (version !== 0 && versions.get(name) === version ? name : [])),
   );
   const changed = stored.flatMap(({ name }) => (unchanged.has(name) ? [] : name));
   const ofLineages = [...new Set([...lineages, ...waiting.flatMap(({ lineage }) => lineage || [])])];

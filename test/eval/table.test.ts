@@ -25,7 +25,7 @@ describe('table', () => {
         fc.array(fc.array(cell, { minLength: 6, maxLength: 6 }), { minLength: 1, maxLength: 5 }),
         fc.integer({ min: 1, max: 80 }),
         (rows, width) => {
-          const shown = table(rows, { width, words: 2 }).split(/\s+/);
+          const shown = table(rows, { width, textColumns: 2 }).split(/\s+/);
           for (const one of rows.flat()) expect(shown).toContain(one);
         },
       ),

@@ -25,7 +25,7 @@ export function shareText(
   const priced = models.filter(({ model, dollars }) => dollars > 0 && isPublic(model)).slice(0, MAX_MODELS);
   const cold = misses.filter(({ cause }) => cause !== 'first_request').reduce((sum, { dollars }) => sum + dollars, 0);
   const pauses = misses.find(({ cause }) => cause === 'expired')?.dollars ?? 0;
-  const said = [
+  const paragraphs = [
     `${plural(sessions, 'session')} in ${plural(days, 'day')}, requests: ${who.join(', ')}`,
     `spent ${money(totals.dollars)}; with pruning ${money(totals.dollarsWith)}: ${part(totals.saved, totals.dollars)} saved`,
     `models: ${priced.map(({ model, dollars }) => `${model} ${part(dollars, totals.dollars)}`).join(', ')}`,
@@ -42,7 +42,7 @@ export function shareText(
     throughProxy > 0 ? `${plural(throughProxy, 'session')} had gone through the proxy already` : '',
     `npx mcp-pruner report --sessions --share (${version})`,
   ];
-  return `${said
+  return `${paragraphs
     .filter((line) => line !== '')
     .map((line) => filled(line.split(' '), COLUMNS, '', '  '))
     .join('\n')}\n`;

@@ -33,11 +33,11 @@ export function nothingText(sinceMs: number): string {
 export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST_COLUMNS): string {
   const width = Math.min(columns, MOST_COLUMNS);
   const { report } = found;
-  const said = (text: string): string => wrap(printable(text), width, 2);
+  const wrapped = (text: string): string => wrap(printable(text), width, 2);
   const parts = [
-    [paint('bold', `Your sessions since ${report.sinceDay}`), said(whoWords(found)), ...report.notes.map(said)],
-    billLines(found).map(said),
-    costLines(report).map(said),
+    [paint('bold', `Your sessions since ${report.sinceDay}`), wrapped(whoWords(found)), ...report.notes.map(wrapped)],
+    billLines(found).map(wrapped),
+    costLines(report).map(wrapped),
     tableLines(
       'project',
       report.projects.map((one) => ({ name: one.project, ...one })),
@@ -52,7 +52,7 @@ export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST
     [
       paint(
         'dim',
-        said(
+        wrapped(
           'Nothing left this machine. Removed tokens are estimated from the billed usage of each session; mcp-pruner run claude (or codex, …) prunes the next one.',
         ),
       ),
@@ -139,7 +139,7 @@ function toolLines({ tools }: PastReport, width: number): string[] {
     ]);
   return rows.length === 0
     ? []
-    : [table([['tool', 'kind', 'texts', 'tokens', 'removed'], ...rows], { words: 2, width })];
+    : [table([['tool', 'kind', 'texts', 'tokens', 'removed'], ...rows], { textColumns: 2, width })];
 }
 
 /** Names come from files: one line, and no longer than what a table can hold. */

@@ -17,8 +17,8 @@ export class GraphLocks {
   /** Acquires a lock, or renews it for the same holder. @throws PrunerError `E-GRAPH-LOCK-HELD` */
   async take(graphId: string, holder: string, ttlMs: number | undefined, caller: Caller) {
     const about = { graphId, childId: caller.childId };
-    const asked = { graphId, holder, ttlMs: ttlMs ?? null, newId: this.#newId() };
-    const lock = await this.#store.lock(asked, ({ lockId, expiresMs }) => [
+    const request = { graphId, holder, ttlMs: ttlMs ?? null, newId: this.#newId() };
+    const lock = await this.#store.lock(request, ({ lockId, expiresMs }) => [
       eventOf('graph_locked', about, { holder, lock_id: lockId, expires_at: expiresMs }),
     ]);
     if (lock.holder !== holder) throw new PrunerError('E-GRAPH-LOCK-HELD', lockData(lock));

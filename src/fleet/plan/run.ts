@@ -285,7 +285,8 @@ export class PlanRun {
 
 /** The built-in `wait` task. */
 function wait(input: unknown, signal: AbortSignal): Promise<unknown> {
-  const asked = typeof input === 'object' && input !== null && 'ms' in input ? Number(input.ms) : Number.NaN;
-  if (!(asked >= 0 && asked <= MAX_WAIT_MS)) return Promise.reject(new Error(`wait takes ms from 0 to ${MAX_WAIT_MS}`));
-  return sleep(asked, input, { signal }).catch(() => Promise.reject(new Error('aborted'))); // only the signal ends it early
+  const waitMs = typeof input === 'object' && input !== null && 'ms' in input ? Number(input.ms) : Number.NaN;
+  if (!(waitMs >= 0 && waitMs <= MAX_WAIT_MS))
+    return Promise.reject(new Error(`wait takes ms from 0 to ${MAX_WAIT_MS}`));
+  return sleep(waitMs, input, { signal }).catch(() => Promise.reject(new Error('aborted'))); // only the signal ends it early
 }

@@ -19,11 +19,11 @@ export class NarrowedBrowse implements BrowseStore {
   }
 
   conversations({ projects, ...query }: ConversationQuery): Promise<readonly ListedConversation[]> {
-    return this.#unscoped.conversations({ ...query, projects: this.#asked(projects) });
+    return this.#unscoped.conversations({ ...query, projects: this.#visibleProjects(projects) });
   }
 
   series({ projects, ...query }: SeriesQuery): Promise<readonly SeriesPoint[]> {
-    return this.#unscoped.series({ ...query, projects: this.#asked(projects) });
+    return this.#unscoped.series({ ...query, projects: this.#visibleProjects(projects) });
   }
 
   facets(): Promise<ConversationFacets> {
@@ -42,7 +42,7 @@ export class NarrowedBrowse implements BrowseStore {
     return this.#unscoped.costs(requestIds, this.#ownProjects);
   }
 
-  #asked(projects: readonly string[] | undefined): readonly string[] {
+  #visibleProjects(projects: readonly string[] | undefined): readonly string[] {
     return projects === undefined ? this.#ownProjects : projects.filter((one) => this.#ownProjects.includes(one));
   }
 }

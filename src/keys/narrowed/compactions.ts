@@ -16,17 +16,17 @@ export class NarrowedCompactions implements CompactionStore {
   follow = unsupported;
 
   async since(query: Parameters<CompactionStore['since']>[0]): Promise<readonly StoredCompaction[]> {
-    const found = this.#asked(query.project).map((project) => this.#unscoped.since({ ...query, project }));
+    const found = this.#visibleProjects(query.project).map((project) => this.#unscoped.since({ ...query, project }));
     return (await Promise.all(found)).flat();
   }
 
   async peaks(query: Parameters<CompactionStore['peaks']>[0]): Promise<readonly ContextPeak[]> {
-    const found = this.#asked(query.project).map((project) => this.#unscoped.peaks({ ...query, project }));
+    const found = this.#visibleProjects(query.project).map((project) => this.#unscoped.peaks({ ...query, project }));
     return (await Promise.all(found)).flat().slice(0, query.limit);
   }
 
   async cold(query: Parameters<CompactionStore['cold']>[0]): Promise<ColdFigures> {
-    const found = this.#asked(query.project).map((project) => this.#unscoped.cold({ ...query, project }));
+    const found = this.#visibleProjects(query.project).map((project) => this.#unscoped.cold({ ...query, project }));
     const sum = { requests: 0, usd: 0, hour_cache: { cost: 0, saved: 0 } };
     for (const { requests, usd, hour_cache } of await Promise.all(found)) {
       sum.requests += requests;
@@ -37,7 +37,7 @@ export class NarrowedCompactions implements CompactionStore {
     return sum;
   }
 
-  #asked(project: string | undefined): readonly string[] {
+  #visibleProjects(project: string | undefined): readonly string[] {
     return project === undefined ? this.#ownProjects : this.#ownProjects.filter((own) => own === project);
   }
 }

@@ -20,7 +20,9 @@ export class NarrowedLedger implements LedgerStore {
   add = unsupported;
 
   async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
-    const all = await Promise.all(this.#asked(project).map((one) => this.#unscoped.sums({ sinceDay, project: one })));
+    const all = await Promise.all(
+      this.#visibleProjects(project).map((one) => this.#unscoped.sums({ sinceDay, project: one })),
+    );
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
@@ -28,7 +30,9 @@ export class NarrowedLedger implements LedgerStore {
   spent = unsupported;
 
   async totals({ sinceDay, project }: Parameters<LedgerStore['totals']>[0]): Promise<readonly LedgerSum[]> {
-    const all = await Promise.all(this.#asked(project).map((one) => this.#unscoped.totals({ sinceDay, project: one })));
+    const all = await Promise.all(
+      this.#visibleProjects(project).map((one) => this.#unscoped.totals({ sinceDay, project: one })),
+    );
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
@@ -51,7 +55,7 @@ export class NarrowedLedger implements LedgerStore {
     limit,
   }: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
     const all = await Promise.all(
-      this.#asked(project).map((one) => this.#unscoped.conversations({ sinceMs, limit, project: one })),
+      this.#visibleProjects(project).map((one) => this.#unscoped.conversations({ sinceMs, limit, project: one })),
     );
     return all
       .flat()
@@ -70,7 +74,7 @@ export class NarrowedLedger implements LedgerStore {
 
   addStep = unsupported;
 
-  #asked(project: string | undefined): readonly string[] {
+  #visibleProjects(project: string | undefined): readonly string[] {
     return project === undefined ? this.#ownProjects : this.#ownProjects.filter((one) => one === project);
   }
 }

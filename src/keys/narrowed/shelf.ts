@@ -19,12 +19,12 @@ export class NarrowedShelf implements ShelfStore {
   charge = unsupported;
 
   async tools({ project }: Parameters<ShelfStore['tools']>[0]): Promise<readonly ShelfTool[]> {
-    const found = this.#asked(project).map((own) => this.#unscoped.tools({ project: own }));
+    const found = this.#visibleProjects(project).map((own) => this.#unscoped.tools({ project: own }));
     return (await Promise.all(found)).flat();
   }
 
   async totals({ sinceDay, project }: Parameters<ShelfStore['totals']>[0]): Promise<ShelfTotals> {
-    const found = this.#asked(project).map((own) => this.#unscoped.totals({ sinceDay, project: own }));
+    const found = this.#visibleProjects(project).map((own) => this.#unscoped.totals({ sinceDay, project: own }));
     const all = await Promise.all(found);
     return {
       wouldSave: sumOf(all.map(({ wouldSave }) => wouldSave)),
@@ -33,7 +33,7 @@ export class NarrowedShelf implements ShelfStore {
     };
   }
 
-  #asked(project: string | undefined): readonly string[] {
+  #visibleProjects(project: string | undefined): readonly string[] {
     return project === undefined ? this.#ownProjects : this.#ownProjects.filter((own) => own === project);
   }
 }

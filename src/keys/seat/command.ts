@@ -63,12 +63,12 @@ export const keys: Command = {
         takesKey ? `keys ${action} needs a key: its id or its name` : `keys ${action} takes no argument`,
       );
     }
-    const asked = action === 'create' ? await askedFor(call, io) : null;
+    const inputs = action === 'create' ? await askedFor(call, io) : null;
     if (action === 'set' && Object.keys(await limitsIn(call)).length === 0) {
       throw new UsageError('keys set needs a limit to change, such as --dollars-per-month 50 or --tokens-per-day none');
     }
     return withKeys(call, io, action, async (store) => {
-      if (asked) return create(store, asked, call, io);
+      if (inputs) return create(store, inputs, call, io);
       if (action === 'list') return list(store, call, io);
       if (action === 'create') return 0; // asked for above
       return change(store, action, subject ?? '', call, io);
@@ -127,11 +127,11 @@ async function askedFor(call: Call, io: Io): Promise<readonly KeyInput[]> {
   const file = textOption(call, 'from');
   if (file !== undefined) return inputsIn(file, io, keyInput);
   const projects = [...new Set((textOption(call, 'project') ?? '').split(',').map((one) => one.trim()))];
-  const asked = {
+  const input = {
     ...{ name: textOption(call, 'name') ?? '', projects: projects.filter((one) => one !== '') },
     ...(await limitsIn(call)),
   };
-  const { success, data, error } = keyInput.safeParse(asked);
+  const { success, data, error } = keyInput.safeParse(input);
   if (success) return [data];
   const [{ path = [], message = '', code = '' } = {}] = error.issues;
   throw new UsageError(code === 'custom' ? `--project: ${message}` : (NEEDS[String(path[0])] ?? message));
@@ -197,12 +197,12 @@ async function limitsIn(call: Call): Promise<Partial<KeyInput>> {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }
 
-async function create({ desk, place }: KeysInStore, asked: readonly KeyInput[], call: Call, io: Io): Promise<number> {
+async function create({ desk, place }: KeysInStore, inputs: readonly KeyInput[], call: Call, io: Io): Promise<number> {
   const issued: IssuedKey[] = [];
-  for (let at = 0; at < asked.length; at += ISSUED_AT_ONCE) {
-    const some = await desk.issue(asked.slice(at, at + ISSUED_AT_ONCE));
+  for (let at = 0; at < inputs.length; at += ISSUED_AT_ONCE) {
+    const some = await desk.issue(inputs.slice(at, at + ISSUED_AT_ONCE));
     if (some === null) {
-      const done = issued.length === 0 ? '' : ` (${issued.length} of ${asked.length} were issued)`;
+      const done = issued.length === 0 ? '' : ` (${issued.length} of ${inputs.length} were issued)`;
       throw new UserError(
         `the store has reached its maximum number of keys: revoke some; revoked keys are deleted after 90 days${done}`,
       );

@@ -47,8 +47,8 @@ type Input = z.infer<typeof recoverTextInput>;
 /** Converts the arguments to the core's input. A marker pasted as the id selects the marker's lines. */
 export function toRecoverInput({ prune_id, ranges, include_line_numbers }: Input): RecoverInput {
   const { pruneId, range } = readPruneReference(prune_id);
-  const asked = ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line }));
-  return { pruneId, ranges: asked.length === 0 && range !== null ? [range] : asked, numbered: include_line_numbers };
+  const given = ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line }));
+  return { pruneId, ranges: given.length === 0 && range !== null ? [range] : given, numbered: include_line_numbers };
 }
 
 /** Converts the result to the contract's field names. */

@@ -43,10 +43,10 @@ export async function loadSession(): Promise<Session> {
 
 /** @throws Failure */
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-  const asked = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [key, value] of Object.entries(query))
-    if (value !== null && value !== undefined) asked.set(key, String(value));
-  const search = asked.toString();
+    if (value !== null && value !== undefined) params.set(key, String(value));
+  const search = params.toString();
   return ask<T>(`/page/api/${path}${search === '' ? '' : `?${search}`}`, { signal });
 }
 
@@ -86,6 +86,6 @@ async function ask<T>(path: string, init: RequestInit): Promise<T> {
   throw new Failure(answer.status, type, message);
 }
 
-export function words(cause: unknown): string {
+export function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { extensionViews } from '../../extensions/ui/views.tsx';
-import { Failure, loadSession, type Session, words } from './api.tsx';
+import { Failure, loadSession, messageOf, type Session } from './api.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Trouble } from './parts/loaded.tsx';
 import { Shortcuts } from './parts/shortcuts.tsx';
@@ -80,7 +80,7 @@ export function Shell() {
         setSession(known);
         setFailure(null);
       },
-      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause))),
+      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
     );
   }, []);
   useEffect(load, []);

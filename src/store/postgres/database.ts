@@ -445,9 +445,9 @@ async function alone<Row extends QueryResultRow>(
   waitMs: number,
 ): Promise<Row[]> {
   const began = client.query(beginWithin(waitMs));
-  const asked = client.query<Row>(text, [...values]);
+  const answered = client.query<Row>(text, [...values]);
   const ended = client.query('COMMIT');
-  const all = await Promise.allSettled([began, asked, ended]); // a connection is free only after all answers
+  const all = await Promise.allSettled([began, answered, ended]); // a connection is free only after all answers
   for (const one of all) if (one.status === 'rejected') throw one.reason;
-  return (await asked).rows;
+  return (await answered).rows;
 }

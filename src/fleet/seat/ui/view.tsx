@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { post, words } from '../../../page/ui/api.tsx';
+import { messageOf, post } from '../../../page/ui/api.tsx';
 import { clock, compact, number, plural } from '../../../page/ui/format.tsx';
 import { Confirm } from '../../../page/ui/parts/confirm.tsx';
 import { Show, useLoaded } from '../../../page/ui/parts/loaded.tsx';
@@ -19,7 +19,7 @@ export function FleetView() {
           Refresh
         </button>
       </Head>
-      <Show of={fleet}>
+      <Show loaded={fleet}>
         {(now) =>
           'off' in now ? (
             <Empty title="The fleet is off">
@@ -125,13 +125,13 @@ function Opened({
 
 function Graph({ id, version }: { id: string; version: number }) {
   const graph = useLoaded<GraphShown>('fleet-graph', { id, version });
-  return <Show of={graph}>{(now) => <Drawing graph={now} />}</Show>;
+  return <Show loaded={graph}>{(now) => <Drawing graph={now} />}</Show>;
 }
 
 function Board({ namespace, version }: { namespace: string; version: number }) {
   const board = useLoaded<BoardShown>('fleet-board', { namespace, version });
   return (
-    <Show of={board}>
+    <Show loaded={board}>
       {({ entries, more }) => (
         <>
           <Table label={`Blackboard ${namespace}`} heads={['Key', 'Value', { amount: 'Version' }, 'Changed']}>
@@ -229,7 +229,7 @@ function Ending({
         say(`${name}: ${of}.`);
         onDone();
       },
-      (cause: unknown) => say(words(cause)),
+      (cause: unknown) => say(messageOf(cause)),
     );
   };
   return (
@@ -299,7 +299,7 @@ function Child({ child, canEnd, onChange }: { child: ChildShown; canEnd: boolean
 function Output({ id }: { id: string }) {
   const log = useLoaded<ChildLogShown>('child-log', { id });
   return (
-    <Show of={log}>
+    <Show loaded={log}>
       {({ lines }) => (
         <Scroll label={`Output of ${id}`}>
           <div class="lines">

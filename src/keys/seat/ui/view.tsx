@@ -18,7 +18,7 @@ export function KeysView() {
           Refresh
         </button>
       </Head>
-      <Show of={keys}>
+      <Show loaded={keys}>
         {(now) =>
           'off' in now ? (
             <Empty title="Keys are not required here">

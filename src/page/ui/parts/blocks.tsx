@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { CutOfText, LineShown, TextPart, WhyShown } from '../../shapes.ts';
-import { get, words } from '../api.tsx';
+import { get, messageOf } from '../api.tsx';
 import { number, plural } from '../format.tsx';
 import { say } from './toast.tsx';
 
@@ -9,7 +9,7 @@ export type View = 'cut' | 'both' | 'sent';
 /** Neighbouring lines that were all kept, or all removed in one cut. */
 export interface Block {
   readonly cut: boolean;
-  readonly of: CutOfText | null;
+  readonly cutDetails: CutOfText | null;
   readonly lines: readonly LineShown[];
 }
 
@@ -43,8 +43,8 @@ export function Blocks({ blocks, view, ...shown }: { blocks: readonly Block[]; v
 }
 
 function OneBlock({ block, view, shown }: { block: Block; view: View; shown: Shown }) {
-  const { cut, of } = block;
-  const marker = of === null || !shown.text.sent.includeMarkers ? null : <Marker text={of.marker} />;
+  const { cut, cutDetails } = block;
+  const marker = cutDetails === null || !shown.text.sent.includeMarkers ? null : <Marker text={cutDetails.marker} />;
   if (view === 'sent') return cut ? marker : <Lines block={block} shown={shown} />;
   if (view === 'both')
     return (
@@ -83,12 +83,15 @@ const FOLD_KEEPS = 6;
 
 function Lines({ block, shown }: { block: Block; shown: Shown }) {
   const [open, setOpen] = useState(false);
-  const { lines, cut, of } = block;
+  const { lines, cut, cutDetails } = block;
   const isFolded = cut && !open && shown.why === null && lines.length > FOLD_FROM;
   const head = isFolded ? lines.slice(0, FOLD_KEEPS) : lines;
   const tail = isFolded ? lines.slice(-FOLD_KEEPS) : [];
   const hidden = lines.length - head.length - tail.length;
-  const label = of === null ? undefined : `Lines ${of.startLine} to ${of.endLine} were cut: ${of.reason}`;
+  const label =
+    cutDetails === null
+      ? undefined
+      : `Lines ${cutDetails.startLine} to ${cutDetails.endLine} were cut: ${cutDetails.reason}`;
   const drawn = (list: readonly LineShown[]) => list.map((line) => <Line key={line.n} line={line} shown={shown} />);
   const body = (
     <>
@@ -118,7 +121,7 @@ function Line({ line, shown: { text, why } }: { line: LineShown; shown: Shown })
     const at = line.text.length + added.text.length;
     get<{ text: string; more: number }>('line', { id: text.pruneId, n: line.n, at }).then(
       (piece) => setAdded({ text: added.text + piece.text, more: piece.more }),
-      (cause: unknown) => say(words(cause)),
+      (cause: unknown) => say(messageOf(cause)),
     );
   };
   return (

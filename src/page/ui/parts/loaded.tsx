@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { Failure, get, words } from '../api.tsx';
+import { Failure, get, messageOf } from '../api.tsx';
 
 export interface Loaded<T> {
   readonly value: T | null;
@@ -15,33 +15,33 @@ type Query = Parameters<typeof get>[1];
 export function useLoaded<T>(path: string, query: Query = {}): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ value: null, failure: null, loading: true });
   const [round, setRound] = useState(0);
-  const asked = JSON.stringify([path, query]);
-  const last = useRef(asked);
+  const key = JSON.stringify([path, query]);
+  const last = useRef(key);
   useEffect(() => {
     const leave = new AbortController();
-    const isOther = last.current !== asked;
-    last.current = asked;
+    const isOther = last.current !== key;
+    last.current = key;
     setState((before) => ({ value: isOther ? null : before.value, failure: null, loading: true }));
     get<T>(path, query, leave.signal).then(
       (value) => setState({ value, failure: null, loading: false }),
       (cause: unknown) => {
         if (leave.signal.aborted) return;
-        const failure = cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause));
+        const failure = cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause));
         setState((before) => ({ ...before, failure, loading: false }));
       },
     );
     return () => leave.abort();
-  }, [asked, round]);
+  }, [key, round]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
   return { ...state, reload };
 }
 
 /** Shows what was read, or why it is not there and what to do. */
 export function Show<T>({
-  of: { value, failure, loading, reload },
+  loaded: { value, failure, loading, reload },
   children,
 }: {
-  readonly of: Loaded<T>;
+  readonly loaded: Loaded<T>;
   readonly children: (value: T) => ComponentChildren;
 }) {
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { LineShown, TextPart, WhyShown } from '../../shapes.ts';
-import { Failure, get, post, words } from '../api.tsx';
+import { Failure, get, messageOf, post } from '../api.tsx';
 import { compact, number, plural, share } from '../format.tsx';
 import { type Block, Blocks, type View } from './blocks.tsx';
 import { Trouble } from './loaded.tsx';
@@ -27,7 +27,7 @@ export function TextView({ id, explained = false }: { id: string; explained?: bo
   const [why, setWhy] = useState<WhyShown | null>(null);
 
   const failed = (cause: unknown): void =>
-    setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause)));
+    setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause)));
   const explain = (): void => {
     get<WhyShown>('why', { id }).then(setWhy, failed);
   };
@@ -105,7 +105,7 @@ function Facts({ text }: { text: TextPart }) {
         setRecovered(answer.text);
         say(`Recovered ${plural(lines, 'line')}.`);
       },
-      (cause: unknown) => say(words(cause)),
+      (cause: unknown) => say(messageOf(cause)),
     );
   };
   const copy = (): void => {
@@ -156,5 +156,9 @@ function blocksOf(lines: readonly LineShown[], { cuts }: TextPart): readonly Blo
     if (last?.cut === line.cut) last.lines.push(line);
     else blocks.push({ cut: line.cut, lines: [line] });
   }
-  return blocks.map(({ cut, lines: own }) => ({ of: cut < 0 ? null : (cuts[cut] ?? null), cut: cut >= 0, lines: own }));
+  return blocks.map(({ cut, lines: own }) => ({
+    cutDetails: cut < 0 ? null : (cuts[cut] ?? null),
+    cut: cut >= 0,
+    lines: own,
+  }));
 }

@@ -158,8 +158,8 @@ function Columns({
   const y = (tokens: number): number => HEIGHT - (tokens / top) * (HEIGHT - TOP);
   const columnAt = (atMs: number): number => {
     const index = turns.findIndex((turn) => turn.atMs >= atMs);
-    const of = index < 0 ? turns.length - 1 : index;
-    return columns.findIndex(({ from, to }) => of >= from && of <= to);
+    const turnIndex = index < 0 ? turns.length - 1 : index;
+    return columns.findIndex(({ from, to }) => turnIndex >= from && turnIndex <= to);
   };
   const select = (event: MouseEvent): void => {
     const { left } = (event.currentTarget as Element).getBoundingClientRect();

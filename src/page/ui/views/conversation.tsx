@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { ConversationPage, ConversationShown, TextOfTurn, TimelineShown, TurnShown } from '../../shapes.ts';
-import { Failure, get, post, words } from '../api.tsx';
+import { Failure, get, messageOf, post } from '../api.tsx';
 import { compact, dollars, number, plural, share } from '../format.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -29,12 +29,12 @@ export function ConversationView({ project, name }: { project: string | null; na
         setEarlier([page, ...earlier]);
         setFailure(null);
       },
-      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause))),
+      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
     );
   };
   return (
     <>
-      <Head title="Conversation" about={newest.value && <About of={newest.value.conversation} />}>
+      <Head title="Conversation" about={newest.value && <About conversation={newest.value.conversation} />}>
         <a class="button" href={back ?? to('conversations')}>
           All conversations
         </a>
@@ -42,7 +42,7 @@ export function ConversationView({ project, name }: { project: string | null; na
           Refresh
         </button>
       </Head>
-      <Show of={newest}>
+      <Show loaded={newest}>
         {(page) => {
           const texts = [...earlier.flatMap((one) => one.texts), ...page.texts];
           const before = (earlier[0] ?? page).earlier;
@@ -66,9 +66,9 @@ export function ConversationView({ project, name }: { project: string | null; na
   );
 }
 
-function About({ of }: { of: ConversationShown }) {
-  const { project, client, bill, turns, seenMs, bound } = of;
-  const facts = [nameOf(of), project, client, bill?.model].filter((fact) => fact);
+function About({ conversation }: { conversation: ConversationShown }) {
+  const { project, client, bill, turns, seenMs, bound } = conversation;
+  const facts = [nameOf(conversation), project, client, bill?.model].filter((fact) => fact);
   return (
     <>
       {facts.join(' · ')} · {plural(bill?.requests ?? turns, 'request')}, last <Time ms={seenMs} />
@@ -308,7 +308,7 @@ function Actions({
           say(errors[0] ?? (done.length > 0 ? SAID[action] : 'Nothing was changed.'));
           onChange();
         },
-        (cause: unknown) => say(words(cause)),
+        (cause: unknown) => say(messageOf(cause)),
       )
       .finally(() => setBusy(false));
   };

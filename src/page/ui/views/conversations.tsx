@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ConversationShown, ConversationsShown, FacetsShown } from '../../shapes.ts';
-import { Failure, get, words } from '../api.tsx';
+import { Failure, get, messageOf } from '../api.tsx';
 import { ago, compact, dollars, number, plural, share } from '../format.tsx';
 import { Choose, SearchField } from '../parts/filters.tsx';
 import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
@@ -33,7 +33,7 @@ export function ConversationsView() {
         </button>
       </Head>
       {facets.value && <Bar facets={facets.value} filters={filters} onChange={change} />}
-      <Show of={first}>
+      <Show loaded={first}>
         {(page) =>
           page.conversations.length > 0 ? (
             <List key={JSON.stringify(query)} first={page} query={query} />
@@ -122,7 +122,7 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
         setMore(page.more);
         setFailure(null);
       },
-      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause))),
+      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
     );
   };
   return (
@@ -137,7 +137,7 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
       </div>
       <ul class="rows talks" aria-label="Conversations">
         {all.map((one) => (
-          <Row key={one.row} of={one} />
+          <Row key={one.row} conversation={one} />
         ))}
       </ul>
       {failure && <Trouble failure={failure} />}
@@ -155,15 +155,15 @@ export function nameOf({ opening, task, name }: Pick<ConversationShown, 'opening
   return opening || task || name.slice(0, 12);
 }
 
-function Row({ of }: { of: ConversationShown }) {
-  const { project, bound, name, turns, seenMs, client, bill, compactions, continues, hit } = of;
+function Row({ conversation }: { conversation: ConversationShown }) {
+  const { project, bound, name, turns, seenMs, client, bill, compactions, continues, hit } = conversation;
   const cost = bill?.dollars ?? null;
   const without = bill?.dollarsWithout ?? null;
   return (
     <li>
       <a class="talk" data-step href={to('conversation', project, name)}>
         <span class="talk-name">
-          <b class={of.opening || of.task ? '' : 'mono'}>{nameOf(of)}</b>
+          <b class={conversation.opening || conversation.task ? '' : 'mono'}>{nameOf(conversation)}</b>
           <span class="quiet small">
             {[project, client, bill && modelsOf(bill), bill?.wire].filter((part) => part).join(' · ')}
           </span>{' '}

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { FindingShown } from '../../shapes.ts';
-import { Failure, post, words } from '../api.tsx';
+import { Failure, messageOf, post } from '../api.tsx';
 import { plural } from '../format.tsx';
 import { Trouble } from '../parts/loaded.tsx';
 import { Badge, Head } from '../parts/pieces.tsx';
@@ -21,7 +21,7 @@ export function DoctorView({ can }: { can: boolean }) {
           setFindings(answer.findings);
           setFailure(null);
         },
-        (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause))),
+        (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
       )
       .finally(() => setBusy(false));
   };

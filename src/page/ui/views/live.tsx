@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type AskedRequests, fits } from '../../requests.ts';
 import type { FacetsShown, NoteShown, RequestShown } from '../../shapes.ts';
-import { Failure, get, words } from '../api.tsx';
+import { Failure, get, messageOf } from '../api.tsx';
 import { clock, compact, dayName, dollars, duration, iso, number, plural } from '../format.tsx';
 import { Choose } from '../parts/filters.tsx';
 import { Trouble, useLoaded } from '../parts/loaded.tsx';
@@ -57,8 +57,8 @@ export function LiveView() {
       setState((before) => before && withNew(before, fit, notes.reverse(), isPaused.current));
       if (fit.length > 0) setTimeout(askCosts, BILLED_AFTER_MS, fit);
     };
-    const askCosts = (of: readonly RequestShown[]): void => {
-      const ids = of.slice(0, MOST_ASKED).map(({ requestId }) => requestId);
+    const askCosts = (requests: readonly RequestShown[]): void => {
+      const ids = requests.slice(0, MOST_ASKED).map(({ requestId }) => requestId);
       get<{ dollars: Record<string, number | null> }>('costs', { ids: ids.join(',') }).then(
         (costs) => {
           if (!left) setState((before) => before && withCosts(before, costs.dollars));
@@ -80,7 +80,7 @@ export function LiveView() {
         source.addEventListener('back', () => setLink('on'));
       },
       (cause: unknown) => {
-        if (!left) setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause)));
+        if (!left) setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause)));
       },
     );
     return () => {
@@ -221,7 +221,7 @@ function Requests({
             (before) => before && { ...before, requests: [...before.requests, ...page.requests], next: page.next },
           );
         },
-        (cause: unknown) => onFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause))),
+        (cause: unknown) => onFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
       )
       .finally(() => setBusy(false));
   };

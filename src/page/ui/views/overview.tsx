@@ -21,9 +21,9 @@ export function OverviewView() {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);
   const project = filters.project ?? '';
-  const asked = { days, project: project === '' ? null : project };
-  const report = useLoaded<LedgerReport>('ledger', asked);
-  const contexts = useLoaded<ContextReport>('contexts', asked);
+  const query = { days, project: project === '' ? null : project };
+  const report = useLoaded<LedgerReport>('ledger', query);
+  const contexts = useLoaded<ContextReport>('contexts', query);
   const [projects, setProjects] = useState<readonly string[]>([]);
   useNews(() => {
     report.reload();
@@ -41,7 +41,7 @@ export function OverviewView() {
           Refresh
         </button>
       </Head>
-      <Show of={report}>
+      <Show loaded={report}>
         {(now) =>
           now.totals.requests === 0 ? (
             <Empty title="Nothing has come through yet">

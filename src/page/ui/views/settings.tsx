@@ -24,7 +24,7 @@ function Projects() {
   const answer = useLoaded<{ readonly rows: readonly ChangeShown[] }>('projects');
   const [of, setOf] = useState<string | null>(null);
   return (
-    <Show of={answer}>
+    <Show loaded={answer}>
       {({ rows }) =>
         rows.length === 0 ? null : (
           <Card title="Projects with settings of their own">
@@ -40,7 +40,7 @@ function Projects() {
                 </button>
               )}
             />
-            {of !== null && <History key={of} of={of} />}
+            {of !== null && <History key={of} project={of} />}
           </Card>
         )
       }
@@ -48,9 +48,9 @@ function Projects() {
   );
 }
 
-function History({ of }: { of: string }) {
-  const answer = useLoaded<{ readonly rows: readonly ChangeShown[] }>('projects', { of });
-  return <Show of={answer}>{({ rows }) => <Changes rows={rows} beside={() => null} />}</Show>;
+function History({ project }: { project: string }) {
+  const answer = useLoaded<{ readonly rows: readonly ChangeShown[] }>('projects', { of: project });
+  return <Show loaded={answer}>{({ rows }) => <Changes rows={rows} beside={() => null} />}</Show>;
 }
 
 function Changes({ rows, beside }: { rows: readonly ChangeShown[]; beside: (row: ChangeShown) => ComponentChildren }) {
@@ -80,7 +80,7 @@ export function SettingsView() {
         title="Settings"
         about="The settings in force and their sources. They are read once at the start: change the environment or the file, then restart the server."
       />
-      <Show of={answer}>
+      <Show loaded={answer}>
         {({ settings, warnings }) => {
           const wanted = search.trim().toLowerCase();
           const shown = settings.filter(

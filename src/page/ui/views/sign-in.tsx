@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { post, words } from '../api.tsx';
+import { messageOf, post } from '../api.tsx';
 
 /** Asks for the token once; the browser keeps a cookie in its place that no script can read. */
 export function SignIn({ onIn }: { onIn: () => void }) {
@@ -11,7 +11,7 @@ export function SignIn({ onIn }: { onIn: () => void }) {
     const token = String(new FormData(form).get('token') ?? '').trim();
     setBusy(true);
     post('session', { token }).then(onIn, (cause: unknown) => {
-      setFailure(words(cause));
+      setFailure(messageOf(cause));
       setBusy(false);
       form.querySelector('input')?.select();
     });

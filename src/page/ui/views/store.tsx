@@ -17,7 +17,7 @@ export function StoreView() {
           Refresh
         </button>
       </Head>
-      <Show of={store}>
+      <Show loaded={store}>
         {(now) => (
           <>
             <dl class="figures">
@@ -77,7 +77,7 @@ function Search({ nowMs }: { nowMs: number }) {
         <button type="submit">Search</button>
       </form>
       {query !== '' && (
-        <Show of={answer}>
+        <Show loaded={answer}>
           {({ hits, hint }) =>
             hits.length === 0 ? (
               <p class="quiet">{hint}</p>
@@ -110,7 +110,7 @@ function Prunes({ nowMs }: { nowMs: number }) {
   const page = useLoaded<PrunePage>('prunes', { before });
   return (
     <Card title="Originals, the newest first" flush>
-      <Show of={page}>
+      <Show loaded={page}>
         {({ prunes, next }) =>
           prunes.length === 0 && trail.length === 0 ? (
             <Empty title="Nothing was cut yet">

@@ -14,10 +14,10 @@ export function ToolsView() {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);
   const project = filters.project ?? '';
-  const asked = { days, project: project === '' ? null : project };
-  const report = useLoaded<LedgerReport>('ledger', asked);
-  const lines = useLoaded<LinesShown>('lines', { ...asked, by: 'tool', measure: 'removed' });
-  const shelf = useLoaded<ShelfShown>('shelf', asked);
+  const query = { days, project: project === '' ? null : project };
+  const report = useLoaded<LedgerReport>('ledger', query);
+  const lines = useLoaded<LinesShown>('lines', { ...query, by: 'tool', measure: 'removed' });
+  const shelf = useLoaded<ShelfShown>('shelf', query);
   const facets = useLoaded<FacetsShown>('facets');
   const projects = facets.value?.projects ?? [];
   return (
@@ -31,7 +31,7 @@ export function ToolsView() {
           Refresh
         </button>
       </Head>
-      <Show of={report}>
+      <Show loaded={report}>
         {({ tools, steps }) =>
           tools.length === 0 ? (
             <Empty title="No text has been examined yet">
@@ -45,7 +45,7 @@ export function ToolsView() {
           )
         }
       </Show>
-      <Show of={shelf}>{(now) => (now.tools.length === 0 ? null : <Shelf shelf={now} days={days} />)}</Show>
+      <Show loaded={shelf}>{(now) => (now.tools.length === 0 ? null : <Shelf shelf={now} days={days} />)}</Show>
     </>
   );
 }

@@ -109,12 +109,17 @@ export function Cache({ report, days }: { report: LedgerReport; days: number }) 
   const rows = useMemo(() => everyDay(report, days), [report, days]);
   const names = useMemo(() => rows.map(([day]) => day), [rows]);
   const series = useMemo(() => {
-    const of = (what: (day: LedgerDay) => number) => rows.map(([, day]) => (day === null ? 0 : Math.max(0, what(day))));
+    const valuesOf = (what: (day: LedgerDay) => number) =>
+      rows.map(([, day]) => (day === null ? 0 : Math.max(0, what(day))));
     const fresh = (day: LedgerDay): number => day.fresh + day.write5m + day.write1h;
     return [
-      { name: 'read from the cache', values: of(({ read }) => read), colour: '--plot-read' },
-      { name: 'missed', values: of((day) => Math.min(fresh(day), day.missTokens)), colour: '--plot-bad' },
-      { name: 'new', values: of((day) => fresh(day) - Math.min(fresh(day), day.missTokens)), colour: '--plot-new' },
+      { name: 'read from the cache', values: valuesOf(({ read }) => read), colour: '--plot-read' },
+      { name: 'missed', values: valuesOf((day) => Math.min(fresh(day), day.missTokens)), colour: '--plot-bad' },
+      {
+        name: 'new',
+        values: valuesOf((day) => fresh(day) - Math.min(fresh(day), day.missTokens)),
+        colour: '--plot-new',
+      },
     ];
   }, [rows]);
   return (
