@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The input of an operation of the admin API. */
-export interface Asked {
+export interface AdminRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly body: unknown;
@@ -22,7 +22,7 @@ export interface AdminRoute {
   readonly body?: z.ZodType;
   readonly status: number;
   readonly answer: z.ZodType;
-  readonly handle: (asked: Asked) => Promise<AdminAnswer>;
+  readonly handle: (request: AdminRequest) => Promise<AdminAnswer>;
 }
 
 /** The OpenAPI document of the routes. */

@@ -33,7 +33,7 @@ const HIT_CHARS = 240;
 const MIN_WORDS_CHARS = 3;
 
 /** The query of the list of conversations. */
-export interface AskedConversations {
+export interface ConversationsQuery {
   readonly project?: string | undefined;
   readonly client?: string | undefined;
   readonly model?: string | undefined;
@@ -47,14 +47,14 @@ export interface AskedConversations {
 /** A page of conversations. @throws StoreUnavailable */
 export async function conversationsFrom(
   parts: ConversationParts,
-  { project, q, sort, from, ...asked }: AskedConversations,
+  { project, q, sort, from, ...filters }: ConversationsQuery,
 ): Promise<ConversationsShown> {
   await parts.flush();
   const limit = CONVERSATIONS_OF_A_PAGE;
   const projects = project === undefined ? undefined : [project];
   const hits =
     q === undefined || q.length < MIN_WORDS_CHARS ? new Map<string, HitShown>() : await hitsOf(parts, q, project);
-  const query = { ...asked, projects, words: q, order: sort, offset: from, limit: limit + 1 };
+  const query = { ...filters, projects, words: q, order: sort, offset: from, limit: limit + 1 };
   const found = await parts.browse.conversations({ ...query, ...(q !== undefined && { named: [...hits.keys()] }) });
   const page = found.slice(0, limit);
   const compactions = await parts.browse.compactions(

@@ -25,13 +25,13 @@ const MAX_BODY_BYTES = 64 * 1024;
 const REQUESTS_OF_A_PAGE = 50;
 const MOST_CHANGES = 100;
 const MOST_COSTS = 100;
-const askedRequests = z.object({
+const requestsQuery = z.object({
   ...{ before: count.optional(), project: name.optional(), client: name.optional(), model: name.optional() },
   only: z.enum(['cut', 'fault']).optional(),
 });
 /** Days that a report is about. */
 const span = z.coerce.number().int().min(1).max(366);
-const askedConversations = z.object({
+const conversationsQuery = z.object({
   ...{ project: name.optional(), client: name.optional(), model: name.optional(), wire: name.optional() },
   q: z.string().trim().max(500).optional(),
   sort: z.enum(['seen', 'requests', 'dollars', 'saved', 'cut']).default('seen'),
@@ -55,14 +55,14 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   },
   lines: (parts) => (req) => {
     const by = z.enum(['project', 'model', 'tool']);
-    const asked = z.object({ days: span, project: name.optional(), by, measure: z.enum(measures) });
-    return linesView(parts, queryOf(req, asked));
+    const schema = z.object({ days: span, project: name.optional(), by, measure: z.enum(measures) });
+    return linesView(parts, queryOf(req, schema));
   },
   requests: (parts) => async (req) => {
-    const { before, ...asked } = queryOf(req, askedRequests);
+    const { before, ...filters } = queryOf(req, requestsQuery);
     await parts.flush();
     const from = before ?? (await parts.store.records.lastSeq()) + 1;
-    const page = await requestsBefore(parts.store, from, REQUESTS_OF_A_PAGE, asked);
+    const page = await requestsBefore(parts.store, from, REQUESTS_OF_A_PAGE, filters);
     const costs = await parts.store.browse.costs(page.requests.map(({ requestId }) => requestId));
     const requests = page.requests.map((one) => ({ ...one, dollars: costs.get(one.requestId) ?? null }));
     return { ...page, requests, newest: from - 1 };
@@ -71,39 +71,39 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     const { ids } = queryOf(req, z.object({ ids: z.string().max(10_000) }));
     return { dollars: Object.fromEntries(await parts.store.browse.costs(ids.split(',').slice(0, MOST_COSTS))) };
   },
-  conversations: (parts) => (req) => conversationsFrom(conversationParts(parts), queryOf(req, askedConversations)),
+  conversations: (parts) => (req) => conversationsFrom(conversationParts(parts), queryOf(req, conversationsQuery)),
   facets: (parts) => async () => ({ ...(await parts.store.browse.facets()), titles: parts.keepsTitles }),
   timeline: (parts) => (req) => {
-    const asked = queryOf(req, z.object({ name, project: name.optional() }));
-    return timelineOf(parts, asked.name, asked.project);
+    const query = queryOf(req, z.object({ name, project: name.optional() }));
+    return timelineOf(parts, query.name, query.project);
   },
   conversation: (parts) => (req) => {
-    const asked = queryOf(
+    const query = queryOf(
       req,
       z.object({ name, project: name.optional(), ordinal: count.optional(), row: count.optional() }),
     );
-    const { ordinal, row } = asked;
+    const { ordinal, row } = query;
     const before = ordinal === undefined || row === undefined ? undefined : { ordinal, row };
-    const which = { name: asked.name, project: asked.project ?? null };
+    const which = { name: query.name, project: query.project ?? null };
     return conversationPage(conversationParts(parts), which, before);
   },
   text: (parts) => (req) => {
-    const asked = queryOf(req, z.object({ id: pruneId, from: count.default(1), count: count.default(400) }));
-    return textPart(parts, asked.id, asked.from, asked.count);
+    const query = queryOf(req, z.object({ id: pruneId, from: count.default(1), count: count.default(400) }));
+    return textPart(parts, query.id, query.from, query.count);
   },
   line: (parts) => (req) => {
-    const asked = queryOf(req, z.object({ id: pruneId, n: count, at: count.default(0) }));
-    return linePiece(parts.store, asked.id, asked.n, asked.at);
+    const query = queryOf(req, z.object({ id: pruneId, n: count, at: count.default(0) }));
+    return linePiece(parts.store, query.id, query.n, query.at);
   },
   why: (parts) => (req) => whyOf(parts, queryOf(req, z.object({ id: pruneId })).id),
   store: (parts) => () => storeView(parts),
   prunes: (parts) => (req) => prunesFrom(parts, queryOf(req, z.object({ before: count.optional() })).before),
   recall: (parts) => (req) => {
-    const asked = queryOf(
+    const query = queryOf(
       req,
       z.object({ query: z.string().max(2_000), project: name.optional(), limit: count.default(20) }),
     );
-    return found(parts, asked);
+    return found(parts, query);
   },
   contexts: (parts) => (req) => {
     const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));

@@ -74,7 +74,7 @@ function amount(value: unknown): number {
 }
 
 /** The filter of listed requests; absent fields restrict nothing. */
-export interface AskedRequests {
+export interface RequestFilters {
   readonly project?: string | undefined;
   readonly client?: string | undefined;
   readonly model?: string | undefined;
@@ -83,7 +83,7 @@ export interface AskedRequests {
 }
 
 /** Whether a request is among those that were asked for. The page asks this of requests as they come. */
-export function fits(request: RequestShown, { project, client, model, only }: AskedRequests): boolean {
+export function fits(request: RequestShown, { project, client, model, only }: RequestFilters): boolean {
   if (project !== undefined && request.project !== project) return false;
   if (client !== undefined && request.client !== client) return false;
   if (model !== undefined && request.model !== model) return false;
@@ -111,7 +111,7 @@ export async function requestsBefore(
   store: Pick<Store, 'events'>,
   before: number,
   limit: number,
-  filters: AskedRequests = {},
+  filters: RequestFilters = {},
 ): Promise<RequestPage> {
   const found: RequestShown[] = [];
   let end = before;

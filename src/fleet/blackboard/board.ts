@@ -89,7 +89,7 @@ export class Board {
 
   /** Changes after a version, ascending. Waits for the first one if there is none yet. */
   async watch(
-    asked: {
+    query: {
       readonly start_version: number;
       readonly limit: number;
       readonly namespace?: string | undefined;
@@ -97,7 +97,7 @@ export class Board {
     },
     signal: AbortSignal,
   ) {
-    const { start_version: after, limit, namespace = null, wait_ms: waitMs = 0 } = asked;
+    const { start_version: after, limit, namespace = null, wait_ms: waitMs = 0 } = query;
     const endMs = performance.now() + waitMs;
     for (;;) {
       while (await this.#store.expire(eventsOf({ childId: null })));

@@ -42,7 +42,7 @@ export interface ChildrenOptions {
   /** @returns `null` for an unknown agent */
   readonly launch: (
     agent: string,
-    asked: {
+    request: {
       readonly url: string;
       readonly token: string;
       readonly prompt: string;

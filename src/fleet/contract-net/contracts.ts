@@ -49,13 +49,13 @@ export class Contracts {
     this.#options = options;
   }
 
-  async announce(asked: Announcement, hints: Hints, caller: Caller) {
+  async announce(announcement: Announcement, hints: Hints, caller: Caller) {
     const { store, newId, candidates } = this.#options;
-    const present = asked.auto_bid ? await candidates() : [];
-    const bids = bidsOf(asked, present);
-    if (bids.length === 0) throw new PrunerError('E-CNP-NO-BIDS', { task_id: asked.task_id });
+    const present = announcement.auto_bid ? await candidates() : [];
+    const bids = bidsOf(announcement, present);
+    if (bids.length === 0) throw new PrunerError('E-CNP-NO-BIDS', { task_id: announcement.task_id });
     const callId = newId();
-    const heuristics = heuristicsOf(asked);
+    const heuristics = heuristicsOf(announcement);
     const since = new Map(present.map(({ childId, sinceMs }) => [childId, sinceMs]));
     const about = correlationOf(hints, caller);
     const record = await store.announce((open, nowMs) => {
@@ -66,8 +66,18 @@ export class Contracts {
       const [winner] = ranked;
       const agentId = winner?.agentId ?? '';
       const body = {
-        ...{ call_id: callId, task_id: asked.task_id, payload: asked.payload ?? null, metadata: asked.metadata ?? {} },
-        ...{ tags: asked.tags, status: 'awarded', announced_at: nowMs, deadline_ms: asked.deadline_ms ?? null },
+        ...{
+          call_id: callId,
+          task_id: announcement.task_id,
+          payload: announcement.payload ?? null,
+          metadata: announcement.metadata ?? {},
+        },
+        ...{
+          tags: announcement.tags,
+          status: 'awarded',
+          announced_at: nowMs,
+          deadline_ms: announcement.deadline_ms ?? null,
+        },
         ...{ awarded_agent_id: agentId, awarded_cost: winner?.cost, awarded_effective_cost: winner?.effectiveCost },
         bids: ranked.map(({ agentId: agent_id, cost, effectiveCost, openAwards, kind, metadata }) => ({
           ...{ agent_id, cost, effective_cost: effectiveCost, open_awards: openAwards, kind, metadata },
@@ -80,10 +90,10 @@ export class Contracts {
         },
       };
       const made: ContractRecord = {
-        ...{ callId, taskId: asked.task_id, status: 'awarded', announcedMs: nowMs },
-        ...{ deadlineMs: asked.deadline_ms ?? null, completedMs: null, agentId, body },
+        ...{ callId, taskId: announcement.task_id, status: 'awarded', announcedMs: nowMs },
+        ...{ deadlineMs: announcement.deadline_ms ?? null, completedMs: null, agentId, body },
       };
-      const payload = { call_id: callId, task_id: asked.task_id };
+      const payload = { call_id: callId, task_id: announcement.task_id };
       return {
         record: made,
         events: [

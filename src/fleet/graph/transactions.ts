@@ -32,7 +32,7 @@ export class Transactions {
 
   /** Opens a transaction on the committed version, or on a graph that does not exist yet. */
   async begin(
-    asked: {
+    request: {
       readonly graphId: string;
       readonly expectedVersion: number | undefined;
       readonly ttlMs: number | undefined;
@@ -41,7 +41,7 @@ export class Transactions {
     author: Author,
   ) {
     return graphFault(async () => {
-      const { graphId, expectedVersion, ttlMs, graph } = asked;
+      const { graphId, expectedVersion, ttlMs, graph } = request;
       const base = await this.#versions.latest(graphId);
       checkExpected(graphId, expectedVersion, base.version);
       if (base.version === 0 && graph === undefined && expectedVersion !== 0) throw notFound(graphId);

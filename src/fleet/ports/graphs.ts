@@ -87,7 +87,12 @@ export interface GraphStore {
   activeLock(graphId: string): Promise<GraphLock | null>;
   /** Takes or renews the lock; the lock of another holder is returned unchanged. */
   lock(
-    asked: { readonly graphId: string; readonly holder: string; readonly ttlMs: number | null; readonly newId: string },
+    request: {
+      readonly graphId: string;
+      readonly holder: string;
+      readonly ttlMs: number | null;
+      readonly newId: string;
+    },
     events: (lock: GraphLock) => readonly FleetEvent[],
   ): Promise<GraphLock>;
   /** Frees a lock; `null` when there is none of this id. */
@@ -98,7 +103,7 @@ export interface GraphStore {
 
   /** Opens a transaction on the committed version. */
   begin(
-    asked: {
+    request: {
       readonly graphId: string;
       readonly txId: string;
       readonly baseVersion: number;

@@ -60,9 +60,9 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Ex
               cpuPercent: settings.childCpuPercent,
             },
             costOf: costs(services.prices, clock),
-            launch: (agent, asked) => {
+            launch: (agent, request) => {
               const place = { env, homeDir: env.HOME ?? '/', readFile: () => null };
-              return launchOnce(agent, asked, place);
+              return launchOnce(agent, request, place);
             },
           },
   });

@@ -100,9 +100,9 @@ export class StoredGraphs implements GraphStore {
     });
   }
 
-  async begin(asked: Parameters<GraphStore['begin']>[0], events: readonly FleetEvent[]) {
-    const { graphId, txId, baseVersion, owner, note, ttlMs } = asked;
-    const text = asked.text === null ? null : await packed(asked.text);
+  async begin(request: Parameters<GraphStore['begin']>[0], events: readonly FleetEvent[]) {
+    const { graphId, txId, baseVersion, owner, note, ttlMs } = request;
+    const text = request.text === null ? null : await packed(request.text);
     return this.#access.write(function* (nowMs): Steps<Awaited<ReturnType<GraphStore['begin']>>> {
       const lock = yield* graphs.activeLock(graphId, nowMs);
       if (lock !== null && lock.holder !== owner) return { kind: 'locked', lock };

@@ -211,9 +211,9 @@ export function contractTools(contracts: Contracts): Tool[] {
           .optional(),
         ...hintFields,
       }),
-      run({ run_id, op_id, job_id, graph_id, node_id, child_id, ...asked }, context) {
+      run({ run_id, op_id, job_id, graph_id, node_id, child_id, ...announcement }, context) {
         const hints = { run_id, op_id, job_id, graph_id, node_id, child_id };
-        return contracts.announce(asked, hints, callerOf(context));
+        return contracts.announce(announcement, hints, callerOf(context));
       },
     }),
     defineTool({

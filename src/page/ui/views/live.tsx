@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type AskedRequests, fits } from '../../requests.ts';
+import { fits, type RequestFilters } from '../../requests.ts';
 import type { FacetsShown, NoteShown, RequestShown } from '../../shapes.ts';
 import { Failure, get, messageOf } from '../api.tsx';
 import { clock, compact, dayName, dollars, duration, iso, number, plural } from '../format.tsx';
@@ -42,10 +42,10 @@ export function LiveView() {
   const [round, setRound] = useState(0);
   const [filters, change] = useFilters();
   const facets = useLoaded<FacetsShown>('facets');
-  const asked = askedOf(filters);
-  const wanted = useRef(asked);
-  wanted.current = asked;
-  const chosen = JSON.stringify(asked);
+  const requestFilters = requestFiltersOf(filters);
+  const wanted = useRef(requestFilters);
+  wanted.current = requestFilters;
+  const chosen = JSON.stringify(requestFilters);
 
   useEffect(() => {
     let source: EventSource | null = null;
@@ -101,7 +101,7 @@ export function LiveView() {
           {paused ? `Go on${state && state.held.length > 0 ? ` (${state.held.length} new)` : ''}` : 'Pause'}
         </button>
       </Head>
-      {facets.value && <Filter facets={facets.value} asked={asked} onChange={change} />}
+      {facets.value && <Filter facets={facets.value} filters={requestFilters} onChange={change} />}
       {failure && <Trouble failure={failure} retry={() => setRound(round + 1)} />}
       {state &&
         state.requests.length === 0 &&
@@ -114,14 +114,14 @@ export function LiveView() {
         ))}
       {state && state.notes.length > 0 && <Notes notes={state.notes} />}
       {state && (state.requests.length > 0 || state.next !== null) && (
-        <Requests state={state} asked={asked} onMore={setState} onFailure={setFailure} />
+        <Requests state={state} filters={requestFilters} onMore={setState} onFailure={setFailure} />
       )}
     </>
   );
 }
 
 /** The filters of the view as the server takes them. */
-function askedOf({ project, client, model, only }: Readonly<Record<string, string>>): AskedRequests {
+function requestFiltersOf({ project, client, model, only }: Readonly<Record<string, string>>): RequestFilters {
   return {
     ...(project && { project }),
     ...(client && { client }),
@@ -137,20 +137,20 @@ const ONLY = [
 
 function Filter({
   facets,
-  asked,
+  filters,
   onChange,
 }: {
   facets: FacetsShown;
-  asked: AskedRequests;
+  filters: RequestFilters;
   onChange: (change: Readonly<Record<string, string>>) => void;
 }) {
   const choose = (name: 'project' | 'client' | 'model', any: string, values: readonly string[]) =>
-    values.length > 1 || asked[name] ? (
+    values.length > 1 || filters[name] ? (
       <Choose
         label={name}
         any={any}
         values={values}
-        value={asked[name] ?? ''}
+        value={filters[name] ?? ''}
         onChoose={(value) => onChange({ [name]: value })}
       />
     ) : null;
@@ -163,7 +163,7 @@ function Filter({
         label="Only requests"
         any="all requests"
         values={ONLY}
-        value={asked.only ?? ''}
+        value={filters.only ?? ''}
         onChoose={(only) => onChange({ only })}
       />
     </search>
@@ -201,19 +201,19 @@ function LinkState({ link }: { link: keyof typeof LINKS }) {
 
 function Requests({
   state,
-  asked,
+  filters,
   onMore,
   onFailure,
 }: {
   state: State;
-  asked: AskedRequests;
+  filters: RequestFilters;
   onMore: (change: (before: State | null) => State | null) => void;
   onFailure: (failure: Failure | null) => void;
 }) {
   const [busy, setBusy] = useState(false);
   const earlier = (): void => {
     setBusy(true);
-    get<Page>('requests', { ...asked, before: state.next })
+    get<Page>('requests', { ...filters, before: state.next })
       .then(
         (page) => {
           onFailure(null);
