@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * A map of at most `max` entries; beyond that the one that was used longest ago goes. It grows with its content,
+ * A map of at most `max` entries; beyond that the least recently used one is evicted. It grows with its content,
  * whereas the option `max` of lru-cache reserves all slots at once: those of one server take 50 ms of CPU and 8 MB.
  */
 export class BoundedMap<Key extends {}, Value extends {}> extends LRUCache<Key, Value> {

@@ -24,7 +24,7 @@ export function errorRow(code: ErrorCode): ErrorRow {
 export class PrunerError extends Error {
   override readonly name: string = 'PrunerError';
   readonly code: ErrorCode;
-  /** Fields for the client besides the code; a `hint` among them wins over that of the table. */
+  /** Fields for the client besides the code; a `hint` among them takes precedence over that of the table. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
@@ -61,7 +61,7 @@ export class StoreUnavailable extends PrunerError {
   /** The write got no answer, so it may have been done. */
   mayBeDone = false;
 
-  /** @param message - one line for a terminal; clients of `/rpc` hear the code and the reason only */
+  /** @param message - one line for a terminal; clients of `/rpc` receive only the code and the reason */
   constructor(reason: string, options?: ErrorOptions, message = `store unavailable: ${reason}`) {
     super('store_unavailable', { reason }, options);
     this.message = message;

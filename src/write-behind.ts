@@ -54,7 +54,7 @@ export class WriteBehind {
 
   /**
    * @param write - writes all that waits; must not reject
-   * @param delayMs - how long it waits at the most
+   * @param delayMs - how long it waits at most
    */
   constructor(write: () => Promise<void>, delayMs = DELAY_MS) {
     this.#write = write;

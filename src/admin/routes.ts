@@ -7,7 +7,10 @@ export interface AdminRequest {
   readonly body: unknown;
 }
 
-/** The answer of an operation: a status, or a code of the table of errors. */
+/**
+ * The answer of an operation: a status with a body, or a refusal (`conflict` is sent as `invalid_request` with status
+ * 409).
+ */
 export type AdminAnswer =
   | { readonly status: number; readonly body: unknown }
   | { readonly refused: 'not_found' | 'conflict'; readonly message: string };

@@ -6,7 +6,7 @@ export interface AgentStart {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether it keeps the terminal. It then receives Ctrl-C directly, and cannot head its own process group. */
+  /** Whether it keeps the terminal. It then receives Ctrl-C directly, and cannot lead its own process group. */
   readonly onTerminal: boolean;
   /** Receives its stderr, which is then not passed to this process's own. */
   readonly onStderr?: (text: string) => void;

@@ -53,7 +53,7 @@ const INFIX = '.before-mcp-pruner-';
 const NO_FILE = '.none';
 /** Mode of new files, and of files with a token. */
 const PRIVATE_MODE = 0o600;
-/** Links from one to the next, as many as Linux follows. */
+/** Maximum number of links followed in a row, as on Linux. */
 const MAX_LINKS = 40;
 
 /**

@@ -113,7 +113,7 @@ function refuseConflicts(value: JsonValue, { file, top, tables }: TomlEdit): voi
   throw new UserError(`${file} already has ${taken}: remove that first, or edit the file by hand`);
 }
 
-/** An inline table is closed: the only tables that cannot be added to a file that is valid. */
+/** An inline table is closed: only tables below one cannot be added to a valid file. */
 function refuseInline(value: JsonValue, next: string, { file, tables }: TomlEdit): void {
   try {
     parse(next);

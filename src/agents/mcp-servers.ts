@@ -37,7 +37,7 @@ const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'on']);
 
 /**
  * The MCP servers of a run, from the runner's environment: `JEEVES_PRUNER_ENABLED`, `JEEVES_PRUNER_URL` and
- * `JEEVES_MCP_PRUNER_PATH` (docs/contract.md §8). No value of these fails a run.
+ * `JEEVES_MCP_PRUNER_PATH` (docs/contract.md §8). No value of these makes a run fail.
  *
  * @param cwd - the folder of the run, absolute; commands run there
  * @returns `undefined` if the pruner is disabled or its configuration is unusable

@@ -22,7 +22,10 @@ export interface OneShot {
   readonly folder: string;
 }
 
-/** How to start an agent for one prompt, wired to an address of the proxy; `null` for a name that none has. */
+/**
+ * How to start an agent for one prompt, wired to an address of the proxy; `null` if no such agent can be started this
+ * way.
+ */
 export function launchOnce(
   agent: string,
   { url, prompt, model, folder }: OneShot,

@@ -22,7 +22,7 @@ export function toCodexArgs({ mcpServers = {} }: ProviderRunOptions): string[] {
   });
 }
 
-/** Codex cuts the keys of `--config` at every dot and knows no quotes there. */
+/** Codex splits the keys of `--config` at every dot and does not support quotes there. */
 function plainKey(key: string): string {
   if (/^[\w-]+$/.test(key)) return key;
   throw new RangeError(`codex --config has no spelling for the name ${JSON.stringify(key)}`);

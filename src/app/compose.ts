@@ -42,7 +42,7 @@ export interface Services extends Context {
   readonly onPruned: ((result: PruneTextResult) => void) | undefined;
   /** As `pruner`, but never asks another swe-pruner: two servers that point at each other would loop. */
   readonly ownPruner: Pruner;
-  /** The turns that requests take at long work on the main thread. */
+  /** The turns that requests take for long work on the main thread. */
   readonly turns: Turns;
   /** Records the segments of proxied requests. */
   readonly recorder: Recorder;
@@ -335,7 +335,7 @@ interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
 
 const HOUR_MS = 3_600_000;
 
-/** Counts each call, and logs one of them an hour. */
+/** Counts each call, and logs at most one per hour. */
 function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (figures: number) => void) {
   let loggedMs = Number.NEGATIVE_INFINITY;
   return (figures: number): void => {
@@ -365,7 +365,7 @@ function learnerOver({ store, clock, log, failures }: Context): Learner {
   });
 }
 
-/** The prices, with a line in the log for what is broken in their files. */
+/** The prices; problems in their files are logged. */
 function loggedPrices({ settings, log }: Pick<Context, 'settings' | 'log'>): Prices {
   const prices = pricesOf(settings);
   for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);

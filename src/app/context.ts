@@ -37,7 +37,7 @@ function pooledRandom(): () => number {
 }
 
 export interface Ids {
-  /** An id that nothing else has. */
+  /** A unique id. */
   readonly uuid: () => string;
   /** 128 random bits in hex, for secrets. */
   readonly secret: () => string;
@@ -45,7 +45,7 @@ export interface Ids {
 
 export const ids: Ids = { uuid: () => randomUUID(), secret: () => randomBytes(16).toString('hex') };
 
-/** Runs of audit events that belong to no conversation. */
+/** The run id of audit events, which belong to no conversation. */
 const SERVER_RUN = 'server';
 const HASH_CHARS = 8;
 const MAX_NAMES = 100;
@@ -239,7 +239,7 @@ function idOnceKnown(store: StoreHandle): () => string | null {
   };
 }
 
-/** How the store is; `ok` only while it can be written as well. */
+/** The state of the store; `ok` only while it can also be written. */
 function storeHealth(store: StoreHandle): { readonly store: string; readonly store_failing_since?: string } {
   const reason = store.problem()?.reason ?? 'ok';
   const sinceMs = store.failingSinceMs();

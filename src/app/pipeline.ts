@@ -17,9 +17,7 @@ import type { RefusedConversations } from '../core/request/provider-verdicts.ts'
 import type { ToolShelf } from '../core/shelf/shelf.ts';
 import type { FailureReporter } from '../failures.ts';
 
-/**
- * The share of the memory that is used for decisions about single texts; the rest is for bodies. The store has both.
- */
+/** The share of `memoMaxBytes` for decisions about single texts; the rest is for remembered bodies. */
 const DECISIONS_SHARE = 1 / 32;
 
 /** The one memory of decisions, for requests and for calls. */

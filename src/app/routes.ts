@@ -21,7 +21,7 @@ import { openWires } from './wires.ts';
 /** The run of events about budgets. They belong to no conversation. */
 const BUDGETS_RUN = 'budgets';
 
-/** All that is served, and its end. */
+/** All request handlers, and their shutdown. */
 export interface OpenRoutes extends Routes {
   /** With the state of the backend, which is known from here on. */
   health(): HealthReport;

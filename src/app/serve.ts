@@ -14,8 +14,8 @@ export interface RunningServer {
 export type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'clock'>>;
 
 /**
- * Builds the HTTP server from its settings and starts it. The port opens, and `/health` answers, once the store was
- * tried. Requests that arrive before the rest is loaded wait for it.
+ * Builds the HTTP server from its settings and starts it. The port opens, and `/health` answers, after the first
+ * attempt to open the store. Requests that arrive before the rest is loaded wait for it.
  *
  * @throws the error of `listen` (`EADDRINUSE`, …). A store that cannot be opened does not stop the start: requests then
  * go through unpruned, the log says why, and pruning begins when the store is back.

@@ -22,14 +22,14 @@ export type ToolSet = 'files' | 'pruner' | 'all';
 
 export interface StdioParts {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where the process runs; `MCP_PRUNER_CWD` wins over it. */
+  /** The working folder of the process; `MCP_PRUNER_CWD` takes precedence. */
   readonly cwd: string;
   readonly pruner: SwePrunerConfig;
   readonly input: Readable;
   readonly output: Writable;
   /** Takes one line of diagnostics, without its line end. */
   readonly say: (line: string) => void;
-  /** The names of the tools to offer, of those that there are; all of them by default. */
+  /** Names of the tools to offer; default: all. */
   readonly only?: readonly string[];
   /** The task whose conversations `recall` searches for `scope: conversation`; `''` for none. */
   readonly task?: string;

@@ -125,7 +125,7 @@ export function openTools(
   };
 }
 
-/** The alternative named for tools that are only unavailable in this start mode. */
+/** The alternative named for tools that are unavailable only in this start mode. */
 const ELSEWHERE = 'mcp-pruner serve';
 
 /** Stand-ins for the tools of extensions that are off; their error names the missing flag. */

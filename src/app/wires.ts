@@ -41,11 +41,11 @@ import type { Services } from './compose.ts';
 import { callersOf, requestIds } from './context.ts';
 import { findSettingsBy, globs, rewriterOf } from './pipeline.ts';
 
-/** The routes whose requests are looked into on their way to a model. */
+/** The handling of requests to models: routes, counters and shutdown. */
 export interface Wires {
   readonly wireFor: (req: IncomingMessage) => ModelHandler | null;
   readonly sockets: SocketHandler;
-  /** A WebSocket was asked for where there is none. */
+  /** Called when a WebSocket is requested at a path that offers none. */
   readonly onUpgradeRefused: () => void;
   /** Called when a request that may belong to a session was forwarded unread. `path` is without a query. */
   readonly onPathUnknown: (path: string) => void;
@@ -63,8 +63,8 @@ export interface Wires {
 }
 
 /**
- * The share of the heap for bodies that are rewritten at the same time. Chosen: a body of new text takes about ten
- * times its bytes while it is decided, and half of the heap is for lasting data.
+ * The share of the heap for bodies that are rewritten at the same time. A body of new text takes about ten times its
+ * bytes while it is decided, and half of the heap is for lasting data.
  */
 const HEAP_SHARE = 1 / 16;
 
@@ -263,7 +263,7 @@ async function handlerOptions(
   };
 }
 
-/** The library loads only where traces are asked for. */
+/** The library loads only if traces are enabled. */
 async function tracesOf({ version, log }: Services): Promise<Traces> {
   const { openTraces } = await import('../observe/traces.ts');
   return openTraces(version, () =>
@@ -288,7 +288,7 @@ function toolShelfOf(
   });
 }
 
-/** Bodies that wait for the database are not parsed yet; they are read when they continue. */
+/** The share of the heap for bodies that wait for the database. They are parsed only when they continue. */
 const WAITING_HEAP_SHARE = 1 / 8;
 
 function storeWaitOf({ databaseWaitMs }: Settings, store: Services['store']): StoreWait {
@@ -323,7 +323,7 @@ function segmentsOf({ settings, store, recorder, clock, log, failures }: Service
   };
 }
 
-/** An event that names its project, as one of that project. */
+/** Assigns an event to the project that its payload names. */
 function withProject(event: EventRecord): EventRecord {
   return { ...event, project: String(event.payload.project) };
 }

@@ -16,7 +16,7 @@ type Gap = 'none' | 'unknown' | { readonly lines: number } | { readonly upTo: nu
 
 const FILTERED = /^\(filtered (\d{1,9}) lines?\)$/;
 const ELLIPSIS = /^(?:#|\/\/|--|;|%|\/\*|<!--)? ?(?:\.{3}|…)(?: ?\*\/| ?-->)?$/;
-/** Maximum number of equal lines compared after a gap, and most following lines compared for each. */
+/** Maximum number of equal lines compared after a gap, and of following lines compared for each. */
 const MAX_PLACES = 64;
 const LOOK_AHEAD = 8;
 

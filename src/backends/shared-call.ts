@@ -10,7 +10,7 @@ export class SharedCall {
   readonly #controller = new AbortController();
   readonly #answer: Promise<Answer>;
   #waiting = 0;
-  /** Why the call was broken off, or `null`. */
+  /** Why the call was aborted, or `null`. */
   abandoned: Abandoned | null = null;
   /** How long the most patient of the callers would have waited, in milliseconds. */
   patienceMs = 0;

@@ -68,9 +68,9 @@ export class SwePrunerClient {
   }
 
   /**
-   * Asks the service once. What it answers is taken at its word.
+   * Asks the service once. Its answer is not verified against `code`.
    *
-   * @param query - goes out word for word
+   * @param query - sent verbatim
    * @throws CallFailure for whatever kept it from answering, also when `signal` fires
    */
   async prune(code: string, query: string, signal?: AbortSignal): Promise<string> {

@@ -17,7 +17,7 @@ export interface ChildLog {
 }
 
 const MAX_LINE_CHARS = 4_000;
-/** Entries that wait; beyond it the oldest go. */
+/** Maximum number of waiting entries; beyond it the oldest are dropped. */
 const MAX_WAITING = 5_000;
 
 const SECRET_NAME = /(?:key|token|secret|password|credentials?)$/i;

@@ -5,7 +5,7 @@ import { printable } from './terminal.ts';
 
 const MOST_SHOWN = 10;
 
-/** Compactions, the longest conversations about them, and what pauses cost; `''` where there is nothing of it. */
+/** Compactions, the longest conversations, and the cost of pauses; `''` if there are none of these. */
 export function contextText({ compactions, cold }: ContextReport): string {
   const { seen, avoided, conversations } = compactions;
   const lines: string[] = [];

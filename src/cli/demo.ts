@@ -34,7 +34,7 @@ interface Message {
   readonly content: string | null;
 }
 
-/** What is shown from: who says it, and how it is painted. */
+/** The output of the demonstration: lines, headings and colours. */
 interface Stage {
   readonly say: (text?: string) => void;
   readonly heading: (text: string) => void;

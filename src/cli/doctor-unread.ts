@@ -12,12 +12,12 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
   ],
   [
     'body_not_understood',
-    ['bodies passed unread: they are no requests of the wire of their path', 'look for their requestId in the log'],
+    ['bodies passed unread: they are not requests of the wire of their path', 'look for their requestId in the log'],
   ],
   [
     'frame_not_understood',
     [
-      'WebSocket frames passed unread: they are no JSON objects with a type',
+      'WebSocket frames passed unread: they are not JSON objects with a type',
       'find out which client opened the connection',
     ],
   ],

@@ -8,7 +8,7 @@ const MAX_IDS = 3;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Makes one line for people of a log line in JSON; what is no JSON stays as it is, made harmless. */
+/** Formats a JSON log line for people. Any other line is printed as it is, with control characters made visible. */
 export function logLinePrinter(paint: Paint): (line: string) => string {
   return (line) => {
     const fields = fieldsOf(line);

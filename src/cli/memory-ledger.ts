@@ -1,7 +1,7 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerState, LedgerStore, LedgerSum, SettleQuery, SettleWork } from '../core/ports/ledger-store.ts';
 
-/** Figures of one run of a command: sums are kept, and what is known of conversations and models. */
+/** A ledger in memory for one run of a command: keeps sums, and the state of conversations and models. */
 export class MemoryLedger implements LedgerStore {
   readonly #sums: LedgerSum[] = [];
   readonly #states = new Map<string, LedgerState>();

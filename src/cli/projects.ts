@@ -28,7 +28,7 @@ const FIELDS = {
 export const projects: Command = {
   usage: 'projects list | set <project> [--mode … --holdout … --language …] | history <project> [--json]',
   about: [
-    'Shows and changes the settings of single projects; all others are as the server is configured. A change applies within a',
+    'Shows and changes the settings of single projects; whatever a project does not set is as the server is configured. A change applies within a',
     'second on every proxy, to whatever is new: what was sent before is sent again as it was. `none` removes a setting.',
   ].join('\n'),
   options: {
@@ -66,7 +66,7 @@ export const projects: Command = {
   async run(call, io) {
     const [verb = '', project] = call.positionals;
     const action = ACTIONS.find((known) => known === verb);
-    if (!action) throw new UsageError(`unknown action ${JSON.stringify(verb)}: there is ${ACTIONS.join(', ')}`);
+    if (!action) throw new UsageError(`unknown action ${JSON.stringify(verb)}: expected one of ${ACTIONS.join(', ')}`);
     if ((action === 'list') !== (project === undefined)) {
       throw new UsageError(
         action === 'list' ? 'projects list takes no argument' : `projects ${action} needs a project`,
@@ -81,7 +81,7 @@ export const projects: Command = {
       const row = { number, project: name, at, author, settings: projectSettingsIn(settings) };
       io.out(call.values.json === true ? `${JSON.stringify(row)}\n` : `${at}  ${name}: ${settings} (by ${author})\n`);
     }
-    if (rows.length === 0 && call.values.json !== true) io.out('no project has settings of its own\n');
+    if (rows.length === 0 && call.values.json !== true) io.out('no settings of projects were found\n');
     return 0;
   },
 };

@@ -8,7 +8,7 @@ import { Ledger, readReport } from '../ledger/ledger.ts';
 import { unprunedFacts, usageFacts } from '../proxy/report/ledger-facts.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 
-/** Logs have no times: each request counts as if it had come so soon that what could be cached still was. */
+/** Logs have no times: requests are assumed to follow each other before the cache expires. */
 const APART_MS = 1_000;
 
 /** Bills recorded requests by the ledger: as they were sent, and as they would have been with their cuts. */

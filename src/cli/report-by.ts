@@ -40,7 +40,7 @@ export function spendCsv(rows: readonly SpendRow[], by: SpentBy): string {
 
 /** The rows as a table. @param width - of the terminal; absent where it is none */
 export function spendText(rows: readonly SpendRow[], by: SpentBy, since: string, width: number | undefined): string {
-  if (rows.length === 0) return `nothing was recorded by ${by} since ${since}\n`;
+  if (rows.length === 0) return `nothing was recorded since ${since} that can be listed by ${by}\n`;
   return `Spend by ${by} since ${since} (UTC)\n\n${rowsAsText(shownRows(columnsBy(by), rows), 1, width)}\n`;
 }
 

@@ -22,7 +22,7 @@ const rowSchema = z.object({
  * Compares conversations of a file, one JSON object a line, so that anybody can check the comparison by simulation.
  *
  * @returns `null` where no conversation is of the control group
- * @throws UserError where the file cannot be read, or a line is none
+ * @throws UserError if the file cannot be read, or a line is not a row
  */
 export function holdoutFrom(path: string, cwd: string): HoldoutResult | null {
   const conversations: ComparedConversation[] = [];
@@ -33,7 +33,7 @@ export function holdoutFrom(path: string, cwd: string): HoldoutResult | null {
     if (!row.success) {
       const [issue] = row.error.issues;
       throw new UserError(
-        `${path}, line ${i + 1}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it is no row'}`,
+        `${path}, line ${i + 1}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it is not a row'}`,
       );
     }
     const { conversation, ...compared } = row.data;

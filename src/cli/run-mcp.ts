@@ -15,7 +15,7 @@ export interface RunMcp {
   readonly storeEnv: Readonly<Record<string, string>>;
   /** Where the run listens for the server. */
   readonly socket: string;
-  /** The file with the token that the proxy asks for, if it asks for that of the machine. */
+  /** The file with this machine's token, if the proxy requires that token; else `null`. */
   readonly tokenFile: string | null;
   readonly lifecycle: RunLifecycle;
 }

@@ -35,7 +35,7 @@ export interface ProxyHealth {
   readonly upstreams: ReadonlyMap<ProviderFacts['field'], string>;
   /** Id of the store that it uses; absent while that store is not available. */
   readonly storeId?: string;
-  /** Numbers of unread requests since its start because their format is unknown, by reason. */
+  /** Numbers of requests since its start that were not read because their format is unknown, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
   /** Present while requests with large results save nothing. */
   readonly savingAlarm?: SavingAlarm;

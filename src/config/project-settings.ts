@@ -14,7 +14,7 @@ export const projectSettings = z.strictObject({
   dollarsPerMonth: z.number().positive().optional(),
   shelf: z.enum(['on', 'off']).optional(),
   textDays: days.optional(),
-  // the budget of a month counts what its requests were billed
+  // the sums by key must stay for a month, because monthly budgets are counted from them
   ledgerDays: days.min(31).optional(),
   auditDays: days.optional(),
 });

@@ -62,7 +62,7 @@ function outsideProblems(name: string, value: unknown, file: string): string[] {
   const secret = secretPath(name, value, name);
   if (secret !== null) return [secretProblem(secret, file)];
   const what = isTable(value) ? `section [${name}] is` : `${name} is`;
-  return [`${file}: ${what} not known: every setting stands below [${SECTION}]`];
+  return [`${file}: ${what} not known: every setting belongs below [${SECTION}]`];
 }
 
 function secretProblem(path: string, file: string): string {

@@ -83,10 +83,12 @@ export function settingsWarnings(settings: Settings): string[] {
     warnings.push(`MCP_PRUNER_${name}_TOKEN is short enough to be guessed: use 16 characters or more`);
   }
   if (backend === 'deepinfra' && settings.deepinfraApiKey === null) {
-    warnings.push('the backend deepinfra has no DEEPINFRA_API_KEY: every text is ranked by heuristic instead');
+    warnings.push('the backend deepinfra has no DEEPINFRA_API_KEY: every text is ranked by the heuristic instead');
   }
   if (backend === 'swe-pruner' && settings.swePrunerUrl === null) {
-    warnings.push('the backend swe-pruner has no MCP_PRUNER_SWE_PRUNER_URL: every text is ranked by heuristic instead');
+    warnings.push(
+      'the backend swe-pruner has no MCP_PRUNER_SWE_PRUNER_URL: every text is ranked by the heuristic instead',
+    );
   }
   return warnings;
 }

@@ -8,7 +8,7 @@ export interface Dialect {
   readonly name: 'chat' | 'messages' | 'responses' | 'gemini' | 'converse';
   /**
    * Whether the provider verifies that a request repeats earlier messages as they were sent, and refuses the session
-   * otherwise. On other wires a changed message costs a miss of the prompt cache.
+   * otherwise. On other wires, a changed message costs a prompt-cache miss.
    */
   readonly verifiesHistory: boolean;
   /**

@@ -3,7 +3,7 @@ import type { AnswerReader } from './dialect.ts';
 /** Lengths of a whole message and of its headers, and their checksum. */
 const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
-/** The format allows 16 MiB of payload and 128 KiB of headers; larger lengths are no message. */
+/** The format allows 16 MiB of payload and 128 KiB of headers; a larger length cannot be that of a message. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 /** Longest message that is assembled; a longer one contains nothing of interest and is skipped. */
 const MAX_KEPT_BYTES = 1024 * 1024;
@@ -85,7 +85,7 @@ function eventType(headers: Buffer): string {
 
 /**
  * Reads an answer in AWS frames or in plain form. The first byte tells them apart: it is 0 in a frame, and never 0 in
- * JSON or an event stream.
+ * JSON or server-sent events.
  */
 export function framedOrPlain(plain: AnswerReader, onEvent: (type: string, payload: Buffer) => void): AnswerReader {
   let frames: EventStream | null | undefined;

@@ -129,7 +129,10 @@ export function readFields(
   return { span, repeated };
 }
 
-/** Reads `{"type": "text", "text": "…"}`; the text may be under another name of `keys`. `null` if it is no text. */
+/**
+ * Reads `{"type": "text", "text": "…"}`; the text may be under another key in `keys`. `literal` is `null` if it is not
+ * a text.
+ */
 export function readTextPart(
   cursor: JsonCursor,
   keys: Keys = TEXT_PART,
@@ -151,9 +154,9 @@ export function stringHere(cursor: JsonCursor): string {
 }
 
 /**
- * Identifies a message by its role, its texts, and the calls that it makes and answers, all of which clients repeat
- * from turn to turn in one spelling or another. Cache marks, pictures, reasoning and call arguments do not count:
- * messages that differ only in these are cut in the same way.
+ * Identifies a message by its role, the raw bytes of its texts, and the calls that it makes and answers, which clients
+ * repeat from turn to turn. Cache marks, pictures, reasoning and call arguments do not count: messages that differ only
+ * in these are cut in the same way.
  */
 export function meaningOf(body: Buffer, { role, texts, calls }: ScannedMessage): string {
   const hash = createHash('sha256').update(role);
@@ -187,7 +190,7 @@ export class ScanBudget {
     if (++this.#messages > MAX_MESSAGES) throw tooMany();
   }
 
-  /** A part of a content, a text or a call. @throws JsonShapeError `too_many_messages` */
+  /** Counts a part of a content, a text or a call. @throws JsonShapeError `too_many_messages` */
   piece(): void {
     if (++this.#pieces > MAX_PIECES) throw tooMany();
   }

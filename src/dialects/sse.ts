@@ -2,7 +2,7 @@ import { parsed } from '../json/value.ts';
 
 /** Longest event that is assembled; a longer one contains nothing of interest and is skipped. */
 const MAX_EVENT_BYTES = 1024 * 1024;
-/** Longest unstreamed answer that is kept for reading: answers have some tens of kilobytes. */
+/** Longest unstreamed answer that is kept for reading: answers are usually some tens of kilobytes long. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 const LINE_END = 0x0a;
@@ -22,7 +22,7 @@ export class EventData {
   #size = 0;
 
   /**
-   * @param wanted - whether a line `data: …` is worth decoding; receives the line's first bytes
+   * @param wanted - whether a line `data: …` is worth decoding; receives the line
    * @param onEvent - receives the JSON after `data:`; `undefined` if it is invalid
    * @param onBody - receives the body of an answer that is no stream
    */

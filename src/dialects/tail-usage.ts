@@ -1,6 +1,9 @@
 import type { AnswerReader, AnswerTurn, ProviderUsage } from './dialect.ts';
 
-/** The usage is at the end of an answer, streamed or whole; only this many bytes of the end are searched. */
+/**
+ * The usage is at the end of an answer, streamed or whole; only the last chunks, with at least this many bytes, are
+ * searched.
+ */
 const TAIL_BYTES = 16 * 1024;
 
 /** Finds the usage at the end of an answer, on wires that report it under one key. */

@@ -24,7 +24,7 @@ export interface Region {
   readonly because: Because;
   /** The rule that keeps it, or `''`. */
   readonly rule: Rule;
-  /** Its estimated share of what the goal needs, divided by its share of the text's tokens; 1 is average. */
+  /** Its estimated share of what the goal needs, divided by its share of the text's size; 1 is average. */
   readonly worth: number;
   readonly tokens: number;
   /** Words of the goal that occur in it, at most 8, as the goal spells them. */
@@ -41,7 +41,7 @@ export interface Explanation {
   readonly plan: Plan;
   /** Words of the goal that occur in the text, by descending weight. */
   readonly terms: readonly string[];
-  /** Regions with a lower worth are cut. */
+  /** Regions with a lower worth are cut, unless a rule, the cost of a marker or the budget keeps them. */
   readonly threshold: number;
   /** Maximum number of lines that may be cut. */
   readonly budget: number;
@@ -119,10 +119,7 @@ interface Span {
   readonly to: number;
 }
 
-/**
- * Runs of lines with the same outcome. A cut is one region, whatever its single lines are worth, and so is a kept
- * passage.
- */
+/** Runs of lines with the same outcome and the same rule, whatever the single lines are worth. */
 function spansOf(fates: readonly Fate[]): Span[] {
   const out: Span[] = [];
   let from = 0;

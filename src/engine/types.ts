@@ -53,7 +53,7 @@ export interface PruneInput {
   readonly externalScores?: Float64Array;
   /** Language of the reasons. Default: French. It never changes a cut. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Called between stages and from time to time within long ones; `true` ends the work with `timeout`. */
+  /** Called between stages; `true` ends the work with `timeout`. */
   readonly shouldStop?: () => boolean;
 }
 
@@ -64,7 +64,7 @@ export interface Cut {
   readonly reason: string;
 }
 
-/** Warning codes of the contract that the engine returns. */
+/** Warning codes of a plan, as in the contract. The engine itself returns only the first two. */
 export type PlanWarning = 'timeout' | 'constraints_unmet' | 'internal_error';
 
 /** The engine's answer: the lines to cut, with reasons. Cuts are in order and neither overlap nor touch. */

@@ -58,7 +58,7 @@ function grep({ goal, words }: BaselineInput): Float64Array {
   return scores.map((score, i) => (score > 0 ? score : -i * 1e-6));
 }
 
-/** BM25 of each line against the goal, a line being a document. */
+/** BM25 of each line against the goal, with each line as a document. */
 function bm25(goal: string, words: readonly (readonly string[])[], k1 = 1.2, b = 0.4): Float64Array {
   const inLines = new Map<string, number>();
   let total = 0;
@@ -107,7 +107,7 @@ function bm25Lines({ goal, words }: BaselineInput): Float64Array {
   return smooth(bm25(goal, words), 2, (d) => [1, 0.5, 0.25][d] ?? 0);
 }
 
-/** Whether a line opens a block: it ends with a bracket or begins with a declaring keyword. */
+/** Whether a line opens a block: a declaration that contains a bracket or a declaring keyword. */
 function opensBlock(line: string): boolean {
   return (
     isDeclaration(line) &&

@@ -19,7 +19,7 @@ export interface EvalCase {
   readonly needed: readonly number[];
 }
 
-/** Why a commit or a file became no case. */
+/** Why a commit or a file did not become a case. */
 export type SkipReason =
   | 'merge'
   | 'mass edit: too many files'
@@ -37,7 +37,7 @@ export interface SampleOptions {
   readonly seed: number;
   /** A commit that touches more paths than this is a mass edit. */
   readonly maxFiles: number;
-  /** Called at intervals with the number of cases so far. */
+  /** Called before each commit with the numbers of cases and of examined commits so far. */
   readonly onProgress?: (made: number, commitsSeen: number) => void;
 }
 
@@ -52,7 +52,7 @@ const BATCH = 48;
 /** The population of a sample, and what was left out. */
 export class SampleReport {
   readonly skipped = new Map<SkipReason, number>();
-  /** Commits without merges in the examined history. */
+  /** Commits in the examined history with exactly one parent. */
   commits = 0;
   commitsSeen = 0;
   commitsUsed = 0;

@@ -8,7 +8,7 @@ import { structuralLines } from './structure.ts';
 import type { CaseRow } from './summary.ts';
 import { terms } from './terms.ts';
 
-/** The system under test among the rows. */
+/** The name of the system under test in the rows. */
 export const PRUNER = 'mcp-pruner';
 
 export interface EvaluateOptions {

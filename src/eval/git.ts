@@ -61,8 +61,8 @@ export function failureReasonOf(child: GitChild): () => string {
 }
 
 /**
- * Runs git and hands out its output line by line (without LF), as it comes. A line is cut at 4,096 characters: what is
- * read here are ids, names and hunk headers.
+ * Runs git and yields its output line by line (without LF), as it arrives. A line is cut at 4,096 characters: only ids,
+ * names and hunk headers are read here.
  *
  * @throws UserError when git is missing, fails, or falls silent
  */
@@ -130,7 +130,7 @@ export async function openRepository(path: string): Promise<Repository> {
   return { path, head };
 }
 
-/** The newest commits without merges (at most `limit`), and the number of merges between them. */
+/** Of the newest `limit` commits, those with exactly one parent, and the number of merges. */
 export async function listCommits(repo: Repository, limit: number): Promise<{ commits: string[]; merges: number }> {
   const commits: string[] = [];
   let merges = 0;

@@ -17,7 +17,7 @@ export interface Outcome {
 /** An id as long as the real ones, so that every system pays the same for a marker. */
 export const SAMPLE_ID = 'prn_000000000000';
 
-/** Minimum number of lines a result may keep under the bounds. */
+/** Minimum number of lines that a result must keep under the bounds. */
 export function budgetFor(lineCount: number, ratio: number, minKeep: number): number {
   return Math.max(Math.min(lineCount, minKeep), lineCount - Math.floor(ratio * lineCount + 1e-9));
 }

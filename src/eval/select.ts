@@ -22,7 +22,7 @@ function closeGaps(kept: Uint8Array): number {
  * The best-scored lines within a budget.
  *
  * @param first - flags of lines that go before all others, or `null`
- * @returns one flag a line; at most `budget` are set
+ * @returns one flag per line; at most `budget` are set
  */
 export function select(
   scores: Float64Array,

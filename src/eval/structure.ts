@@ -74,7 +74,7 @@ export function isHeading(raw: string): boolean {
  * The structural lines of a text: declarations in code, failures in logs, headings in documents. Only the measurement
  * uses them; the engine has its own rules.
  *
- * @returns one flag a line, index 0 is line 1
+ * @returns one flag per line; index 0 is line 1
  */
 export function structuralLines(lines: readonly string[], sourceType: SourceType): Uint8Array {
   const flags = new Uint8Array(lines.length);

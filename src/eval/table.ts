@@ -1,7 +1,6 @@
 export interface TableOptions {
   /**
-   * Number of first columns that contain words. They are aligned to the left and repeated in each part of a divided
-   * table.
+   * Number of leading columns that contain words. They are left-aligned and repeated in each part of a divided table.
    */
   readonly textColumns?: number;
   /** Maximum number of characters in a line; if it is absent, the table is not divided. */
@@ -9,8 +8,8 @@ export interface TableOptions {
 }
 
 /**
- * Rows of cells as aligned columns. A table that is wider than the terminal is divided by columns into parts below each
- * other, each with the word columns in front, so that no line wraps.
+ * Rows of cells as aligned columns. A table that is wider than the terminal is divided by columns into parts, one below
+ * the other, each beginning with the word columns, so that no line wraps.
  */
 export function table(rows: readonly (readonly string[])[], { textColumns = 1, width }: TableOptions = {}): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
@@ -76,7 +75,7 @@ export function wrap(text: string, width: number | undefined, indent = 0): strin
   return filled(text.split(/(?<=\S) /), Math.max(width, indent + 20), '', ' '.repeat(indent));
 }
 
-/** Words in lines of at most `width` characters as far as they fit; `first` and `rest` precede them. */
+/** Words in lines of at most `width` characters if they fit; `first` begins the first line, `rest` each further one. */
 export function filled(words: readonly string[], width: number, first: string, rest: string): string {
   const lines: string[] = [];
   let line = first;

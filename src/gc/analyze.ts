@@ -63,7 +63,7 @@ export interface RatedSegment {
 export const MOST_LISTED = 200;
 /** The newest messages of a conversation are never candidates. */
 export const NEWEST_MESSAGES = 6;
-/** Age relative to the newest conversation after which a conversation is no longer in use. */
+/** Conversations last seen longer than this before the newest one are no longer in use. */
 const IN_USE_MS = 60 * 60 * 1000;
 const PAGE = 250;
 const HOUR_MS = 60 * 60 * 1000;

@@ -13,11 +13,11 @@ export interface BudgetOptions extends StepOptions {
 
 /** A step reduces a conversation to this share of its budget, so that the next step is far away. */
 const DOWN_TO = 0.6;
-/** Each step invalidates the provider's cache, so it must free at least this share. */
+/** Each step invalidates the provider's cache, so it must free at least this share of the budget. */
 const WORTHWHILE = 0.1;
 /**
- * A step that leaves the conversation over its budget, because the protected part is larger, must free at least this
- * share of it.
+ * A step that leaves the conversation over its budget, because the protected part alone exceeds it, must free at least
+ * this share of the conversation.
  */
 const WORTHWHILE_OVER = 1 / 3;
 const MAX_CONVERSATIONS = 10_000;

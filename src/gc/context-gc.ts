@@ -159,8 +159,7 @@ export class ContextGc {
   }
 }
 
-const BOUND =
-  'stays as it was sent: the provider of its conversation (/v1/messages) refuses changes to earlier messages.';
+const BOUND = 'stays as it was sent: the provider of its conversation refuses changes to earlier messages.';
 const MAKE_ROOM = "To make room, use the client's own compaction (/compact in Claude Code) or begin a new session.";
 const HAVE_BACK = 'To get back lines that were cut, call recover_text.';
 

@@ -32,7 +32,9 @@ export function pathKey(path: string): number {
   return hash('p', parts(path).slice(-2).join('/'));
 }
 
-/** All keys by which a file may be mentioned: the key above, and the name alone if it is distinctive. */
+/**
+ * All keys by which a file may be mentioned: that of `pathKey`, and that of its name alone if the name is distinctive.
+ */
 export function pathKeys(path: string): number[] {
   const all = parts(path);
   const name = all.at(-1) ?? '';

@@ -1,7 +1,7 @@
 /** An item that a plan may select. */
 export interface Rated {
   readonly id: string;
-  /** How expendable each token of it is, 0 or more: higher goes first. */
+  /** How expendable it is per token, 0 or more; the highest goes first. */
   readonly score: number;
   /** Tokens freed by pruning it; positive. */
   readonly tokens: number;

@@ -123,7 +123,10 @@ export class Sweep {
   readonly #calls = new Map<number, number>();
   readonly #reads = new Map<number, Read[]>();
   readonly #file: number;
-  /** The oldest words of the user so far; those of the whole conversation state its topic. */
+  /**
+   * The oldest words of the user seen so far. At the end of the pass, they are the ones that state the topic, and are
+   * never offered.
+   */
   #opening: Candidate[] = [];
 
   /** @param messages - number of messages in the conversation */

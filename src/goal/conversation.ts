@@ -145,7 +145,7 @@ export class Conversation {
     return kept;
   }
 
-  /** Inverse of `toText`; an empty conversation for any other text. */
+  /** Inverse of `toText`. Of any other text, what can be read is kept. */
   static fromText(text: string): Conversation {
     const conversation = new Conversation();
     try {
@@ -251,7 +251,7 @@ export class Conversation {
   }
 
   /**
-   * Records a result of a call. Returns whether the same call had the same text before, except for volatile values.
+   * Records a result of a call. Returns whether the same call had the same text before, apart from volatile values.
    *
    * @param callKey - hash of the call's name and arguments
    * @param at - place of the text in the body

@@ -52,7 +52,7 @@ export class SharedLog<T> {
     return this.newestOf(key, 1)[0];
   }
 
-  /** Number of values of a key. */
+  /** Number of values under a key. */
   count(key: string): number {
     const places = this.#room.places.get(key) ?? [];
     return rankOf(places, this.#to) - rankOf(places, this.#from);

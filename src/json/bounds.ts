@@ -6,7 +6,7 @@ export interface JsonBounds {
   readonly values: number;
   /** Maximum depth of nested lists and objects. */
   readonly levels: number;
-  /** Maximum number of members if the whole text is a list. */
+  /** Maximum number of members of the outermost list or object. */
   readonly items?: number;
 }
 

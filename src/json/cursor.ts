@@ -20,7 +20,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** Why bytes were not read: they are not the expected JSON, or contain more than may be examined. */
 export type ShapeFault = 'body_not_understood' | 'too_many_messages';
 
-/** The bytes are not the JSON that was expected. Callers forward them as they are. */
+/** The bytes are not the expected JSON, or contain more than may be examined. Callers forward them as they are. */
 export class JsonShapeError extends Error {
   override readonly name = 'JsonShapeError';
   readonly code: ShapeFault;
@@ -201,7 +201,7 @@ export class JsonCursor {
     if (this.at === before) this.value();
   }
 
-  /** Walks an array; `visit` may consume each element, what it leaves is skipped. */
+  /** Walks an array. `visit` may consume each element; otherwise the element is skipped. */
   array(visit: (index: number) => void): Span {
     this.peek();
     const start = this.at;
@@ -226,7 +226,7 @@ export class JsonCursor {
     return text.includes('\\') ? (this.text({ start, end }) ?? '') : text;
   }
 
-  /** Decodes a string value; `null` when its bytes are no valid JSON string or no valid UTF-8. */
+  /** Decodes a string value; `null` if its bytes are not a valid JSON string or not valid UTF-8. */
   text({ start, end }: Span): string | null {
     return decodeString(this.bytes, start, end);
   }

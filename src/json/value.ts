@@ -9,7 +9,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** A field of an object; `undefined` of anything else. */
+/** A field of an object; `undefined` for anything else. */
 export function field(value: unknown, name: string): unknown {
   return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }

@@ -20,7 +20,7 @@ export interface GateOptions {
 
 /** The project of requests that name none, if the key opens all projects. */
 const DEFAULT_PROJECT = 'default';
-/** Decay of the largest request size per request. Chosen: after ten requests a third of it remains. */
+/** Decay of the remembered request size with each request: a third of it remains after ten. */
 const FADING = 0.9;
 const SPAN_MS: Readonly<Record<'minute' | 'day', number>> = { minute: 60_000, day: 86_400_000 };
 /** `Retry-After` of a request refused because the first one is unanswered, in seconds. */

@@ -41,7 +41,7 @@ export class KeyDesk {
     return rows.map((row, i) => ({ ...shown(row, nowMs), key: made[i]?.text ?? '' }));
   }
 
-  /** Keys in the order of their creation. @param after - the id of the last key of the page before */
+  /** Keys in the order of their creation. @param after - the id of the last key of the previous page */
   async list(after: string | undefined, limit: number): Promise<readonly ShownKey[]> {
     const nowMs = this.#options.clock.nowMs();
     const page = await (await this.#options.keys()).list({ after, limit });

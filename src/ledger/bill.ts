@@ -362,7 +362,7 @@ function missOf(
   const should = known?.cached ?? (goesOnUnknown ? endOf(stretches, answeredFrom(facts)) : total);
   const rounding = goesOnUnknown ? ESTIMATED_ROUNDING : ROUNDING;
   const tokens = Math.max(0, Math.min(should, total) - usage.read);
-  // what was in the cache and is no longer in the request cannot be missed
+  // what the request no longer contains cannot be missed, and a small difference is rounding
   if (tokens <= Math.max(rounding * should, price?.cacheStep ?? 1)) return noMiss(price);
   const { cause, at } = causeOf(known, facts, compacted);
   // order: read tokens, written ones, fresh ones

@@ -200,7 +200,7 @@ export class Billing {
   }
 }
 
-/** The bill of a request in shadow mode: it was forwarded whole, so that nothing was removed. */
+/** The bill of a request in shadow mode: it was forwarded whole, so nothing was removed. */
 function asSent(bill: Bill): Bill {
   return { ...bill, without: bill.usage, dollarsWithout: bill.dollars, removed: 0, removedNew: 0 };
 }

@@ -4,7 +4,7 @@ import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { groupBy } from '../engine/group-by.ts';
 import type { FailureReporter } from '../failures.ts';
 
-/** The assumed threshold of a client of which too few compactions were seen, in tokens. */
+/** The assumed threshold, in tokens, of a client with too few known compactions. */
 const DEFAULT_THRESHOLD = 160_000;
 const ENOUGH_COMPACTIONS = 3;
 const MAX_PEAKS = 10_000;

@@ -87,7 +87,7 @@ export function branchOf(state: ConversationState | null, facts: RequestFacts): 
   return best;
 }
 
-/** A conversation without a request for this long is not considered as compacted. */
+/** A conversation without a request for this long is not considered compacted. */
 const REMEMBERED_MS = 90 * 86_400_000;
 
 /**
@@ -170,7 +170,7 @@ interface WorkState {
   readonly red: boolean;
 }
 
-/** An older call that is made again is not recognised. */
+/** Maximum number of remembered calls. An older call that is made again is not recognised. */
 const MAX_CALLS = 100;
 
 /** The counts of a request's work, and the state after it. */

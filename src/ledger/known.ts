@@ -151,7 +151,7 @@ export function layOut(
       at = end;
     }
     at = Math.max(at, tokens);
-    // the sum of many parts is the whole
+    // rounding errors of the parts must not change the end of the whole
     const last = stretches.at(-1);
     if (last && until > from) last.end = at;
     from = Math.max(from, until);
@@ -160,7 +160,7 @@ export function layOut(
 }
 
 /**
- * Replaces estimates of cuts by exact counts, of single messages and of all messages together.
+ * Replaces estimates of cuts with exact counts, of single messages and of all messages together.
  *
  * @param exact - of the first messages, `undefined` for those that are only estimated
  * @param total - of all messages; `null` if it is only an estimate, too

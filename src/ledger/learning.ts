@@ -50,7 +50,7 @@ export function stepKey({ boldness, tool, kind }: StepTexts): string {
 }
 
 interface StepTexts {
-  /** Number of the fact; 0 before there was one. */
+  /** Number of the boldness fact in force when the texts were cut; 0 if there was none yet. */
   readonly boldness: number;
   readonly tool: string;
   readonly kind: string;

@@ -57,7 +57,7 @@ const ALIVE_EVERY_MS = 3_600_000;
 /** Pause between attempts to bill the last requests, which wait for another process, in milliseconds. */
 const CLOSE_PAUSE_MS = 50;
 
-/** The project and conversation in which a text was cut, and the last price of a new token there, in dollars. */
+/** The project in which a text was cut, and the last price of a new token in its conversation, in dollars. */
 interface Place {
   readonly project: string;
   readonly entering: number;
@@ -79,7 +79,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   });
   /** Prune ids of texts that were regretted. */
   readonly #regretted = new BoundedMap<string, true>(MAX_REGRETTED);
-  /** The newest request billed here of each conversation. */
+  /** By conversation: the project and the price of a new token in its newest request billed here. */
   readonly #places = new BoundedMap<string, Place>(MAX_CONVERSATIONS);
   readonly #queue: RequestFacts[] = [];
   /** Sums of recoveries that are not written yet. */

@@ -114,12 +114,12 @@ function isTable(value: unknown): value is Record<string, unknown> {
 function unknownKeys(path: string, table: object, known: readonly string[]): string[] {
   return Object.keys(table)
     .filter((key) => !known.includes(key))
-    .map((key) => `${path}${key} is no key of a price and is ignored`);
+    .map((key) => `${path}${key} is not a known key and is ignored`);
 }
 
 function problemOf(path: string, { issues: [issue] }: z.ZodError): string {
   const where = [path, ...(issue?.path ?? [])].join('.');
-  return `${where}: ${firstLine(issue?.message ?? 'it is no price')}`;
+  return `${where}: ${firstLine(issue?.message ?? 'it is not a price')}`;
 }
 
 function firstLine(text: string): string {

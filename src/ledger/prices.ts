@@ -186,7 +186,7 @@ function namesOf(model: string): readonly string[] {
 /** A version of a model by date: gpt-5-2025-08-07, claude-opus-4-5@20251101, kimi-k2-0905, …-09-2025. */
 const VERSION = /^[-@](?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{2}-\d{4})$/;
 
-/** Returns a test whether a name or glob of a row matches a model. */
+/** Returns a function that tests whether a name or glob of a row matches a model. */
 function fitOf(model: string): (name: string) => boolean {
   const words = alike(model).split(/\s+/).filter(Boolean);
   const globs = words.filter((word) => /[*?[\]{}()!]/.test(word));

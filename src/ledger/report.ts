@@ -22,7 +22,7 @@ const OTHERS: Others = '(others)';
 
 type Fields = ReadonlyMap<string, number>;
 
-/** The read model of the report and the page. @param sums - as of `LedgerStore.totals` */
+/** The figures that the report and the page show. @param sums - as returned by `LedgerStore.totals` */
 export function reportOf(
   query: { readonly sinceDay: string; readonly project?: string },
   sums: readonly LedgerSum[],
@@ -199,7 +199,7 @@ function shareOf(part: number, whole: number): Share {
   return { part, whole, share: whole > 0 ? part / whole : null };
 }
 
-/** Figures grouped by their key, in the order of the first of each. */
+/** Figures grouped by key, in the order of the first figure of each group. */
 function grouped(sums: readonly LedgerSum[], keyOf: (sum: LedgerSum) => string): [string, Fields][] {
   const groups = new Map<string, Map<string, number>>();
   for (const sum of sums) {

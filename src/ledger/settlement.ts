@@ -137,7 +137,10 @@ export class Settlement {
   }
 }
 
-/** Bills requests that follow a known one; if there are none, the oldest that may not wait. @returns those that wait */
+/**
+ * Bills requests that follow a known one; if there are none, the oldest that must not wait any longer. @returns those
+ * that wait
+ */
 function billInOrder(billing: Billing, open: readonly Open[], mayWait: (one: Open) => boolean): readonly Open[] {
   let left = open;
   while (left.length > 0) {

@@ -37,7 +37,7 @@ export interface KeyFacts {
   readonly lastUsedMs: number | null;
 }
 
-/** Facts about keys from outside the ledger. */
+/** Facts about keys that the report does not contain. */
 interface KnownKeys {
   readonly keys: ReadonlyMap<string, AccessKey>;
   readonly counted: readonly CountedSpan[];

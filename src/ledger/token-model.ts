@@ -99,7 +99,7 @@ export class TokenModel {
     return dot(this.#weights, features);
   }
 
-  /** The part of the standard deviation of `tokens` that is due to little evidence. */
+  /** The part of the standard deviation of `tokens` that is due to a lack of evidence. */
   deviation(features: Vector): number {
     const padded = Array.from({ length: SIZE }, (_, i) => features[i] ?? 0);
     return Math.sqrt(Math.max(0, dot(solved(this.#factored(), padded), padded)));
@@ -144,7 +144,7 @@ function dot(a: Vector, b: Vector): number {
   return sum;
 }
 
-/** The lower triangle whose product with its transpose is a matrix (symmetric, positive definite). */
+/** The lower triangular matrix whose product with its transpose is the given symmetric, positive definite matrix. */
 function cholesky(matrix: readonly Vector[]): readonly number[][] {
   const lower: number[][] = [];
   matrix.forEach((row, i) => {
@@ -160,7 +160,7 @@ function cholesky(matrix: readonly Vector[]): readonly number[][] {
   return lower;
 }
 
-/** Solves a system of equations by the factor of its matrix. */
+/** Solves a system of equations, given the Cholesky factor of its matrix. */
 function solved(lower: readonly number[][], right: Vector): number[] {
   const size = lower.length;
   const middle: number[] = [];

@@ -46,7 +46,7 @@ const MEASURES: Readonly<Record<WorkName, Measure>> = {
     whole: ({ userMessages = 0 }) => userMessages,
   },
   turnedGreen: {
-    words: 'Failed test runs that a passing one follows',
+    words: 'Failed test runs that are followed by a passing one',
     isShare: true,
     part: ({ turnedGreen = 0 }) => turnedGreen,
     whole: ({ redTests = 0 }) => redTests,
@@ -70,8 +70,8 @@ const ENOUGH_EVENTS = 10;
 const DEVIATIONS_95 = 1.96;
 
 /**
- * How the work goes in pruned conversations and in those that were left whole. @returns a row for each measure with a
- * whole
+ * Compares the work in pruned conversations with that in conversations that were left whole. @returns a row for each
+ * measure whose denominator is not 0
  */
 export function workOf(conversations: readonly WorkedConversation[]): WorkMeasure[] {
   // conversations recorded before work was counted have turns but no user messages

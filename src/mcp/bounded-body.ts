@@ -1,6 +1,6 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 
-/** Chosen: processing a body may take about ten times its size in memory. */
+/** Bounded because processing a body may take about ten times its size in memory. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 /** Bodies up to this size are always accepted, because calls of `recover_text` are small. */
 const SMALL_BYTES = 64 * 1024;

@@ -9,7 +9,9 @@ export class ByteBudget {
   readonly #maxBytes: number;
   #held = 0;
 
-  /** @param maxBytes - most bytes of answers at once; a larger answer is written when no other one waits */
+  /**
+   * @param maxBytes - maximum number of bytes of answers at once; a larger answer is written when no other one waits
+   */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }

@@ -24,7 +24,7 @@ export interface CommandRunnerOptions {
 const CANCEL_GRACE_MS = 2_000;
 
 /**
- * Runs commands without a time limit and without a limit on their output. Each is the head of a process group of its
+ * Runs commands without a time limit and without a limit on their output. Each is the leader of a process group of its
  * own, so that everything it started ends with it. All groups end with this process, even if it is killed. On Linux
  * this includes processes that left their group (`setsid`) and background processes of finished commands; the latter
  * end with this process.
@@ -138,7 +138,7 @@ function signalOne(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Waits at most `limitMs` until no process is left. The head of a group may end before its children. */
+/** Waits at most `limitMs` until no process is left. The leader of a group may end before its children. */
 async function treeEnds(child: ChildProcess, strays: readonly number[], limitMs: number): Promise<void> {
   const endAt = performance.now() + limitMs;
   while (performance.now() < endAt && (signalGroup(child, 0) || strays.some((pid) => signalOne(pid, 0)))) {

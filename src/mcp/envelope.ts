@@ -19,13 +19,13 @@ export interface Payload {
 /** Maximum number of members of a batch: `[1,1,1,…]` of some megabytes would otherwise produce gigabytes of answers. */
 const MAX_BATCH = 1000;
 /**
- * Bounds of one message or batch. Chosen: a graph of the largest size and a hundred `recover_text` of a thousand ranges
- * fit, and the parsed value stays below about 60 MB.
+ * Bounds of one message or batch. A graph of the largest size and a hundred `recover_text` of a thousand ranges fit,
+ * and the parsed value stays below about 60 MB.
  */
 const BOUNDS: JsonBounds = { values: 500_000, levels: 1_000, items: MAX_BATCH };
 /**
- * Deepest nesting of parameters. Chosen: no tool needs more than about 70, and code that walks them may recurse a few
- * frames per level.
+ * Deepest nesting of parameters. No tool needs more than about 70, and code that walks them may recurse a few frames
+ * per level.
  */
 const MAX_DEPTH = 500;
 

@@ -34,7 +34,7 @@ export class GroupWatchdog {
     this.#mark = mark;
   }
 
-  /** @param group - the group's id, which is the pid of its head */
+  /** @param group - the group's id, which is the pid of its leader */
   watch(group: number): void {
     this.#shell ??= start(this.#mark);
     this.#send(`+ ${group}\n`);

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Duration from which a step yields to other events, in milliseconds. Chosen: half of the longest acceptable block of
+ * Duration from which a step yields to other events, in milliseconds. This is half of the longest acceptable block of
  * the event loop.
  */
 const LONG_MS = 5;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** A line of the client, or the known facts about a line that is too long to keep. */
+/** A line of the client; without its bytes if it is too long to keep. */
 export type Line =
   | { readonly tooLong: false; readonly bytes: Buffer }
   | { readonly tooLong: true; readonly bytes: null };

@@ -24,7 +24,7 @@ const templates = [
   {
     uriTemplate: 'sc://children/{childId}/logs',
     name: 'agent log',
-    description: 'Life and error output of an agent that was started by mcp-pruner run.',
+    description: 'States and output of an agent that was started by mcp-pruner run or as a child.',
     mimeType: 'application/json',
   },
 ];
@@ -67,7 +67,9 @@ export function resourceCapabilities(stays: boolean): JsonObject {
   return { resources: { subscribe: stays, listChanged: false } };
 }
 
-/** The methods while resources are disabled: empty lists, and a message that says how to enable them. */
+/**
+ * The methods while resources are disabled: an error that says how to enable them. The empty lists are in `server.ts`.
+ */
 export const withoutResources: Readonly<Record<string, Method>> = Object.fromEntries(
   ['resources/read', 'resources/subscribe', 'resources/unsubscribe'].map((name): [string, Method] => [
     name,

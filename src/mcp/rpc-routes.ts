@@ -33,9 +33,9 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const UNREAD_MS = 120_000;
 
 /**
- * `POST /rpc`: plain JSON-RPC 2.0, and also a sessionless Streamable HTTP endpoint of MCP. Every JSON-RPC answer has
- * status 200, because MCP clients lose the error code of answers with other statuses. `/rpc?tools=recover_text,health`
- * offers only these tools. Mount it behind `localGuard`.
+ * `POST /rpc`: plain JSON-RPC 2.0, and also a sessionless Streamable HTTP endpoint of MCP. Every answer to a body that
+ * could be read has status 200, because MCP clients lose the error code of answers with other statuses.
+ * `/rpc?tools=recover_text,health` offers only these tools. Mount it behind `localGuard`.
  */
 export function rpcRouter(deps: RpcRouterDeps): Router {
   const { maxBodyBytes, maxUnreadBytes, maxUploadBytes, onFailure } = deps;

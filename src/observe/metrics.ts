@@ -144,7 +144,7 @@ export interface Metrics {
   folded(figures: number): void;
   /** Counts a client's compaction, or one that cuts have avoided. Never throws. */
   compaction(kind: 'seen' | 'avoided'): void;
-  /** Once the library is loaded. */
+  /** Resolves once the library is loaded. */
   loaded(): Promise<void>;
   /** The page for Prometheus. */
   page(): Promise<{ readonly contentType: string; readonly text: string }>;

@@ -116,7 +116,7 @@ function requestMetrics(
   const requests = counter('requests_total', 'Requests answered.', 'route', 'status', ...labels);
   const savedByRoute = counter('route_tokens_saved_total', 'Estimated tokens saved, for each wire.', 'route');
   const providerTokens = counter('provider_tokens_total', 'Tokens as the provider counted them.', 'route', 'kind');
-  const upstreamErrors = counter('upstream_errors_total', 'Requests that the upstream failed.', 'reason');
+  const upstreamErrors = counter('upstream_errors_total', 'Requests that failed at the upstream.', 'reason');
   const firstByte = histogram('first_byte_seconds', 'Time until the first byte of an answer.', FIRST_BYTE_SECONDS);
   return (sample, labelValues) => {
     const { route, status, firstByteMs, upstreamError } = sample;
@@ -138,7 +138,7 @@ function ledgerMetrics(
 ): Pick<Recorder, 'billed' | 'folded' | 'compaction'> {
   const dollars = counter('dollars_total', 'What requests cost, by the table of prices.', ...labels);
   const without = counter('dollars_without_pruning_total', 'What requests would have cost without any cut.', ...labels);
-  const regret = counter('regret_dollars_total', 'What text cost that was sent again because it had been cut.');
+  const regret = counter('regret_dollars_total', 'Cost of text that was sent again because it had been cut.');
   const unpriced = counter('unpriced_requests_total', 'Requests of models without a price.', ...labels);
   const missTokens = counter(
     'cache_miss_tokens_total',

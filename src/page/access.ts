@@ -7,10 +7,10 @@ export interface PageAccessOptions {
   readonly allowed: Allowed;
   /** The token that callers must present; `null` if pages and programs of this machine need none. */
   readonly token: string | null;
-  /** Where callers show keys instead, of which there are many. */
+  /** If present, callers show one of many keys instead of the token. */
   readonly keys?: PageKeys;
   readonly clock: Clock;
-  /** Called when somebody signed in; `keyId` is `''` where that was by the token. */
+  /** Called when somebody has signed in; `keyId` is `''` for a sign-in with the token. */
   readonly onSignedIn?: (keyId: string) => void;
 }
 
@@ -69,12 +69,12 @@ export class PageAccess {
     return isForeignHost(caller, { ...allowed, anyHost: false }) ? 'forbidden_host' : null;
   }
 
-  /** Why a request may not see anything, though it is no foreign one. */
+  /** Why a request that is not foreign may see nothing; `null` if it may see data. */
   unknown(req: IncomingMessage): Refusal | null {
     return this.#shows(req) ? null : 'unauthorized';
   }
 
-  /** Why a request may not change anything, though it may see all. */
+  /** Why a request that may see data may not change any; `null` if it may. */
   unproven(req: IncomingMessage): Refusal | null {
     const given = req.headers[PAGE_TOKEN_HEADER];
     return typeof given === 'string' && isSame(given, this.pageToken(req)) ? null : 'page_token_needed';
@@ -103,7 +103,7 @@ export class PageAccess {
     return this.#options.keys === undefined ? null : (session?.split('.')[1] ?? null);
   }
 
-  /** The cookie that takes the place of the one given by `enter`. */
+  /** The cookie that replaces the one from `enter` and expires at once. */
   leave(req: IncomingMessage): string {
     return cookie(req, '', 0);
   }
@@ -139,7 +139,7 @@ export class PageAccess {
   }
 }
 
-/** Whether a browser goes to a page, rather than a page asking for something. */
+/** Whether a browser navigates to a page, as opposed to a request made by a page. */
 function followsLink({ method, headers }: IncomingMessage): boolean {
   const reads = method === 'GET' || method === 'HEAD';
   return reads && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';

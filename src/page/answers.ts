@@ -35,7 +35,7 @@ export function refuse(res: Response, code: ErrorCode, message: string = errorRo
 export class Refused extends Error {
   override readonly name = 'Refused';
 
-  /** @param message - where the place knows better than the table what to do */
+  /** @param message - replaces the hint of the table if the caller has a better one */
   constructor(
     readonly code: ErrorCode,
     message?: string,

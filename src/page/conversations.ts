@@ -19,13 +19,13 @@ export interface ConversationParts {
   readonly browse: BrowseStore;
   readonly recall: Pick<Recall, 'search'>;
   readonly store: Pick<Store, 'findPrune'>;
-  /** Writes what requests showed and is not written yet. */
+  /** Writes observations of requests that are not written yet. */
   readonly flush: () => Promise<void>;
 }
 
 const CONVERSATIONS_OF_A_PAGE = 50;
 const TEXTS_OF_A_PAGE = 100;
-/** Projects whose tool results are searched where none is chosen: those of the newest conversations. */
+/** Maximum number of projects whose tool results are searched if none is chosen: those of the newest conversations. */
 const MOST_SEARCHED = 5;
 const MAX_HITS = 50;
 const HIT_CHARS = 240;

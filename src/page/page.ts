@@ -20,7 +20,7 @@ import { linePiece, textPart, whyOf } from './texts.ts';
 import { timelineOf } from './timeline.ts';
 import { contextsView, found, ledgerView, linesView, measures, prunesFrom, shelfView, storeView } from './views.ts';
 
-/** Actions say little; a list of segments is the most. */
+/** Bodies of actions are small; the largest is a list of segments. */
 const MAX_BODY_BYTES = 64 * 1024;
 const REQUESTS_OF_A_PAGE = 50;
 const MOST_CHANGES = 100;
@@ -200,7 +200,9 @@ function live(parts: PageParts): Answer {
   };
 }
 
-/** The data that every caller may see: only what is needed to ask for the token. */
+/**
+ * What a caller may know of the session. A caller who has not signed in learns only that a token or key is required.
+ */
 function sessionOf({ access, version, health, extensionReadings, clock, doctor }: PageParts, req: Request): object {
   if (access.unknown(req) !== null) return { known: false, asksForToken: true };
   return {

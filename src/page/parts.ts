@@ -28,7 +28,7 @@ export interface PageParts {
     readonly shelf: ShelfStore;
     readonly projectSettings: Pick<ProjectSettingsStore, 'current' | 'history'>;
   };
-  /** Writes what requests showed and is not written yet. */
+  /** Writes observations of requests that are not written yet. */
   readonly flush: () => Promise<void>;
   /** Calls back when this process has written events, until the returned function is called. */
   readonly onWritten: (listener: () => void) => () => void;

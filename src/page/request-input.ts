@@ -7,7 +7,7 @@ export class InvalidRequest extends Error {
 }
 
 /** A prune id as in markers. */
-export const pruneId = z.string().regex(/^prn_[0-9A-Za-z]{12}$/, 'is no prune id');
+export const pruneId = z.string().regex(/^prn_[0-9A-Za-z]{12}$/, 'is not a prune id');
 /** A whole number in a query. */
 export const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 /** Names of conversations and projects. */

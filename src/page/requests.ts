@@ -8,8 +8,7 @@ const OF_A_REQUEST = new Set(['candidate', 'pruned', 'left_whole', 'fallback', '
 const MOST_FACTS = 8;
 
 /**
- * Puts events together to requests, in the order of their first events. Events of requests that began before are left
- * out.
+ * Groups events into requests, in the order of their first events. Events of requests that began before are left out.
  */
 export function groupByRequest(events: readonly StoredEvent[]): RequestsAndNotes {
   const groups = new Map<string, StoredEvent[]>();
@@ -102,8 +101,8 @@ const STEP = 500;
 const MOST_STEPS = 20;
 
 /**
- * Requests that began before an event, the newest first, about `limit` of them. Costs as many events as it looks at,
- * wherever in the history that is.
+ * Requests that began before an event, the newest first, about `limit` of them. Reads only the events that it examines,
+ * wherever in the history they are.
  *
  * @throws StoreUnavailable
  */
@@ -123,7 +122,7 @@ export async function requestsBefore(
     const newest = all.filter((request) => fits(request, filters));
     const isFull = found.length + newest.length >= limit;
     found.push(...newest.slice(0, limit - found.length));
-    // the first request of what was read may have lost the events before it to the next step
+    // events before the first request that was read belong to an earlier one, and are read again together with it
     end = isFull ? (found.at(-1)?.seq ?? from) : (all.at(-1)?.seq ?? from);
     if (isFull) return { requests: found, next: end > 1 ? end : null };
     if (within.length === 0) return { requests: found, next: null }; // what was before is no longer kept

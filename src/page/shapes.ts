@@ -38,7 +38,7 @@ export interface RequestShown {
   readonly upstreamError: string | null;
   readonly fallbacks: readonly string[];
   readonly texts: readonly TextShown[];
-  /** Texts beyond those that are listed. */
+  /** Number of texts that are not listed. */
   readonly more: number;
 }
 
@@ -114,9 +114,9 @@ export interface DeclaredShown {
   readonly conversations: number;
   readonly calls: number;
   readonly lastCallMs: number | null;
-  /** Conversations that begin now get it shortened, where the setting says so. */
+  /** New conversations get it shortened, if the setting says so. */
   readonly shelved: boolean;
-  /** Paid for it so far, or on average in 30 days where it is older than these. */
+  /** Dollars paid for it so far; if it is older than 30 days, the mean per 30 days. */
   readonly dollarsPerMonth: number;
 }
 
@@ -147,7 +147,7 @@ export interface TimelineShown {
   readonly threshold: { readonly tokens: number; readonly learned: boolean } | null;
   /** In their order. */
   readonly turns: readonly TurnShown[];
-  /** Requests before those that are shown. */
+  /** Whether there are requests before those that are shown. */
   readonly earlier: boolean;
   readonly compactions: readonly {
     readonly atMs: number;

@@ -8,10 +8,10 @@ import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
 import type { LineShown, SentAs, TextPart, WhyShown } from './shapes.ts';
 
-/** Maximum number of characters of one answer, which a browser shows at once. */
+/** Maximum numbers of lines and characters in one answer, which a browser shows at once. */
 const MOST_LINES = 2_000;
 const MOST_CHARS = 300_000;
-/** A longer line is asked for by itself. */
+/** Longer lines are clipped; the rest is requested separately. */
 const LINE_CHARS = 2_000;
 /** Approximate size of a line in addition to its text, in characters. */
 const CHARS_AROUND = 40;

@@ -4,7 +4,7 @@ import type { StoredEvent } from '../core/ports.ts';
 import type { PageParts } from './parts.ts';
 import type { TimelineShown, TurnShown } from './shapes.ts';
 
-/** Requests that a timeline shows at most: the newest. */
+/** Maximum number of requests on a timeline: the newest. */
 const MOST_TURNS = 2_000;
 const TURNS_AT_ONCE = 1_000;
 const MOST_EVENTS = 10_000;

@@ -17,7 +17,7 @@ import {
 } from './provider.ts';
 import { vertex } from './vertex.ts';
 
-/** OpenAI and all that speak its formats. Whatever else lies below `/v1` is forwarded here too. */
+/** OpenAI and all providers that speak its formats. Whatever else lies below `/v1` is forwarded here too. */
 export const openai: Provider = {
   ...facts.openai,
   dialects: [openaiChat, openaiResponses],
@@ -76,7 +76,7 @@ export interface Route extends Taken {
 
 const specificFirst = providers.toReversed();
 
-/** The provider that a request goes to, `null` for one that no provider takes. */
+/** Where a request goes; `null` if no provider takes it. */
 export function routeOf(line: RequestLine, settings: CloudSettings): Route | null {
   const isOpen = ({ key, baseUrl }: Provider): boolean => settings[key] !== null || baseUrl !== undefined;
   return (

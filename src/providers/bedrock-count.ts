@@ -8,7 +8,7 @@ import type { Enclosed } from './provider.ts';
  * Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_CountTokens.html
  *
  * @returns `null` for a body of another shape
- * @throws JsonShapeError when it is not JSON object
+ * @throws JsonShapeError if it is not a JSON object
  */
 export function openCount(bytes: Buffer): Enclosed | null {
   const { converse, invoked } = find(bytes);

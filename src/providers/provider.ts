@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AnswerReader, Dialect, Purpose } from '../dialects/dialect.ts';
 import type { BaseUrls, ProviderFacts } from './facts.ts';
 
-/** The first line of a request and its fields. */
+/** The first line of a request and its headers. */
 export interface RequestLine {
   readonly method: string;
   /** Path and query, as the client spelled them. */
@@ -46,7 +46,7 @@ export interface Taken {
   readonly toOrigin?: boolean;
 }
 
-/** The settings that decide where requests of a cloud go. */
+/** The settings that decide where requests to a cloud go. */
 export interface CloudSettings extends BaseUrls {
   /** The Bedrock region for requests that name none; `null` if it is not set. */
   readonly awsRegion: string | null;
@@ -57,7 +57,7 @@ export interface CloudSettings extends BaseUrls {
  * `all.ts`.
  */
 export interface Provider extends ProviderFacts {
-  /** The formats of its requests. Errors of the proxy's own have the shape of the first. */
+  /** The formats of its requests. The proxy's own errors have the shape of the first one. */
   readonly dialects: readonly [Dialect, ...Dialect[]];
   /** @param path - of the request, without its query. @returns `null` for a request that is not this provider's */
   takes(path: string, line: RequestLine, settings: CloudSettings): Taken | null;

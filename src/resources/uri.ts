@@ -60,7 +60,7 @@ function graphName(part: string): ResourceName | null {
 }
 
 /**
- * The prefix of ids in URIs of a kind with a given prefix.
+ * Converts a prefix of URIs to the prefix of the ids in them, for one kind.
  *
  * @returns the prefix of the ids, or `null` if no URI of the kind matches
  */

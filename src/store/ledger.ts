@@ -340,7 +340,7 @@ function folded(sums: readonly LedgerSum[], day: DayOfSums): { readonly sums: Le
   return { sums: [...placed, ...ofKeys], folded: moved };
 }
 
-/** The identity of a figure, and the part of a day that it belongs to. */
+/** The identity of a figure; with an empty field, that of its project, slice and key. */
 function idOf({ day, project, slice, key, field }: LedgerSum): string {
   return [day, project, slice, key, field].join('\0');
 }

@@ -11,7 +11,7 @@ export interface Lifetimes {
 export const YEAR_MS = 365 * 86_400_000;
 
 const SENT_TTL_MS = 90 * 86_400_000;
-/** The longest epoch as a share of a lifetime, which is also the smallest step by which an expiry moves. */
+/** The longest epoch as a share of a lifetime. */
 const EPOCH_SHARE = 1 / 8;
 
 export function lifetimesOf(options: StoreOptions): Lifetimes {
@@ -61,8 +61,8 @@ export interface Use {
  */
 const MAX_PENDING = 20_000;
 /**
- * Smallest expiry change, in milliseconds: fine enough that eviction distinguishes a conversation of today from one of
- * this morning.
+ * Smallest expiry change, in milliseconds: fine enough that eviction distinguishes a current conversation from one of a
+ * few hours ago.
  */
 const LEAST_MOVE_MS = 600_000;
 

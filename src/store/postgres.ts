@@ -401,7 +401,7 @@ class DatabaseStore implements PostgresStore {
     if (this.#database.isClosed) throw new StoreUnavailable('closed');
     const served = this.#uses.pending(MAX_CACHED_DECISIONS).some(({ kind }) => kind === 'served');
     const usesLeft = await writeUses(this.#database, this.#uses);
-    if (served) await this.refresh(); // served texts that were written now count as known
+    if (served) await this.refresh(); // served texts with a new expiry have new numbers: read them at once
     const { more, ...did } = await this.#sweeper.step(this.sql.nowMs());
     if (did.expired + did.evicted > 0) {
       await this.refresh();

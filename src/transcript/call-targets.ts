@@ -1,6 +1,6 @@
 import { callFacts, filesOfCommand, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
-/** A line range of a file, 1-based and inclusive; 0 for an end that the call does not state. */
+/** A line range of a file, 1-based and inclusive; 0 for a bound that the call does not state. */
 export interface FileLines {
   readonly startLine: number;
   readonly endLine: number;
@@ -119,7 +119,8 @@ function lineOf(value: unknown): number {
 }
 
 /**
- * A command of a shell as its parts (`;`, `&&`, `||`, line ends) and the stages of each (`|`). Read as text, never run.
+ * A shell command, divided into parts (`;`, `&&`, `||`, line ends), and each part into stages (`|`). Read as text,
+ * never run.
  */
 type ShellParts = readonly (readonly string[])[];
 

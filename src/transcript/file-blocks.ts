@@ -11,7 +11,7 @@ export interface FileBlock {
   readonly pasted: boolean;
 }
 
-/** More files than this in one message are left whole. */
+/** Files beyond this number in one message are left whole. */
 const MAX_BLOCKS = 200;
 /** A fence without a path up to this length is a quotation, and thus the user's own words. */
 const MAX_QUOTED_CHARS = 1_000;
@@ -74,7 +74,7 @@ const MAY_OPEN = ['<', '`', '~', '[file content begin]', 'Content from ', 'Conte
 export function findFileBlocks(text: string): FileBlock[] {
   const blocks: FileBlock[] = [];
   if (!MAY_OPEN.some((part) => text.includes(part))) return blocks;
-  // Closing tags and fences that do not occur any more. Each is searched for only once, not again at every opening.
+  // Closing tags and fences that no longer occur. Each is searched for only once, not again at every opening.
   const unclosed = new Set<string>();
   let header = NO_HEADER;
   for (let at = 0; at < text.length && blocks.length < MAX_BLOCKS; ) {
@@ -129,7 +129,7 @@ function endOfLine(text: string, at: number): number {
   return lf < 0 ? text.length : lf;
 }
 
-/** `<file path="x">…</file>` and its like, opening at the start of a line. */
+/** `<file path="x">…</file>` and the like, opening at the start of a line. */
 function elementAt(text: string, at: number, line: string, header: Header, unclosed: Set<string>): FileBlock | null {
   const indent = line.length - line.trimStart().length;
   const [opening, tag, attributes] = TAG.exec(line.slice(indent)) ?? [];

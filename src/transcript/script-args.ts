@@ -28,13 +28,13 @@ export function scriptArgs(text: string): Readonly<Record<string, unknown>> | nu
     if (++values === MAX_VALUES) break;
   }
   if (found.size === 0) return null;
-  // several commands are joined to one script: the last one decides about the output
+  // several commands are joined into one script: the last one determines the output
   return Object.fromEntries([...found].map(([key, texts]) => [key, texts.join('\n')]));
 }
 
 interface Value {
   readonly text: string;
-  /** Right behind it. */
+  /** Offset just after it. */
   readonly end: number;
 }
 

@@ -58,7 +58,7 @@ function keyOfShown(name: string): string {
   return name === 'search_files' || name === 'codebase_search' ? 'query' : 'path';
 }
 
-/** The inside of the last fenced block that is closed, or of one that nothing closes. */
+/** The content of the last closed fenced block or, if none is closed, of the unclosed one. */
 function lastFenced(text: string): string | null {
   let open: { readonly fence: string; readonly lines: string[] } | null = null;
   let last: string[] | null = null;

@@ -111,7 +111,7 @@ function bracketed(text: string, said: string): TextResult | null {
 interface BracketedHeader {
   readonly name: string;
   readonly shown: string;
-  /** Right behind `Result:`. */
+  /** Offset just after `Result:`. */
   readonly end: number;
 }
 

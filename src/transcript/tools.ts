@@ -226,8 +226,8 @@ function programOf(stage: string): string {
 }
 
 /**
- * The file that a command prints: the one that a script or `git show` names, else the last word of the stage that looks
- * like a path.
+ * The file that a command prints: the one that a script or `git show` names, else the last word of its first stage that
+ * looks like a path.
  */
 function fileOfCommand(command: string): string {
   const [stage = ''] = decidingStages(command);

@@ -38,7 +38,7 @@ const PACKAGE_RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 const TEST_PROGRAMS = new Set(
   'vitest jest mocha ava tap pytest py.test unittest nose2 tox nox rspec phpunit pest ctest bats gotestsum'.split(' '),
 );
-/** Programs that run tests if one of their next words is a task for that. */
+/** Programs that run tests if one of the words after them is a test task. */
 const TASK_PROGRAMS = new Set(
   'npm pnpm yarn bun deno cargo go dotnet swift mix flutter dart sbt rails rake make just mvn mvnw gradle gradlew turbo nx composer playwright cypress'.split(
     ' ',
@@ -51,7 +51,7 @@ const CHECKING = new Set(['make', 'just']);
 const TASK_WORDS = 5;
 const MAX_WORDS = 40;
 
-/** Whether a call runs tests by a command of a shell. */
+/** Whether a call runs tests with a shell command. */
 export function isTestRun(call: ToolCall): boolean {
   const { command } = callFacts(call).hints;
   if (command === undefined) return false;
@@ -69,7 +69,9 @@ function runsTests(stage: string): boolean {
   return TASK_PROGRAMS.has(program) && behind.some((word) => TEST_TASK.test(word));
 }
 
-/** Whether a word of a command precedes the program that does the work: a variable, a wrapper, or its number. */
+/**
+ * Whether a word of a command precedes the program that does the work: a variable, a wrapper, or a wrapper's number.
+ */
 function isBeforeProgram(word: string, next = ''): boolean {
   if (PACKAGE_RUNNERS.has(word)) return next === 'exec' || next === 'dlx' || TEST_PROGRAMS.has(next);
   return /^\w{1,60}=|^\d{1,9}s?$/.test(word) || WRAPPERS.has(word.split('/').at(-1) ?? '');
@@ -80,7 +82,7 @@ const FAILED =
 const PASSED =
   /\b[1-9]\d{0,6} (?:tests? )?(?:passed|passing|passes)\b|^(?:ok|PASS)\b|test result: ok|\bOK \(|^OK$|BUILD SUCCESS|[1-9]\d{0,6} (?:examples?|tests?|specs?|assertions?)[^\n]{0,80}\b0 failures|\ball tests pass|^# pass [1-9]/im;
 
-/** The outcome of a test run by its output; `null` if the output does not show it. */
+/** The outcome of a test run, read from its output; `null` if the output does not show it. */
 export function testOutcome(output: string): TestOutcome | null {
   if (FAILED.test(output)) return 'red';
   return PASSED.test(output) ? 'green' : null;

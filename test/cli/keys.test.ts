@@ -74,7 +74,7 @@ describe('mcp-pruner keys', () => {
 
   it.each([
     [['keys'], 'too few arguments'],
-    [['keys', 'make'], 'there is create, list, set, revoke, rotate'],
+    [['keys', 'make'], 'expected one of create, list, set, revoke, rotate'],
     [['keys', 'create', '--project', 'web'], '--name is missing'],
     [['keys', 'create', '--name', 'ci'], '--project needs'],
     [['keys', 'create', '--name', 'ci', '--project', 'a\tb'], '--project: control characters'],

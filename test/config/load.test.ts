@@ -187,8 +187,8 @@ describe('an invalid configuration', () => {
   it.each([
     ['[mcp_pruner]\nprot = 1', 'mcp_pruner.prot is not a setting: did you mean port?'],
     ['[mcp_pruner]\nport = "8006"', 'mcp_pruner.port = "8006" is not valid'],
-    ['port = 8006', 'every setting stands below [mcp_pruner]'],
-    ['[mcp_prunner]\nport = 8006', 'every setting stands below [mcp_pruner]'],
+    ['port = 8006', 'every setting belongs below [mcp_pruner]'],
+    ['[mcp_prunner]\nport = 8006', 'every setting belongs below [mcp_pruner]'],
     ['mcp_pruner = 3', 'mcp_pruner must be a table'],
     ['[mcp_pruner]\nbackend = "magic"', 'one of heuristic, deepinfra, swe-pruner, cloud'],
     ['[mcp_pruner]\nport = ', `${USER_FILE}:2:8 is not valid TOML`],

@@ -85,7 +85,7 @@ describe('settings of a project', () => {
     [['set', 'web', '--holdout', '2'], '0 to 1'],
     [['set', 'web', '--dollars-per-month', '-5'], 'above 0'],
     [['set'], 'needs a project'],
-    [['show'], 'there is list, set, history'],
+    [['show'], 'expected one of list, set, history'],
   ])('%j is refused with the allowed values', async (args, words) => {
     const { code, err } = await run(['projects', ...args], { env: {} });
     expect([code, err]).toEqual([2, expect.stringContaining(words)]);

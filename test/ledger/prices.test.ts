@@ -133,7 +133,7 @@ describe('a file of own prices', () => {
       expect.stringMatching(/^price file broken: \/my\/prices\.toml: price\.1\.input: /),
       expect.stringMatching(/^price file broken: \/my\/prices\.toml: price\.3\.input: /),
     ]);
-    expect(prices.warnings).toEqual(['/my/prices.toml: price.2.colour is no key of a price and is ignored']);
+    expect(prices.warnings).toEqual(['/my/prices.toml: price.2.colour is not a known key and is ignored']);
   });
 
   it.each([

@@ -546,10 +546,10 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       for (const name of ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'])
         expect(start).toContain(`${name}=${fresh.url}`);
       for (const [view, words] of [
-        ['live', 'No request has come yet'],
+        ['live', 'No request has arrived yet'],
         ['conversations', 'No conversation has been seen yet'],
         ['tools', 'No text has been examined yet'],
-        ['store', 'Nothing was cut yet'],
+        ['store', 'Nothing has been cut yet'],
         ['fleet', 'The fleet is off'],
         ['doctor', 'The checks run where the server was started'],
         ['conversation/p/none', 'This conversation is unknown'],

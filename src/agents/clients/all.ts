@@ -11,7 +11,10 @@ import { pi } from './pi.ts';
 import { qwen } from './qwen.ts';
 import { zed } from './zed.ts';
 
-/** Every client that this product knows, by name. Junie and Zed follow their documentation; the others were run. */
+/**
+ * Every client that this product knows, by name. Junie and Zed follow their documentation; the others were tested with
+ * the program.
+ */
 export const clients: readonly Client[] = [
   ...[claude, codex, codexChat, qwen, opencode, kilo, cline, copilot, gemini, pi, kimi],
   ...[junie, zed],

@@ -13,7 +13,7 @@ function profile({ baseUrl, model }: Wiring): JsonEntry[] {
 
 /**
  * Junie CLI as its documentation describes it (custom model profiles in `~/.junie/models`, servers in
- * `~/.junie/mcp/mcp.json`): https://junie.jetbrains.com/docs/. Its program is not on npm, so it was not run.
+ * `~/.junie/mcp/mcp.json`): https://junie.jetbrains.com/docs/. Its program is not on npm, so it was not tested.
  */
 export const junie: Client = {
   name: 'junie',

@@ -25,7 +25,7 @@ function serverJson(mcp: McpAccess): JsonValue {
   return { type: 'local', command: [command, ...args], environment: { ...env }, enabled: true };
 }
 
-/** Every place where a provider may have been written, for looking and for taking out. */
+/** Every place where a provider may have been written, for finding and removing it. */
 function allProviderEntries({ baseUrl }: Wiring): JsonEntry[] {
   return [
     { path: ['provider', PROVIDER], value: null },
@@ -34,7 +34,7 @@ function allProviderEntries({ baseUrl }: Wiring): JsonEntry[] {
   ];
 }
 
-/** `openai/…` goes by responses, `anthropic/…` by messages, any other model by chat completions. */
+/** `openai/…` uses responses, `anthropic/…` messages, any other model chat completions. */
 function providerEntries(wiring: Wiring): JsonEntry[] {
   const { baseUrl, model } = wiring;
   if (model === null) return allProviderEntries(wiring);
@@ -93,7 +93,7 @@ function client(name: string, title: string, variable: string): Client {
   };
 }
 
-/** The one that the user has; both names are read. */
+/** The settings file that the user has; opencode reads both names. */
 function settingsFile(place: ClientPlace, name: string): string {
   const { env, homeDir, readFile } = place;
   const stem = join(env.XDG_CONFIG_HOME || join(homeDir, '.config'), name, name);

@@ -12,7 +12,7 @@ function agentFolder({ env, homeDir }: ClientPlace): string {
   return env.PI_CODING_AGENT_DIR || join(homeDir, '.pi/agent');
 }
 
-/** Providers that pi has itself. Another address keeps their models and logins. */
+/** Built-in providers of pi. A changed address keeps their models and logins. */
 function addresses({ baseUrl, origin }: Wiring): JsonEntry[] {
   const urls = { openai: baseUrl, anthropic: origin, google: `${origin}/v1beta` };
   return Object.entries(urls).map(([name, url]): JsonEntry => ({ path: ['providers', name, 'baseUrl'], value: url }));

@@ -12,7 +12,7 @@ export const qwen: Client = {
   launch: ({ baseUrl, mcp, keyed }, place) => ({
     args: [
       ...['--auth-type', 'openai'],
-      // its environment contains the same, and only Qwen reads it
+      // an address with a key goes only into the environment, because others can read a command line
       ...(keyed ? [] : ['--openai-base-url', baseUrl]),
       ...(mcp === null ? [] : ['--mcp-config', serversText(mcp, serverJson)]),
     ],

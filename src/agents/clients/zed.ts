@@ -23,7 +23,7 @@ function settingsFile({ env, homeDir }: ClientPlace): string {
 
 /**
  * Zed's agent as its documentation describes it (`language_models.<provider>.api_url`, `context_servers`):
- * https://zed.dev/docs/ai/llm-providers and https://zed.dev/docs/ai/mcp. It is not on npm, so it was not run.
+ * https://zed.dev/docs/ai/llm-providers and https://zed.dev/docs/ai/mcp. It is not on npm, so it was not tested.
  */
 export const zed: Client = {
   name: 'zed',

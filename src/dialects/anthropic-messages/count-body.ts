@@ -9,7 +9,7 @@ const COUNTED = new Set(['messages', 'model', 'output_config', 'system', 'thinki
 /**
  * Builds the body of a `count_tokens` request from the bytes of a request.
  *
- * @throws JsonShapeError when the body is no JSON object
+ * @throws JsonShapeError if the body is not a JSON object
  */
 export function countBody(body: Buffer): Buffer {
   const cursor = new JsonCursor(body);

@@ -37,7 +37,7 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
   return speakerOf(role, span, found);
 }
 
-/** If the content precedes the role, the role is known only afterwards; the use of each text is set here. */
+/** Sets the use of each text by the role, which may follow the content. */
 function speakerOf(role: string, span: Span, { texts, calls, opaque }: Found): ScannedMessage {
   if (role === 'assistant') {
     const said = texts.map((text): ScannedText => ({ ...text, use: text.use === 'words' ? 'said' : 'other' }));
@@ -73,7 +73,7 @@ function textOf(literal: Span, inside: Inside | null, use: TextUse, name: string
 interface Block {
   type: string;
   text: Span | null;
-  /** Of a call and of a result. */
+  /** The id of a call, or of the call that a result answers. */
   id: string;
   name: string;
   title: string;

@@ -8,7 +8,7 @@ import { scanConverseBody } from './scan.ts';
 
 /**
  * `POST /model/<id>/converse` and `/converse-stream` as Amazon Bedrock defined them for all its models. Claude binds
- * its reasoning to the messages before it on this wire too, so that messages are repeated as they were sent. Source:
+ * its reasoning to the messages before it on this wire too, so messages must be repeated as they were sent. Source:
  * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
  */
 export const bedrockConverse: Dialect = {

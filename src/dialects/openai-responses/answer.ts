@@ -41,7 +41,7 @@ export class ResponsesAnswer implements AnswerReader {
     return this.#id === '' ? null : { id: this.#id, items: this.#items };
   }
 
-  /** One event, as a stream of events and a WebSocket bring it. */
+  /** One event of a stream or a WebSocket. */
   #event(value: unknown): void {
     if (field(value, 'type') === ITEM_EVENT) this.#item(field(value, 'item'));
     else if (LAST_EVENTS.includes(String(field(value, 'type')))) this.#response(field(value, 'response'));

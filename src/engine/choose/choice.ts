@@ -60,7 +60,8 @@ const ROUNDING = 1e-9;
 
 /**
  * The maximum number of lines that may be cut, whichever they are; negative if the limits cannot be met. If the caller
- * set the limits, each line counts once. Otherwise a long line counts as the number of screen lines that it fills.
+ * set the limits, each kept line counts once towards `minKeepLines`; otherwise a long line counts as the number of
+ * screen lines that it fills.
  */
 export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits' | 'asked'>): number {
   const { maxPruneRatio, minKeepLines } = limits;
@@ -71,7 +72,7 @@ export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits
 /** Characters that a person sees as one line. Chosen: the width of a wide terminal. */
 const SEEN_LINE_CHARS = 200;
 
-/** The number of lines that always fill at least `screenLines` screen lines: the shortest lines of the text are counted. */
+/** The number of lines that fill at least `screenLines` screen lines even if they are the shortest of the text. */
 function linesThatMake({ n, lines: { starts } }: View, screenLines: number): number {
   if (n * SEEN_LINE_CHARS >= (starts[n] ?? 0) && n >= screenLines) return screenLines;
   const seen = Uint32Array.from({ length: n }, (_, i) =>
@@ -94,9 +95,9 @@ const STEP = 2;
 
 /**
  * The exchange rate between a share of the size and a share of what the goal needs. At 1, a line is cut if its share of
- * what is needed is estimated to be smaller than its share of the size. The rate grows with the ratio. Unless the
- * caller asked for this text to be cut, the origin of the text and the size of a file that was read limit it. A larger
- * ratio therefore never saves less.
+ * what is needed is estimated to be smaller than its share of the size. The rate grows with the ratio, so a larger
+ * ratio never saves less. Unless the caller asked for this text to be cut, its origin, and the size of a file that was
+ * read, limit the rate.
  */
 function boldness(limits: Limits, own: Boldness, caution: Caution, size: number): number {
   const { atCeiling, large, mild, deep, readSize = size } = own;
@@ -112,7 +113,7 @@ function boldness(limits: Limits, own: Boldness, caution: Caution, size: number)
 
 type Caution = Pick<PruneInput, 'hints' | 'asked' | 'boldness'>;
 
-/** Whether a program prints its usage. Agents look things up in it, as in a file. */
+/** Whether the command prints the usage or the manual of a program. Agents look things up in it, as in a file. */
 function isManual(hints: Hints | undefined): boolean {
   return /\s--help\b|^\s*(?:man|tldr)\s/.test(hints?.command ?? '');
 }
@@ -212,7 +213,7 @@ function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uin
  */
 const NAMED_TOKENS = 400;
 
-/** States in a few words what was cut and, for a large cut, against which goal. */
+/** States in a few words what was cut and, for a large cut off the goal, some of the goal's words. */
 export function reasonFor(analysis: Analysis, { tokens }: Choice, run: Run, language: ReasonLanguage = 'fr'): string {
   const nature = analysis.kind.natureOf?.(analysis, run) ?? null;
   let size = 0;

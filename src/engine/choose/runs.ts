@@ -37,7 +37,8 @@ const LEAST_MARKERS = 1.5;
 
 /**
  * Chooses the runs to cut: those that save the most for the least loss of value, after the cost of markers and within
- * the budget. Dynamic programming over two states (kept, cut) finds the optimum.
+ * the budget. Dynamic programming over two states (kept, cut) finds the optimum without a budget; with one, it is
+ * approximated.
  */
 export function chooseRuns(choice: Choice): Run[] {
   if (choice.n === 0 || choice.budget <= 0) return [];
@@ -65,7 +66,9 @@ export function chooseRuns(choice: Choice): Run[] {
   return runsOf(within);
 }
 
-/** Finds the best cut if each cut line costs an extra charge. Writes it and returns the number of cut lines. */
+/**
+ * Finds the best cut if each cut line costs an extra charge. Writes it to `cut` and returns the number of cut lines.
+ */
 function partition(choice: Choice, charge: number, cut: Uint8Array): number {
   const { n, value, size, keep, glued, price } = choice;
   const opening = choice.markerSize * price;

@@ -4,8 +4,8 @@ import type { GoalTerm } from './terms.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /**
- * BM25's saturation, as usual, and its normalisation by length, weaker than the usual .75 because lines differ less in
- * length than documents.
+ * BM25's saturation, with its usual value, and its length normalisation, weaker than the usual .75 because lines differ
+ * less in length than documents.
  */
 const K1 = 1.2;
 const B = 0.4;
@@ -15,12 +15,17 @@ const B = 0.4;
  */
 const MOST_WORDS = 60;
 
-/** BM25's inverse document frequency, of lines (Robertson and Spärck Jones, 1976, never negative by the 1). */
+/**
+ * BM25's inverse document frequency over lines (Robertson and Spärck Jones, 1976); the 1 keeps it from being negative.
+ */
 function rarity(n: number, lines: number): number {
   return Math.log(1 + (n - lines + 0.5) / (lines + 0.5));
 }
 
-/** The weight of each word of a text for the goal, by word id; 0 for words that the goal does not contain. */
+/**
+ * The weight of each word of a text for the goal, by word id; 0 for words that are neither in the goal nor related to
+ * one of its words.
+ */
 export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
   const weight = new Float64Array(words.size);
   const idf = (id: number): number => rarity(view.n, words.lineCount[id] ?? 0);

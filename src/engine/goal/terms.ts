@@ -31,7 +31,7 @@ export interface GoalTerm {
   readonly hash: number;
   /** As the goal spells it. */
   readonly word: string;
-  /** Its weight in the goal, about 0.5..3. */
+  /** Its weight in the goal, 1..7.6: the root of its number of occurrences (at most 3) times its emphasis. */
   readonly weight: number;
   /** Whether it occurs there on its own and not only as part of an identifier. */
   readonly whole: boolean;
@@ -130,7 +130,10 @@ function newTerm(hash: number, word: string): Found {
 /** The code of `a`. All letters from here on count as lower case, accented capitals included. */
 const SMALL_A = 97;
 
-/** How a word of the goal is spelled. Identifiers, quoted words and paths are meant literally. */
+/**
+ * The weight of how a word of the goal is spelled: identifiers, called names and words in backticks are meant
+ * literally.
+ */
 function spelling(text: string, start: number, end: number): number {
   const before = start > 0 ? text.charAt(start - 1) : ' ';
   const after = end < text.length ? text.charAt(end) : ' ';

@@ -6,7 +6,7 @@ import type { Inner, Protect } from './protection.ts';
  * If a larger share of the lines contains a new id, the ids are data, as in a log with one request per line. Chosen.
  */
 const MOST_SHARE = 0.1;
-/** Lines with new ids that are kept in any text. */
+/** Up to this many lines with new ids are kept in any text. */
 const FEW_LINES = 3;
 /**
  * A text counts as a list of records, one of which the next call may name, if at most this many lines and at least this
@@ -24,8 +24,8 @@ const NUMBER = { least: 8, most: 20 };
 const BEHIND_WORD = /^[a-z]{2,12}_(?=.*\d)[A-Za-z0-9]{8,64}$/;
 
 /**
- * Keeps lines with an id that did not occur before, if they are few, and the first commits of a list with one commit
- * per line. The next call may use such an id literally, and it occurs nowhere else in the text.
+ * Keeps lines with an id that did not occur before, if they are few or the text is a short list of records, and the
+ * first commits of a list with one commit per line. The next call may use such an id literally.
  */
 export function protectIds(view: View, inner: Inner, protect: Protect): void {
   for (const line of linesWithNewIds(view, inner)) protect(line, 'id');

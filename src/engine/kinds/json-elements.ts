@@ -14,8 +14,8 @@ export interface Elements {
 const MOST_LINES = 24;
 
 /**
- * Divides pretty-printed JSON into elements that occur on lines of their own, by indentation: an element begins with a
- * line and ends before the next one at its depth, with the closing bracket at that depth still part of it.
+ * Divides pretty-printed JSON into elements on lines of their own, by indentation: an element ends with the closing
+ * bracket at the depth of its first line, or on its first line if that opens no bracket.
  */
 export function findElements(view: View): Elements {
   const known = found.get(view);

@@ -84,7 +84,7 @@ export interface Boldness {
   /** Boldness of texts from this size on, whatever their origin: in a long list more entries are alike. */
   readonly large?: { readonly size: number; readonly atCeiling: number };
   /**
-   * Size, in the units of a choice, from which on a file that was read is cut with this boldness. A smaller file is cut
+   * A file that was read is cut with this boldness from this size on, in the units of a choice. A smaller file is cut
    * more mildly: a line costs as much as in a file of this size, because less can be saved and agents return to more of
    * the file. Absent: the size does not matter.
    */

@@ -69,7 +69,7 @@ export class ColumnCounts {
     return words >= LEAST_PROSE_WORDS && letters > others * LETTERS_PER_SIGN;
   }
 
-  /** The largest number of lines with the same number of tabs, commas or bars, at least two. */
+  /** The largest number of lines with the same number (two or more) of tabs, commas or bars. */
   equal(): number {
     return Math.max(0, ...this.#tabs.values(), ...this.#commas.values(), ...this.#bars.values());
   }

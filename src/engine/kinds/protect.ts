@@ -107,7 +107,7 @@ const STRONG = 0.8;
 /** Maximum number of lines that are kept for their match. Chosen: an answer is a line or two. */
 const MOST_ANSWERS = 3;
 
-/** Keeps the few lines that match the goal best, together with the rest of their hunk or element. */
+/** Keeps the few lines that match the goal best; lines glued to them stay as well. */
 export function keepBestMatches({ view, match: { raw } }: Reading, keep: Uint8Array): void {
   let best = 0;
   for (let i = 0; i < view.n; i++) best = Math.max(best, raw[i] ?? 0);

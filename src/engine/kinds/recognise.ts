@@ -49,8 +49,8 @@ const CERTAIN = 1;
 const FEW_LINES = 3; // chosen: two lines of anything look like a table
 
 /**
- * The name of the kind with the highest confidence; `undefined` if the path or the caller's source type is more
- * reliable.
+ * The name of the kind with the highest confidence; `undefined` if there is none, or if that kind has several names, so
+ * that its name has to be found otherwise.
  */
 function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined {
   let best: Kind | undefined;

@@ -36,7 +36,7 @@ export const search: Kind = {
   boldness: { atCeiling: always(0.95), large: { size: 5_000, atCeiling: 2 }, mild: 0.27, deep: 0.27 },
 };
 
-/** The part before `:12:`, else of `-12-`, else of a colon. */
+/** The part before `:12:`, else before `-12-`, else before a colon. */
 const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+):\d+:|^((?:[A-Za-z]:)?[^:\n]+?)-\d+-|^((?:[A-Za-z]:)?[^:\n]+):/;
 /**
  * The beginning of a hit without a path, because one file was searched or its name is above: `12:`, `12-`, `  Line

@@ -102,7 +102,10 @@ function coverage({ n }: View, { unit, count }: Units, { ids, size }: Vocabulary
   return out;
 }
 
-/** The share of the goal that occurs in the first line of each block (a function's name, a section's heading). */
+/**
+ * How much of the goal occurs in the first line of each block (a function's name, a section's heading), relative to the
+ * best block.
+ */
 function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, match: GoalMatch): Float64Array {
   const { weight, hits, first } = match;
   const out = new Float64Array(count);
@@ -139,7 +142,7 @@ export function namesakes(
     const blocks = bearers.get(wordHash(declaredName(contentOf(view, i, HEAD_CHARS))));
     if (blocks === undefined) continue;
     blocks.push(u);
-    last = u; // one name for each block; a block's lines are in a row
+    last = u; // one name per block; a block's lines are consecutive
   }
   for (const blocks of bearers.values()) for (const u of blocks) out[u] = 1 / Math.sqrt(blocks.length);
   return out;

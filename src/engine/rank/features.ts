@@ -106,7 +106,7 @@ function sharesOf(values: Float64Array, all: number): Float64Array {
 /** Distances, in lines, over which a word of the goal fades. Chosen; the weights were fitted with them. */
 const REACHES = [3, 10, 40] as const;
 const FARTHEST = 240;
-/** Multiple of the distance beyond which a word (.0025 of it) is ignored. Chosen. */
+/** Beyond this multiple of the distance, a word is ignored: only .0025 of its weight is left. Chosen. */
 const NEGLIGIBLE = 6;
 /**
  * Maximum number of the goal's words that are measured, the heaviest first: further ones add little and cost as much.

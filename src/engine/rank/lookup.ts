@@ -17,7 +17,7 @@ interface Ranked {
 export interface EntryRanking {
   /**
    * The share of the value that is spread evenly, because a look-up may search for something that the goal does not
-   * spell.
+   * spell out.
    */
   readonly evenShare: number;
   /** Whether entries have parent entries that are worth keeping with them. */

@@ -40,7 +40,7 @@ const IMPORTS = 64;
 const RARE = 8;
 /** Scales logarithms of lines, characters and words to about 0..1. */
 const SCALE = { lines: 6, chars: 6, words: 4 };
-/** Lines over which an edge of the text fades. Chosen; the weights were fitted with it. */
+/** Lines over which the effect of an edge of the text fades. Chosen; the weights were fitted with it. */
 const EDGE = 20;
 const READ_CHARS = 200;
 /** The weight of a line at an edge of the text, by its distance from the edge. */

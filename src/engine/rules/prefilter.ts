@@ -17,7 +17,7 @@ class Beginnings {
   /** Marks of the rules whose beginning ends in a state, by state. */
   readonly #marks: number[] = [0];
 
-  /** Adds the beginning of a rule: sets of characters by position. A rule without any matches every line. */
+  /** Adds the beginning of a rule: sets of characters by position. A rule without any may match every line. */
   add(places: readonly CharSet[], marks: number): void {
     const end = places.findIndex((set) => countOf(set) > MOST_SPELLED);
     let states = new Set([0]);

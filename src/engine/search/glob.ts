@@ -6,7 +6,7 @@ const MAX_ALTERNATIVES = 32;
  * Compiles a pattern. A name matches if it ends with the pattern, or as a glob: `*` within a folder, `**` across
  * folders, `?`, and `{a,b}`. A glob may begin to match at any folder of the name.
  *
- * Matching takes time in proportion to pattern times name, whatever the two are.
+ * Matching takes time proportional to the length of the pattern times that of the name, whatever they contain.
  */
 export function nameMatcher(pattern: string): (name: string) => boolean {
   const isGlob = /[*?{]/.test(pattern);

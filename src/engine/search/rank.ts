@@ -13,7 +13,9 @@ export interface QueryTerm {
 /** A text with the lines that answer a query. */
 export interface RankedText {
   readonly lines: Lines;
-  /** BM25 over the query's terms, raised where they are close to each other or in the path. */
+  /**
+   * BM25 over the query's terms, raised if they are close to each other or in the call, or if the query names the path.
+   */
   readonly score: number;
   /** Lines with a term of the query (1-based), ascending, with the indexes of their terms. */
   readonly matches: readonly LineMatch[];
@@ -163,8 +165,8 @@ function closest(matches: readonly LineMatch[], query: readonly QueryTerm[], siz
 }
 
 /**
- * How well a path matches the paths in a query: 0 for no match, 0.5 for the file name, and more for each matching
- * folder above it, up to 1.
+ * How well a path matches the paths in a query: 0 for no match, 0.5 for the file name, and 0.1 more for each matching
+ * folder above it; 1 if a whole path with a folder matches.
  */
 function pathMatch(path: string, pathsInQuery: readonly string[]): number {
   if (path === '') return 0;

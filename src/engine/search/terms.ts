@@ -3,8 +3,8 @@ const MAX_RUN = 64;
 /** Longest term; longer ones are cut, because later characters seldom distinguish two words. */
 const MAX_TERM = 24;
 /**
- * Maximum length of an id, hash or time; longer ones are cut. Their beginning is enough to find them, and whole ones
- * would bloat the index.
+ * Maximum length of a term with a digit, such as an id, hash or time; longer ones are cut. Their beginning is enough to
+ * find them, and whole ones would bloat the index.
  */
 const MAX_DIGITS = 10;
 
@@ -18,7 +18,7 @@ const UNDERSCORE = 95;
 export type TakeTerm = (term: string, offset: number) => void;
 
 /**
- * Calls back for each term of a text, in its order: words in lower case, the parts of identifiers (`get`, `user` of
+ * Calls `take` for each term of a text, in order: words in lower case, the parts of identifiers (`get`, `user` of
  * `getUser` and `get_user`), and identifiers as a whole without their separators (`getuser`). Terms repeat.
  */
 export function eachTerm(text: string, take: TakeTerm): void {

@@ -118,7 +118,7 @@ function scan(json: Uint8Array, start: number, end: number, steps: Int32Array): 
   }
 }
 
-/** The markers in a text, and their characters. */
+/** The number of markers in a text, and of their characters. */
 function markersIn(json: Uint8Array, start: number, end: number): readonly [markers: number, chars: number] {
   let [markers, chars] = [0, 0];
   for (let at = json.indexOf(BRACKET[0], start); at >= 0 && at < end; at = json.indexOf(BRACKET[0], at + 1)) {

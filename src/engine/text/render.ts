@@ -11,7 +11,7 @@ export interface Annotation {
   readonly startLine: number;
   readonly endLine: number;
   readonly reason: string;
-  /** The string in the text if markers are included. */
+  /** The full marker. The text contains it if markers are included; with `shortMarkers`, only that of the first cut. */
   readonly marker: string;
 }
 
@@ -80,8 +80,8 @@ export function renderText(lines: Lines, annotations: readonly Annotation[], opt
 }
 
 /**
- * Lines in the form of `recover_text`: the ranges in the order asked, overlaps and repeats included, joined by LF. The
- * last line has no ending, so that the text takes a marker's place exactly.
+ * Lines in the form of `recover_text`: the ranges in the order requested, overlaps and repeats included, joined by LF.
+ * The last line has no ending, so that the text takes a marker's place exactly.
  */
 export function renderRanges(lines: Lines, ranges: readonly LineRange[], withNumbers: boolean): string {
   const out: string[] = [];

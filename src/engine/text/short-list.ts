@@ -2,7 +2,10 @@
 const MOST_WORDS = 6;
 const MOST_CHARS = 20;
 
-/** Joins the first six words, without repetitions and without words that would exceed twenty characters. */
+/**
+ * Joins the first six words, without repetitions and without words that would make the list longer than twenty
+ * characters.
+ */
 export function shortList(words: readonly string[]): string {
   let out = '';
   for (const word of words.slice(0, MOST_WORDS)) {

@@ -3,7 +3,7 @@ import type { View } from './view.ts';
 
 /** Shapes of lines: a line without its numbers and ids. */
 export interface Templates {
-  /** Shape of each line, ascending in order of first appearance. */
+  /** Number of the shape of each line; shapes are numbered in order of first appearance. */
   readonly shape: Int32Array;
   /** Number of lines by shape. */
   readonly count: Int32Array;
@@ -11,7 +11,7 @@ export interface Templates {
   seenBefore(line: number): number;
 }
 
-/** Characters of a line that make its shape. Chosen, as the next two. */
+/** Maximum number of units (characters, numbers, ids) that make up the shape of a line. Chosen, as the next two. */
 const SHAPE_CHARS = 120;
 /** Longest run that is one unit. Longer ones count as several, so that no line is read more than a few times. */
 const MOST_VOLATILE = 64;
@@ -21,7 +21,10 @@ const MOST_VOLATILE = 64;
  */
 const MAX_PROBES = 24;
 
-/** Counts how often each line's shape occurs. Digits and hexadecimal runs are one class; case stays. */
+/**
+ * Counts how often each line's shape occurs. All numbers and hexadecimal ids count as the same; letters in upper and
+ * lower case differ.
+ */
 export function readTemplates({ codes, firstNonBlank, to, n }: View): Templates {
   const shape = new Int32Array(n);
   for (let i = 0; i < n; i++) shape[i] = shapeHash(codes, firstNonBlank[i] ?? 0, to[i] ?? 0);

@@ -12,7 +12,10 @@ export interface View {
   readonly tokens: Float64Array;
   /** Unrounded cost of whole lines, in thousandths of a token. */
   readonly costs: Float64Array;
-  /** Offset of each line's content (after its last character if it has none), followed by the end of the text. */
+  /**
+   * Offset from which the tokens of each line are counted: after its number, if it has one. Followed by the end of the
+   * text.
+   */
   readonly contentStart: Uint32Array;
   /** Number of lines; arrays below are indexed from 0 for line 1. */
   readonly n: number;
@@ -80,7 +83,7 @@ export function viewBehind(view: View, contentStart: Numbering['contentStart']):
   return { ...view, from, firstNonBlank, indent, numbered: false };
 }
 
-/** Sets `from` to the offset after each number, and moves `firstNonBlank` there. */
+/** Sets `from` to the offset after each number, and `firstNonBlank` to the first non-blank character from there on. */
 function skipNumbers(
   text: string,
   codes: Uint16Array,
@@ -203,7 +206,7 @@ function beginningOf(lines: Lines, line: number): string {
   return lineAt(lines, line).slice(0, READ_CHARS);
 }
 
-/** Whether there is a digit at a place, after blanks or not. */
+/** Whether a digit follows an offset, after at most eight blanks. */
 function mayBeNumbered(text: string, start: number): boolean {
   let at = start;
   while (text.charCodeAt(at) === SPACE && at - start < MOST_BLANKS) at++;

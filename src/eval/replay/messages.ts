@@ -124,7 +124,7 @@ export function identityOf(message: RecordedMessage): string {
   return JSON.stringify(message, (key, value: unknown) => (key === 'cache_control' ? undefined : value));
 }
 
-/** Every string in a call's arguments, decoded; the raw text when they are no JSON. */
+/** Every string in a call's arguments, decoded; the raw text if they are not JSON. */
 export function stringsIn(args: string): string[] {
   const out: string[] = [];
   const walk = (value: unknown, depth: number): void => {
@@ -138,7 +138,7 @@ export function stringsIn(args: string): string[] {
   return out;
 }
 
-/** Lines of a tool result; where it is JSON on one line, those of the long strings in it. */
+/** Lines of a tool result; if it is JSON on one line, those of all strings in it. */
 export function resultLines(text: string): string[] {
   const start = text.trimStart();
   const wrapped = (start.startsWith('{') || start.startsWith('[')) && !text.trimEnd().includes('\n');

@@ -27,7 +27,7 @@ export interface UsedLine {
   readonly from: number;
   /** Whether the forwarded form of that result still contained it. */
   readonly kept: boolean;
-  /** Whether that result or any other one that the model had received by then contained it. */
+  /** Whether the forwarded form of that result, or of any other that the model had received by then, contained it. */
   readonly visible: boolean;
 }
 
@@ -253,7 +253,7 @@ function quotedIn(text: string, byWord: ReadonlyMap<string, Set<string>>, said: 
   return quoted;
 }
 
-/** Lines of the newest numbered result that a range names. */
+/** Notes the lines that a range names in the newest result that contains the number of its first line. */
 function noteNumbered(
   results: readonly Result[],
   { first, last }: { first: number; last: number },

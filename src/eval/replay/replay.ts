@@ -32,7 +32,7 @@ export interface ReplayTotals {
   continued: number;
   /** Of the continued requests, those whose forwarded messages begin with the earlier request's forwarded messages. */
   stable: number;
-  /** Requests that changed history themselves (a client's own compaction). */
+  /** Requests in which the client itself changed the history (by its own compaction). */
   changedByClient: number;
   /** Requests whose body was not understood; they count nowhere else. */
   unreadable: number;
@@ -52,7 +52,7 @@ interface Open {
   readonly key: string;
   readonly before: Prompt;
   readonly after: Prompt;
-  /** The model's answer, as the message that a next request would contain. */
+  /** The model's answer, as the message that the next request would contain. */
   readonly answer: readonly RecordedMessage[];
   /** Earlier forwarded forms of messages, by their index. */
   readonly earlier: ReadonlyMap<number, readonly EarlierForm[]>;

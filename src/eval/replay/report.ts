@@ -67,7 +67,7 @@ export function renderReplay(report: ReplayReport, dollars: ReplayDollars, showL
   ]);
   const out = [
     `${report.conversations} conversations, ${report.requests} requests, ${report.prunedMessages} messages pruned` +
-      `${report.unreadable > 0 ? `, ${report.unreadable} lines that are no request` : ''}` +
+      `${report.unreadable > 0 ? `, ${report.unreadable} lines that are not requests` : ''}` +
       `${report.changedByClient > 0 ? `, ${report.changedByClient} requests whose client changed its own history` : ''}`,
     '',
     table(rows),

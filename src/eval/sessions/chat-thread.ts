@@ -7,7 +7,10 @@ export interface ChatCall {
   readonly args: unknown;
 }
 
-/** A conversation of an agent whose files hold no wire's messages, put together in the shape of chat completions. */
+/**
+ * A conversation of an agent whose files do not contain the messages of a wire, rebuilt in the form of
+ * chat/completions.
+ */
 export class ChatThread extends Thread {
   user(text: string): void {
     if (text !== '') this.add({ role: 'user', content: text }, false);

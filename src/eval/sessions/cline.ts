@@ -11,7 +11,7 @@ export interface ClineTask {
   readonly id: string;
 }
 
-/** Reads a task of Cline. Its requests are in one file and their usage in another, both in their order. */
+/** Reads a task of Cline. Its requests are in one file and their usage in another, both in order. */
 export function clineTask({ history, shown, id }: ClineTask): Session {
   const bills = listOf(parsed(shown)).flatMap((line) => billOf(line));
   const messages = listOf(parsed(history));

@@ -9,7 +9,7 @@ import {
   textOf,
 } from './recorded.ts';
 
-/** Types of items by the model. A request contained the items before the first of them. */
+/** Types of items that the model writes. A request contained the items before the first of them. */
 const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
 
 /**

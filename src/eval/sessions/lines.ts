@@ -5,8 +5,8 @@ const LINE_FEED = 0x0a;
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 /**
- * The lines of a file, one at a time, whatever the size of the file. Lines longer than `maxLineBytes` are skipped
- * without being buffered.
+ * The lines of a file, one at a time, whatever the size of the file. Empty lines are skipped, and so are lines longer
+ * than `maxLineBytes`, without being buffered.
  *
  * @param onRead - called with the number of bytes read so far
  */

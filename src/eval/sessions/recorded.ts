@@ -14,7 +14,9 @@ export type SessionWire = 'messages' | 'responses' | 'chat';
 export interface SessionRequest {
   /** Identifies the request across files. */
   readonly key: string;
-  /** The conversation of the file to which it belongs: agents store those of their sub-agents in the same file. */
+  /**
+   * The conversation, within the file, to which it belongs: agents store those of their sub-agents in the same file.
+   */
   readonly thread: string;
   readonly atMs: number;
   readonly wire: SessionWire;

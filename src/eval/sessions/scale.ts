@@ -46,7 +46,7 @@ function stepBetween(before: SessionRequest, request: SessionRequest): Step | nu
   if (before.history !== request.history || before.model !== request.model || request.shared) return null;
   const added = request.history.slice(before.length, request.length);
   const tokens = (request.usage.input ?? 0) - (before.usage.input ?? 0);
-  // how many tokens an image has does not show in its bytes
+  // the bytes of an image do not show how many tokens it has
   if (tokens <= 0 || added.length === 0 || added.some(hasImage)) return null;
   const { output } = before.usage;
   return {

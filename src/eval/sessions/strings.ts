@@ -2,7 +2,7 @@ import { parsed } from '../../json/value.ts';
 
 const MAX_DEPTH = 12;
 
-/** All strings in a JSON text, those in JSON strings of tool arguments too. */
+/** All strings in a JSON text, including those inside strings that are JSON objects, such as tool arguments. */
 export function stringsOf(json: string): string[] {
   const found: string[] = [];
   collect(parsed(json), found, 0);

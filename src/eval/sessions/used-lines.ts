@@ -17,7 +17,7 @@ export class UsedLines {
   used = 0;
   lost = 0;
 
-  /** A message that the model made. */
+  /** Reads a message of the model. */
   addModelMessage(json: string): void {
     for (const line of linesIn(json)) {
       if (this.#written.has(line)) continue;

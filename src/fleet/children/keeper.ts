@@ -13,7 +13,10 @@ import { hasEnded, isActive, type StartSpec } from './spec.ts';
 
 /** This process's state of a child that it monitors. */
 export interface Live {
-  /** The record at the start of monitoring. Its pid and token do not change while the child runs. */
+  /**
+   * The record at the start of monitoring. Its token does not change while the child runs; its pid is `null` for a
+   * process of ours, which was not yet started.
+   */
   readonly record: ChildRecord;
   readonly readers: readonly OutputReader[];
   /** Whether the child is a process of ours, whose exit event we receive. An adopted child must be polled. */
@@ -159,7 +162,7 @@ export class Keeper {
       : { pid: null, processStart: null };
     const isThere = (): boolean => pid !== null && processes.startOf(pid) === processStart;
     const signalled = (signal: NodeJS.Signals): void => {
-      // the group may still contain processes of a head that has ended
+      // the group may still contain processes, although its leader has ended
       if (pid !== null && (isThere() || this.#live.get(childId)?.isOurs === true)) processes.signal(pid, signal);
     };
     if (graceMs > 0) {

@@ -33,7 +33,7 @@ export interface GroupLoad {
 export interface Processes {
   /** Whether this system can measure memory and CPU of a group. */
   readonly canLook: boolean;
-  /** Starts a process as head of its own process group. @throws the system's error */
+  /** Starts a process as leader of its own process group. @throws the system's error */
   start(start: ProcessStart): Promise<StartedProcess>;
   /** Start time of a process in the system's units; `null` if there is no process with this pid. */
   startOf(pid: number): string | null;
@@ -41,6 +41,6 @@ export interface Processes {
   signal(group: number, signal: NodeJS.Signals | 0): boolean;
   /** @returns `null` if the load cannot be measured */
   load(group: number): GroupLoad | null;
-  /** Finds the group head whose environment has the variable with a matching value. */
+  /** Finds the group leader whose environment has the variable with a matching value. */
   findByEnvironment(name: string, fits: (value: string) => boolean): number | null;
 }

@@ -86,7 +86,7 @@ export class Starter {
     const refused = Object.keys(env ?? {}).find((name) => !maySet(name, this.#options.settable));
     if (refused === undefined) return;
     const reason = `env must not set ${refused}`;
-    const hint = `${reason}: name a variable of your own MY_… or TASK_…, or allow it by MCP_PRUNER_CHILD_ENV_ALLOW.`;
+    const hint = `${reason}: use a name that begins with MY_ or TASK_, or allow it with MCP_PRUNER_CHILD_ENV_ALLOW.`;
     throw new PrunerError('E-CHILD-COMMAND', { reason, hint });
   }
 

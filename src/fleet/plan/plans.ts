@@ -214,7 +214,7 @@ export class Plans {
     live.record = (await this.#options.store.plans.get(runId)) ?? live.record;
   }
 
-  /** The store's clock, from its last write to the run. */
+  /** The time by the store's clock, which writing the run once more reveals. */
   async #nowMs(record: PlanRecord): Promise<number> {
     await this.#options.store.plans.save(record, [], KEPT_RUNS);
     return (await this.#options.store.plans.get(record.runId))?.updatedMs ?? record.updatedMs;

@@ -11,7 +11,7 @@ export interface Queued {
 }
 
 const BASE: Readonly<Record<Stimulus, number>> = { task_ready: 100, task_done: 70, blackboard: 55, pheromone: 45 };
-/** Maximum priority that pheromones add, so that they never lift a stimulus above the next kind by more than this. */
+/** Maximum priority that pheromones add. It bounds how far they lift a stimulus above other kinds. */
 const MAX_PHEROMONE = 20;
 /** Priority gained per second of waiting. */
 const AGE_PER_SECOND = 1;
@@ -21,8 +21,8 @@ const AGE_PER_SECOND = 1;
  */
 const MAX_QUEUED = 5_000;
 /**
- * Kinds that a task waits for: a dropped one would leave the task queued for ever. A plan has a limited number of
- * tasks.
+ * Kinds that are never dropped: without its `task_ready`, a task would stay queued for ever. A plan has a limited
+ * number of tasks, and so of these.
  */
 const NEEDED: ReadonlySet<Stimulus> = new Set(['task_ready', 'task_done']);
 

@@ -8,7 +8,7 @@ export interface ChildUsage {
   readonly tokensIn: number;
   readonly tokensOut: number;
   readonly costUsd: number | null;
-  /** Wall-clock time of earlier starts, in milliseconds. */
+  /** Always 0: answers compute the time from `startedMs`. */
   readonly wallclockMs: number;
 }
 
@@ -46,7 +46,7 @@ export interface ChildRecord {
   readonly limitsTold: readonly string[];
 }
 
-/** How to start a child. For the store's file only. */
+/** How to start a child. Stored in either database and never shown. */
 export type ChildSpec = Readonly<Record<string, unknown>>;
 
 export interface ChildLogLine {

@@ -1,6 +1,6 @@
 import type { EventRecord } from '../../core/ports.ts';
 
-/** An event of the fleet; the store says when it happened. */
+/** An event of the fleet; the store adds its time. */
 export type FleetEvent = Omit<EventRecord, 'tsMs'>;
 
 /** The correlation of everything that a call created. */

@@ -78,7 +78,7 @@ export interface GraphStore {
   version(graphId: string, version: number): Promise<GraphVersion | null>;
   /** Graphs whose id begins with a prefix, most recently committed first. */
   heads(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
-  /** Versions that are kept, of graphs whose id begins with a prefix; the one committed last first. */
+  /** Stored versions of graphs whose id begins with a prefix, most recently committed first. */
   versions(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
   /** Checks base version and lock and writes version, snapshot and events, all or nothing. */
   commit(commit: GraphCommit): Promise<CommitOutcome>;

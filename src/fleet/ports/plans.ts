@@ -24,7 +24,7 @@ export interface PlanStore {
   /** Deletes the oldest ended runs beyond `atMost`. */
   save(record: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void>;
   get(runId: string): Promise<PlanRecord | null>;
-  /** Runs that are not ended, of one operation if that is named. */
+  /** Runs that have not ended; with `opId`, only those of that operation. */
   open(opId?: string): Promise<readonly PlanRecord[]>;
   /** The newest run of an operation. */
   byOperation(opId: string): Promise<PlanRecord | null>;

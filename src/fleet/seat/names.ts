@@ -1,6 +1,6 @@
 /**
- * The fleet's tools by required flag; a tool that needs two flags is listed under both. Only the names are known of
- * tools whose flag is off.
+ * The fleet's tools by required flag; a tool that needs two flags is listed under both. Of tools whose flag is off,
+ * only the names are known.
  */
 const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
   '--enable-children': ['child_create', 'child_list', 'child_status', 'child_cancel', 'child_kill', 'child_gc'],
@@ -29,8 +29,8 @@ const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
 const OF_ALL = ['recover_text', 'recall'];
 
 /**
- * Sets of tools for an agent of the fleet, by name: the description of all of its tools would cost each request of an
- * agent some 16,000 tokens. `fleet-lead` starts and watches children, `fleet-worker` is one of them, `fleet-planner`
+ * Sets of tools for an agent of the fleet, by name: the descriptions of all of its tools would add some 16,000 tokens
+ * to each request of an agent. `fleet-lead` starts and watches children, `fleet-worker` is one of them, `fleet-planner`
  * works on graphs.
  */
 export const PROFILES: Readonly<Record<string, readonly string[]>> = {

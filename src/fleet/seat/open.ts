@@ -78,7 +78,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Ex
   };
 }
 
-/** Dollars of a request by the table of prices. */
+/** The cost of a request in dollars, by the table of prices. */
 function costs(prices: Prices, clock: Clock): (usage: ExchangeUsage) => number | null {
   return ({ model, tokensIn, tokensOut, cacheRead, cacheWritten }) => {
     const price = model === null ? null : prices.of(model, clock.nowMs());
@@ -151,7 +151,7 @@ async function doorOf(
   return childDoor({ gate, rpc: listenersByChild(rpc), onFailure });
 }
 
-/** One listener for each child that calls, the newest of them kept. */
+/** One listener per calling child; the most recently used ones are kept. */
 function listenersByChild(open: (childId: string) => RequestListener): (childId: string) => RequestListener {
   const kept = new LRUCache<string, RequestListener>({ max: 100 });
   return (childId) => {

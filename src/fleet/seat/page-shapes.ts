@@ -42,7 +42,7 @@ export interface GraphShown {
     readonly attributes: Readonly<Record<string, string | number | boolean>>;
   }[];
   readonly edges: readonly { readonly from: string; readonly to: string; readonly label: string }[];
-  /** Nodes beyond those that are drawn. */
+  /** Number of nodes that are not drawn. */
   readonly more: number;
 }
 

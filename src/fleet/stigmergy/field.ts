@@ -24,8 +24,8 @@ export function normaliseType(type: string): string | null {
 }
 
 /**
- * A point after exponential decay since its last mark. Intensity 0 means vanished. A clock that went back changes
- * nothing.
+ * A point after exponential decay since its last change (a mark or a decay). Intensity 0 means vanished. A clock that
+ * went back changes nothing.
  */
 export function decayed(point: Point, nowMs: number, halfLifeMs: number): Point {
   const elapsedMs = Math.max(0, nowMs - point.updatedAt);

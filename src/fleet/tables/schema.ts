@@ -149,8 +149,8 @@ const SQLITE_COUNTING = `
 `;
 
 /**
- * Blackboard counters that no trigger maintains: its last version, and the last version whose change was deleted. The
- * statements are Common SQL.
+ * Blackboard counters that the triggers do not restore when rows are moved: its last version, and the last version
+ * whose change was deleted. The statements are Common SQL.
  */
 const ADVANCE_BOARD_COUNTERS = [
   `UPDATE main.fleet_counter SET value = coalesce((SELECT max(version) FROM

@@ -24,13 +24,13 @@ export function adminRoutes({ store, events, clock, ledger }: Services): readonl
 }
 
 const pageQuery = z.strictObject({
-  after: z.string().optional().describe('The id of the last key of the page before.'),
+  after: z.string().optional().describe('The id of the last key of the previous page.'),
   limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(100),
 });
 
 const spendQuery = z.strictObject({
   by: z.enum(SPENT_BY).default('key'),
-  since: z.iso.date().optional().describe('First day (UTC); default: 30 days.'),
+  since: z.iso.date().optional().describe('First day (UTC); default: 29 days ago, so that 30 days are covered.'),
   project: z.string().optional(),
 });
 

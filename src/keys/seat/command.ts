@@ -23,7 +23,7 @@ export const keys: Command = {
   usage:
     'keys create --name <name> --project <project>[,<project>…] | create --from keys.ndjson | list | set <key> | revoke <key> | rotate <key> [options]',
   about:
-    "Creates, lists, revokes and rotates the keys that a server with MCP_PRUNER_REQUIRE_KEY requires, in the server's store.\nA key is printed once, on stdout; the store keeps its hash. <key> is an id (key_…) or a name; a revoked key stops working within a second on every server.",
+    "Creates, lists, changes, revokes and rotates the keys that a server with MCP_PRUNER_REQUIRE_KEY requires, in the server's store.\nA key is printed once, on stdout; the store keeps its hash. <key> is an id (key_…) or a name; a revoked key stops working within a second on every server.",
   options: {
     ...configOption,
     name: { type: 'string', value: '<name>', doc: 'create: what it is called in lists and events' },
@@ -56,7 +56,8 @@ export const keys: Command = {
   async run(call, io) {
     const [verb = '', subject] = call.positionals;
     const action = ACTIONS.find((known) => known === verb);
-    if (!action) throw new UsageError(`unknown action ${JSON.stringify(verb)} of keys: there is ${ACTIONS.join(', ')}`);
+    if (!action)
+      throw new UsageError(`unknown action ${JSON.stringify(verb)} of keys: expected one of ${ACTIONS.join(', ')}`);
     const takesKey = action !== 'create' && action !== 'list';
     if (takesKey !== (subject !== undefined)) {
       throw new UsageError(
@@ -159,7 +160,7 @@ function inputsIn(file: string, io: Io, schema: typeof KeyInputSchema): readonly
     const read = schema.safeParse(jsonOf(line));
     if (read.success) return read.data;
     const [{ path: at = [], message = '' } = {}] = read.error.issues;
-    throw new UserError(`${path}, line ${number}: ${at.join('.') || 'no JSON object'}: ${message}`);
+    throw new UserError(`${path}, line ${number}: ${at.join('.') || 'not a JSON object'}: ${message}`);
   });
 }
 
@@ -262,7 +263,7 @@ function find(all: readonly AccessKey[], subject: string): AccessKey {
     throw new UserError(
       `several keys are named ${subject}: name one by its id (${named.map(({ id }) => id).join(', ')})`,
     );
-  throw gone(subject.startsWith('mpk_') ? 'this (name it by its id, not by the key itself)' : subject);
+  throw gone(subject.startsWith('mpk_') ? 'with this text (name it by its id, not by the key itself)' : subject);
 }
 
 function gone(subject: string): UserError {

@@ -9,7 +9,7 @@ import { KeyRing } from '../key-ring.ts';
 import { Refusals } from '../refusals.ts';
 import { KeyDoor } from './door.ts';
 
-/** Pause before the next attempt to give prunes without an owner one, if the store cannot be written. */
+/** Pause before the next attempt to assign owners to prunes without one, if the store could not be written. */
 const ADOPT_AGAIN_MS = 10_000;
 
 /** Reads the keys, and follows their changes. */
@@ -61,7 +61,7 @@ function identitiesOf(settings: Services['settings']): Identities | undefined {
   return new Identities({ userHeader, groupsHeader, proxies, groupProjects: settings.groupProjects });
 }
 
-/** Opens something with its first use, and only once. */
+/** Opens something on first use, and only once. */
 function once<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | undefined;
   return () => {

@@ -17,7 +17,7 @@ export interface KeyOnPage {
 }
 
 export interface KeysShown {
-  /** Those that spent most first. */
+  /** In descending order of their spending. */
   readonly keys: readonly KeyOnPage[];
   /** Whether there are keys that are not listed. */
   readonly hasMore: boolean;

@@ -116,7 +116,7 @@ function messageFor(
   if (bound > 0) {
     parts.push(
       `${bound} ${bound === 1 ? 'conversation is' : 'conversations are'} on a wire whose provider refuses changes to ` +
-        "earlier messages (/v1/messages), so that no segment there can be pruned. The client's own compaction (/compact in " +
+        "earlier messages, so no segment there can be pruned. The client's own compaction (/compact in " +
         'Claude Code) makes room there.',
     );
   }

@@ -10,7 +10,7 @@ const descriptions: Readonly<Record<string, string>> = {
   context_gc: 'Pin, stash and delete parts of a conversation.',
   resources: 'List, read and follow sc:// resources.',
   events: 'Follow the events of all conversations.',
-  bulk: 'Do many of one thing at once, all or nothing.',
+  bulk: 'Run one tool for many entries at once, all or nothing.',
   idempotency: 'Tools that change something take an idempotency_key and replay their answer.',
 };
 

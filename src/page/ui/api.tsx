@@ -17,7 +17,7 @@ export interface Health {
   readonly upstream?: string;
 }
 
-/** An answer that is no 200, or none at all (`status` 0). */
+/** An unsuccessful answer, or none at all (`status` 0). */
 export class Failure extends Error {
   override readonly name = 'Failure';
 

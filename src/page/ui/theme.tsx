@@ -21,7 +21,7 @@ export function useTheme(): readonly [Theme, () => void] {
     try {
       localStorage.setItem(KEY, theme);
     } catch {
-      // a browser that keeps nothing: it holds for as long as the page does
+      // the browser stores nothing: the choice lasts as long as the page is open
     }
     dispatchEvent(new Event('themechange'));
   }, [theme]);

@@ -154,7 +154,7 @@ export class Erasure {
       await this.#write(() => eraseConversations(project, some));
   }
 
-  /** @param before - the plan of the round before */
+  /** @param before - the plan of the previous round */
   async #plan(subject: Subject, before?: Plan): Promise<Plan> {
     const owners = await ('project' in subject
       ? this.#ofProject(subject.project)

@@ -9,7 +9,7 @@ const PRUNES = 10;
 const ROWS = 500;
 const WAIT_MS = 5_000;
 
-/** Prunes of a project by the time at which they expire, whoever stored them. */
+/** Prunes of a project that expire before a given time, whichever conversation stored them. */
 const UNUSED = `
   SELECT p.prune_id FROM main.prune_owner o JOIN main.prune p ON p.id = o.prune WHERE o.project = ? AND p.expires_ms < ?
   UNION SELECT p.prune_id FROM main.recall r JOIN main.prune p ON p.id = r.prune WHERE r.project = ? AND p.expires_ms < ?
@@ -18,7 +18,7 @@ const UNUSED = `
 /**
  * Deletes, in one step, some data beyond a project's retention.
  *
- * @param ttlMs - lifetime of a prune after its last use. Its expiry moves in steps of an eighth of that
+ * @param ttlMs - lifetime of a prune after its last use. Its expiry moves in steps of at most an eighth of that
  * @returns whether the next step has work to do as well
  */
 export async function expireProject(

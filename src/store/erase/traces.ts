@@ -21,8 +21,8 @@ type Row = Readonly<Record<string, Cell>>;
 
 const WORD = /\w{8,}/g;
 /**
- * Columns that are not searched: originals are found by their hash, and authors of settings are configuration. Rows of
- * configuration tables are not counted.
+ * Columns that are not searched: `data` (originals are found by their hash, states of the ledger by their name) and
+ * authors of settings, which are configuration. Rows of configuration tables are not counted.
  */
 const UNREAD: readonly string[] = ['data', 'author'];
 const CONFIGURATION = new Set(['access_key', 'project_setting']);

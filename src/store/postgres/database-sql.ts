@@ -26,7 +26,7 @@ export class DatabaseSql implements Sql {
   readonly #uses: PendingUses;
   readonly #maxEvents: number;
 
-  /** @param maxEvents - most stored events, and lines of agent logs */
+  /** @param maxEvents - maximum number of stored events, and of lines of agent logs */
   constructor(database: Database, clock: Clock, uses: PendingUses, maxEvents: number) {
     this.#database = database;
     this.#clock = clock;

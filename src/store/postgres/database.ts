@@ -20,7 +20,7 @@ export interface DatabaseOptions {
   readonly onAway?: () => void;
 }
 
-/** Time limit of calls that name none, connection included, in milliseconds. */
+/** Default time limit of a call, including connecting, in milliseconds. */
 const ANSWER_MS = 1_500;
 const CONNECT_MS = 1_500;
 /** Extra time in which the server can report its own time-out. */
@@ -53,16 +53,19 @@ export class Database implements Queryable {
   #pool: Promise<Pool> | null = null;
   #migrated = false;
   #away: StoreUnavailable | null = null;
-  /** Start of the outage, of `performance.now()`: when the failed call began, unless a later call was answered. */
+  /**
+   * Start of the outage, by `performance.now()`: when the failed call began, or when the last call was answered if that
+   * was later.
+   */
   #awaySinceMs = 0;
-  /** Time of the last answer, of `performance.now()`. */
+  /** Time of the last answer, by `performance.now()`. */
   #answeredMs = 0;
   readonly #waiting = new Set<() => void>();
   /** Why and since when writes, or all calls, fail. */
   #failure: { readonly error: StoreUnavailable; readonly sinceMs: number } | null = null;
   #closed = false;
   #roundTrips = 0;
-  /** When to request more connections again, of `performance.now()`. */
+  /** When to request more connections again, by `performance.now()`. */
   #growAtMs = 0;
 
   constructor(options: DatabaseOptions) {
@@ -88,12 +91,12 @@ export class Database implements Queryable {
     return this.#closed;
   }
 
-  /** Whether calls wait for the database to return, as they do in the first moments of an outage. */
+  /** Whether a call made now would wait for the database to return: true in the first moments of an outage. */
   get isAwaited(): boolean {
     return this.#patienceLeftMs > 0;
   }
 
-  /** Whether any call waits for the database to return. */
+  /** Whether any caller is waiting right now, including those of `untilBack`. */
   get isWaitedFor(): boolean {
     return this.#waiting.size > 0;
   }
@@ -377,7 +380,7 @@ export class Database implements Queryable {
     if (this.#options.readonly) throw new StoreUnavailable('readonly');
   }
 
-  /** @param beganMs - start of the failed call, of `performance.now()` */
+  /** @param beganMs - start of the failed call, by `performance.now()` */
   #failed(cause: unknown, beganMs: number): StoreUnavailable {
     if (this.#closed) return new StoreUnavailable('closed');
     const error = failureOf(cause);

@@ -57,7 +57,7 @@ export class DatabaseRecall implements RecallStore {
   /** Whether pg_trgm can find parts of names; `null` before the first check. */
   #hasTrigrams: boolean | null = null;
   readonly #sizes = sizesOfProjects();
-  /** Results of a project with a term, of terms that are slow to count. */
+  /** Numbers of results by term and project, for terms that are slow to count. */
   readonly #common = commonTerms();
 
   constructor(parts: DatabaseParts, log: StoreLog | undefined) {
@@ -124,7 +124,7 @@ export class DatabaseRecall implements RecallStore {
     ]);
     const withTerm = new Map(known);
     for (const { term, count, share } of counts) {
-      // rows are found in the order of their pages: of a common term, as many again are expected in the other pages
+      // rows are found in the order of their pages, so that the count is extrapolated to the pages that were not read
       const estimated = count < MOST_COUNTED ? count : Math.round(count / Math.min(1, share));
       withTerm.set(fromPg(term), estimated);
       if (count === MOST_COUNTED) this.#common.set(keyOf(fromPg(term)), estimated);

@@ -4,7 +4,7 @@ import { postgresDefinitions } from '../sql/common-sql.ts';
 import { COMMIT_FUNCTIONS } from './postgres-commit.ts';
 import { TABLES } from './tables.ts';
 
-/** The schema of a PostgreSQL database, in the schema `mcp_pruner` that the runner creates. */
+/** The tables of a PostgreSQL database, in the schema `mcp_pruner`, which `migrate` creates. */
 export function postgresSchema(): string {
   const tables = postgresDefinitions(TABLES + extensionTables.common);
   return [TEXTS, tables, INDEX, COUNTING, extensionPostgres, COMMIT_FUNCTIONS].join('');

@@ -14,9 +14,10 @@
  * byte by byte), `BLOB`. A column `id` or `seq` that is `INTEGER PRIMARY KEY` numbers its rows.
  *
  * A statement uses only what both databases know: `ON CONFLICT`, `RETURNING`, `CASE`, `WITH`, `substr`, `coalesce`. The
- * larger of two values is a `CASE`, because `max` with two arguments exists in SQLite only. A value whose type no
- * column shows is written as `CAST(? AS text)`. Within `DO UPDATE`, a column is named with its table. Names in lower
- * case need no quotes; `"atMs"` keeps its upper-case letters. The words of the table must not occur within literals.
+ * larger of two values is a `CASE`, because `max` with two arguments exists in SQLite only. A value whose type
+ * PostgreSQL cannot infer from a column is written as `CAST(? AS text)`. Within `DO UPDATE`, a column is named with its
+ * table. Names in lower case need no quotes; `"atMs"` keeps its upper-case letters. The replaced words must not occur
+ * within literals.
  */
 
 /** A statement as SQLite takes it. */

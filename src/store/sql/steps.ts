@@ -13,7 +13,7 @@ export type Step =
   | { readonly kind: 'erase'; readonly pruneIds: readonly string[] }
   /** Removes prunes of a project from an index that is not in the rows of `recall`. */
   | { readonly kind: 'unindex'; readonly project: string; readonly pruneIds: readonly string[] }
-  /** Takes the next numbers of a log, until the commit. The answer is `Numbers`. */
+  /** Takes the next numbers of a log; other transactions wait for theirs until the commit. The answer is `Numbers`. */
   | { readonly kind: 'numbers'; readonly log: string; readonly count: number };
 
 /** Work inside a transaction, yielded step by step: SQLite runs each step at once, PostgreSQL awaits each answer. */

@@ -281,7 +281,7 @@ export class Checkpointer {
     worker.unref();
   }
 
-  /** A worker that cannot start is no failure: beyond some log size SQLite copies it by itself. */
+  /** It is no failure if the worker cannot start: beyond some size, SQLite copies the log by itself. */
   #start(): Worker | null {
     if (this.#closed) return null;
     try {

@@ -7,7 +7,7 @@ export class FileSql implements Sql {
   readonly #access: Access;
   readonly #maxEvents: number;
 
-  /** @param maxEvents - most stored events, and lines of agent logs */
+  /** @param maxEvents - maximum number of stored events, and of lines of agent logs */
   constructor(access: Access, maxEvents: number) {
     this.#access = access;
     this.#maxEvents = maxEvents;

@@ -45,7 +45,7 @@ export class RecallIndex {
   readonly #sql: Statements;
   readonly #snapshots: Snapshots;
   readonly #sizes = sizesOfProjects();
-  /** Results with a term, of terms that are slow to count. */
+  /** Numbers of results by term, for terms that are slow to count. */
   readonly #common = commonTerms();
 
   constructor(sql: Statements, snapshots: Snapshots) {

@@ -1,7 +1,7 @@
 import { encodeText, PACK_FROM_BYTES, type StoredText } from '../text-codec.ts';
 import type { Statements } from './statements.ts';
 
-/** A snapshot for which compression was not tried yet. */
+/** A snapshot whose compression has not been tried yet. */
 export interface Unpacked {
   readonly id: number;
   readonly hash: string;

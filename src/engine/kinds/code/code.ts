@@ -124,7 +124,7 @@ function linesWithUnderscore({ text, n, from, to }: View): number[] {
   return found;
 }
 
-/** Marks a constant together with its comment. */
+/** Marks a constant together with the rest of its block, or alone if the block is long. */
 function markMember({ unit }: Units, line: number, out: Uint8Array): void {
   let from = line;
   while (from > 0 && unit[from - 1] === unit[line] && line - from < MEMBER_LINES) from--;

@@ -29,7 +29,7 @@ const LANGUAGES: readonly (readonly [string, RegExp])[] = [
   ['toml', /^\[[\w.-]+\]$|^\w+ = /],
 ];
 
-/** The language that most of the sampled lines look like, or `code`. */
+/** The language that more of the sampled lines look like than any other, or `code`. */
 export function languageName(view: View): string {
   const counts = LANGUAGES.map(() => 0);
   const step = Math.max(1, Math.floor(view.n / SAMPLED_LINES));

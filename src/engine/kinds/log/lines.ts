@@ -13,7 +13,7 @@ const isReport = (rule: LineRule<Report | Shape>): rule is LineRule<Report> => !
 
 const rows = Object.values(FORMATS).flat();
 
-/** The shapes of lines by which all formats are recognised. */
+/** The shapes of lines by which logs of any format are recognised. */
 export const LOG_SHAPES = rows.filter(isShape);
 
 const reportRules = mergeRules(rows.filter(isReport));

@@ -8,7 +8,10 @@ const PASSED = reportBits('passed');
 const SAMPLE = 24;
 /** Shortest run that is described as repeated, in lines. Chosen. */
 const LEAST_REPEATED = 6;
-/** A cut counts as passed tests if one of this many lines is a passed test; the other lines belong to them. Chosen. */
+/**
+ * A cut counts as passed tests if at least one in this many lines reports a passed test; the other lines belong to
+ * those tests. Chosen.
+ */
 const ONE_IN = 3;
 const READ_CHARS = 200;
 

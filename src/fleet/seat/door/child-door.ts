@@ -9,10 +9,10 @@ import type { ChildGate } from '../../ports/child-gate.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { MeteredFrames } from './metered-frames.ts';
 
-/** Header by which a child may identify itself instead of by the path. */
+/** Header with which a child may identify itself, instead of with the path. */
 const HEADER = 'x-mcp-pruner-child';
 const PATH = /^\/child\/([0-9a-f]{32})(\/[^?]*)?(\?.*)?$/;
-/** Provider paths: the only paths a child may use. */
+/** Provider paths: with `/rpc`, the only paths that a child may use. */
 const TO_PROVIDER = /^\/v1(?:beta)?\//;
 /** Batch endpoints contain many requests whose cost is billed later, so no limit could be enforced. */
 const BATCH = /batch/i;

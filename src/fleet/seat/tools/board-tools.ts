@@ -34,7 +34,7 @@ export function boardTools(board: Board): Tool[] {
       name: 'bb_get',
       annotations: READS,
       summary: 'Read a fact of the blackboard.',
-      description: 'Read what stands at a key. Returns JSON: entry (key, value, tags, times, version).',
+      description: 'Read the entry of a key. Returns JSON: entry (key, value, tags, times, version).',
       input: z.strictObject({ key: id }),
       run: async ({ key }) => ({ entry: await board.get(key) }),
     }),

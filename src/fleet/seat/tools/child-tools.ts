@@ -55,7 +55,7 @@ export function childTools(children: Children): Tool[] {
       annotations: READS,
       summary: 'List child agents.',
       description:
-        'List children, the newest first, those of one state if that is named. Returns JSON: children (manifests).',
+        'List children, newest first; with state, only those in that state. Returns JSON: children (manifests).',
       input: z.strictObject({
         state: z
           .enum(['created', 'starting', 'running', 'stopping', 'terminated', 'error', 'killed', 'lost'])

@@ -103,7 +103,7 @@ export function graphTools(graphs: Graphs): Tool[] {
       annotations: SETS,
       flag: '--enable-locks',
       summary: 'Free a lock of a graph.',
-      description: 'Free a lock by its lock_id. expired says whether its time was over already.',
+      description: 'Release a lock by its lock_id. expired says whether it had already expired.',
       input: z.strictObject({ lock_id: z.uuid() }),
       run: ({ lock_id }, context) => graphs.locks.free(lock_id, callerOf(context)),
     }),

@@ -33,7 +33,7 @@ export function stigmergyTools(field: Stigmergy): Tool[] {
       annotations: REPLACES,
       summary: 'Let pheromones fade.',
       description:
-        'Let every pheromone fade by the time since it was marked, half with each half_life_ms; nothing fades by itself.',
+        'Let every pheromone fade by the time since its last change, by half per half_life_ms; nothing fades by itself.',
       input: z.strictObject({ half_life_ms: z.int().min(1).max(DAY_MS).optional() }),
       run: ({ half_life_ms }, context) => field.decay(half_life_ms, callerOf(context)),
     }),

@@ -47,7 +47,7 @@ function Fleet({
     <>
       <Card title="Children">
         {children.length === 0 ? (
-          <p class="quiet">None was started yet: child_create starts one.</p>
+          <p class="quiet">None has been started yet: child_create starts one.</p>
         ) : (
           <ul class="rows inner">
             {children.map((child) => (
@@ -63,7 +63,7 @@ function Fleet({
         ))}
       </Card>
       <Card title="Graphs">
-        {graphs.length === 0 && <p class="quiet">None was committed yet: graph_mutate commits one.</p>}
+        {graphs.length === 0 && <p class="quiet">None has been committed yet: graph_mutate commits one.</p>}
         {graphs.map(({ graphId, version, committedMs }, i) => (
           <Opened
             key={graphId}
@@ -275,7 +275,7 @@ function Child({ child, canEnd, onChange }: { child: ChildShown; canEnd: boolean
             <Ending
               name="Cancel"
               of={`child ${childId}`}
-              about="It is asked to end, and killed once its grace time is over."
+              about="It is asked to end, and killed when the grace period is over."
               path="child-cancel"
               body={{ child_id: childId }}
               onDone={onChange}

@@ -19,7 +19,7 @@ interface Shown {
 }
 
 const NAMES: Readonly<Record<View, string>> = {
-  cut: 'The text, what was cut struck out',
+  cut: 'The text with its cuts struck out',
   both: 'The text next to what the model saw',
   sent: 'What the model saw',
 };

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** A choice among values; the first entry takes the filter out. */
+/** A choice among values; the first entry removes the filter. */
 export function Choose({
   label,
   any,
@@ -35,7 +35,7 @@ export function Choose({
 
 const TYPING_MS = 250;
 
-/** A field of words, which counts once typing pauses. The key `/` leads to it. */
+/** A search field that takes effect once typing pauses. The key `/` focuses it. */
 export function SearchField({
   label,
   value,

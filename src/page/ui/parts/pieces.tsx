@@ -155,7 +155,7 @@ export function Table({
   );
 }
 
-/** A share as a bar, with its figure as text. */
+/** A share as a bar. It is hidden from screen readers, so each caller also shows the figure as text. */
 export function Bar({ part, all, tone = '' }: { part: number; all: number; tone?: string }) {
   const width = all > 0 ? Math.max(0, Math.min(1, part / all)) : 0;
   return (

@@ -7,7 +7,7 @@ export interface Series {
   readonly values: readonly number[];
   /** Name of the custom property of the style sheet that holds its colour. */
   readonly colour: string;
-  /** A dashed line by its own values, stacked upon nothing. */
+  /** A dashed line with its own values, not stacked. */
   readonly isLine?: boolean;
 }
 

@@ -69,7 +69,7 @@ export function Shortcuts() {
     try {
       localStorage.setItem(KEPT, next ? 'on' : OFF);
     } catch {
-      // a browser that keeps nothing: it holds for as long as the page does
+      // the browser stores nothing: the choice lasts as long as the page is open
     }
   };
   return (

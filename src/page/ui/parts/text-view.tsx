@@ -148,7 +148,7 @@ function Facts({ text }: { text: TextPart }) {
   );
 }
 
-/** Neighbouring lines with one fate. */
+/** Groups neighbouring lines that were kept, or removed by the same cut. */
 function blocksOf(lines: readonly LineShown[], { cuts }: TextPart): readonly Block[] {
   const blocks: { cut: number; lines: LineShown[] }[] = [];
   for (const line of lines) {

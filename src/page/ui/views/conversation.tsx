@@ -278,8 +278,8 @@ type Action = 'pin' | 'unpin' | 'stash' | 'delete';
 const SAID: Readonly<Record<Action, string>> = {
   pin: 'Pinned: it is sent whole from the next request on.',
   unpin: 'Unpinned: it may be cut again.',
-  stash: 'Stashed: from the next request on a marker stands in its place.',
-  delete: 'Deleted: from the next request on a marker alone stands in its place.',
+  stash: 'Stashed: from the next request on, a marker is sent in its place.',
+  delete: 'Deleted: from the next request on, only a marker is sent in its place.',
 };
 
 function Actions({

@@ -55,8 +55,8 @@ export function ConversationsView() {
       </Show>
       {facets.value && !facets.value.titles && (
         <p class="quiet small">
-          <code>MCP_PRUNER_CONVERSATION_TITLES=true</code> shows the first 60 characters of the user as the title of a
-          conversation.
+          <code>MCP_PRUNER_CONVERSATION_TITLES=true</code> shows the first 60 characters of the user's first words as
+          the title of a conversation.
         </p>
       )}
     </>
@@ -150,7 +150,7 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
   );
 }
 
-/** How a conversation is called: by its user's first words, else by its task, else by its id. */
+/** The name of a conversation: its user's first words, else its task, else its id. */
 export function nameOf({ opening, task, name }: Pick<ConversationShown, 'opening' | 'task' | 'name'>): string {
   return opening || task || name.slice(0, 12);
 }

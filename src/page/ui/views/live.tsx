@@ -10,7 +10,7 @@ import { TextView } from '../parts/text-view.tsx';
 import { to, useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
-/** Requests that are shown at once; the older go, and come back by "Earlier". */
+/** Maximum number of requests shown at once. Older ones are dropped; "Earlier requests" loads them again. */
 const MOST_SHOWN = 300;
 const MOST_NOTES = 5;
 /** A request is billed shortly after its answer: its cost is asked for then. */
@@ -63,7 +63,7 @@ export function LiveView() {
         (costs) => {
           if (!left) setState((before) => before && withCosts(before, costs.dollars));
         },
-        () => {}, // a cost that cannot be had now is there when the view is opened again
+        () => {}, // a cost that cannot be read now is shown when the view is opened again
       );
     };
     setState(null);
@@ -106,7 +106,7 @@ export function LiveView() {
       {state &&
         state.requests.length === 0 &&
         (chosen === '{}' ? (
-          <Empty title="No request has come yet">
+          <Empty title="No request has arrived yet">
             <Start />
           </Empty>
         ) : (

@@ -29,7 +29,7 @@ export function OverviewView() {
     report.reload();
     contexts.reload();
   });
-  // those of the report about all; that about one names no other
+  // only the report about all projects names all of them
   useEffect(() => {
     if (report.value?.project === null) setProjects(report.value.projects.map((one) => one.project));
   }, [report.value]);

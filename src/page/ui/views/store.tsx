@@ -113,7 +113,7 @@ function Prunes({ nowMs }: { nowMs: number }) {
       <Show loaded={page}>
         {({ prunes, next }) =>
           prunes.length === 0 && trail.length === 0 ? (
-            <Empty title="Nothing was cut yet">
+            <Empty title="Nothing has been cut yet">
               <p>The first large tool result that an agent sends through the proxy appears here.</p>
             </Empty>
           ) : (
