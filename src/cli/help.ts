@@ -1,4 +1,8 @@
-import type { Command } from './command.ts';
+import type { Command, Io } from './command.ts';
+import { wrapped } from './wrap.ts';
+
+/** Maximum width of help, also where it does not go to a terminal. */
+const MAX_COLUMNS = 100;
 
 /** The output of `mcp-pruner --help`. */
 export function programHelp(commands: Readonly<Record<string, { readonly summary: string }>>): string {
@@ -24,7 +28,12 @@ export function programHelp(commands: Readonly<Record<string, { readonly summary
  *
  * @param all - with the options that only `--help --all` shows
  */
-export function commandHelp({ usage, about, options, commonOptions: common }: Command, all = false): string {
+export function commandHelp(
+  { usage, about, options, commonOptions: common }: Command,
+  io: Pick<Io, 'columns'>,
+  all = false,
+): string {
+  const columnsAtMost = { columns: Math.min(io.columns ?? MAX_COLUMNS, MAX_COLUMNS) };
   const names = Object.keys(options);
   const shown = all || common === undefined ? names : names.filter((name) => common.includes(name));
   const own = shown.map((name): [string, string] => {
@@ -33,8 +42,18 @@ export function commandHelp({ usage, about, options, commonOptions: common }: Co
   });
   const left = names.length - shown.length;
   const more = left === 0 ? [] : ['', `${left} more options: mcp-pruner ${usage.split(' ', 1)[0]} --help --all`];
-  const lines = [...columns([...own, ...everywhere]), ...more];
-  return [`Usage: mcp-pruner ${usage}`, '', about, '', 'Options:', ...lines, ''].join('\n');
+  const width = Math.max(...[...own, ...everywhere].map(([left]) => left.length));
+  const lines = [...own, ...everywhere].map(([left, right]) =>
+    wrapped(right, `  ${left.padEnd(width)}  `, columnsAtMost, ' '.repeat(width + 4)).trimEnd(),
+  );
+  return [
+    wrapped(`mcp-pruner ${usage}`, 'Usage: ', columnsAtMost, '       '),
+    ...about.split('\n\n').map((part) => wrapped(part.replaceAll('\n', ' '), '', columnsAtMost)),
+    'Options:',
+    ...lines,
+    ...more,
+    '',
+  ].join('\n');
 }
 
 const everywhere: [string, string][] = [

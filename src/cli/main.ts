@@ -116,7 +116,7 @@ async function runCommand(name: string, args: readonly string[], io: Io): Promis
   const command = await entry.load();
   const ownArgs = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
   if (ownArgs.includes('--help') || ownArgs.includes('-h'))
-    return print(io, commandHelp(command, ownArgs.includes('--all')));
+    return print(io, commandHelp(command, io, ownArgs.includes('--all')));
   if (ownArgs.includes('--version') || ownArgs.includes('-v')) return print(io, `${io.version}\n`);
   return await command.run(parse(name, command, args), io);
 }

@@ -16,13 +16,18 @@ describe('the command line', () => {
     expect(await run([flag])).toEqual({ code: 0, out: '9.8.7\n', err: '' });
   });
 
-  it.each(names)('prints help and version for %s too, whatever other arguments there are', async (name) => {
-    const help = await run([name, '--no-such-option', '--help']);
-    expect(help).toMatchObject({ code: 0, err: '' });
-    expect(help.out).toMatch(new RegExp(`^Usage: mcp-pruner ${name}`));
-    expect(help.out).toContain('--help');
-    expect(await run([name, '--version'])).toEqual({ code: 0, out: '9.8.7\n', err: '' });
-  });
+  it.each(names)(
+    'prints help in lines of 100 characters, and the version, for %s, whatever other arguments there are',
+    async (name) => {
+      const help = await run([name, '--no-such-option', '--help']);
+      expect(help).toMatchObject({ code: 0, err: '' });
+      expect(help.out).toMatch(new RegExp(`^Usage: mcp-pruner\\s+${name}`));
+      expect(help.out).toContain('--help');
+      const tooLong = help.out.split('\n').filter((line) => line.length > 100 && line.trim().includes(' '));
+      expect(tooLong).toEqual([]);
+      expect(await run([name, '--version'])).toEqual({ code: 0, out: '9.8.7\n', err: '' });
+    },
+  );
 
   it.each([
     [['srve'], 'unknown command "srve": did you mean serve?'],
