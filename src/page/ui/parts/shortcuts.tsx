@@ -42,6 +42,8 @@ function areOn(): boolean {
 export function Shortcuts() {
   const [open, setOpen] = useState(false);
   const [on, setOn] = useState(areOn);
+  /** The same for the listener, which is registered once: a key right after the switch must obey it. */
+  const isOn = useRef(on);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (open) dialog.current?.showModal();
@@ -52,7 +54,7 @@ export function Shortcuts() {
       const { key, ctrlKey, metaKey, altKey, timeStamp } = event;
       if (ctrlKey || metaKey || altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
       if (key === '?') setOpen(true);
-      if (!on) return;
+      if (!isOn.current) return;
       const view = timeStamp - afterG < CHORD_MS ? VIEW_KEYS[key] : undefined;
       afterG = key === 'g' ? timeStamp : 0;
       if (view !== undefined) location.hash = to(view);
@@ -63,9 +65,10 @@ export function Shortcuts() {
     };
     addEventListener('keydown', pressed);
     return () => removeEventListener('keydown', pressed);
-  }, [on]);
+  }, []);
   const switchTo = (next: boolean): void => {
     setOn(next);
+    isOn.current = next;
     try {
       localStorage.setItem(KEPT, next ? 'on' : OFF);
     } catch {
