@@ -28,7 +28,8 @@ export async function addMonth(store: LedgerStore, nowMs: number): Promise<void>
   for (let back = DAYS; back >= 0; back--) {
     const dayMs = nowMs - back * DAY_MS;
     const weekday = new Date(dayMs).getUTCDay();
-    if (weekday === 0 || weekday === 6) continue;
+    // nobody works at weekends; the first day always counts, so that the month has the same length on any day of the week
+    if ((weekday === 0 || weekday === 6) && back < DAYS) continue;
     for (let talk = 0; talk < 3 + Math.floor(chance(back) * 4); talk++)
       aConversation(turns, sums, dayMs, back * 10 + talk);
   }
