@@ -14,66 +14,80 @@ interface Layer {
   readonly types?: readonly string[];
 }
 
-const ENGINE = ['engine', 'errors', 'failures', 'write-behind', 'bounded-map'];
-const PURE = [...ENGINE, 'json', 'transcript', 'goal'];
+const ENGINE = ['engine', 'errors', 'base'];
+const PURE = [...ENGINE, 'wires/json', 'wires/transcript', 'wires/goal'];
 /** Requests are known by this alone; how a wire spells them is the business of those who put the parts together. */
-const DOOR = 'dialects/dialect';
+const DOOR = 'wires/dialects/dialect';
 /** Who answers requests to models: facts that routing, settings, the command line and the ledger share. */
-const PROVIDERS = 'providers';
+const PROVIDERS = 'wires/providers';
 /** Large parts that can be left out: what the rest of the program knows of them. Loads none of them. */
 const EXTENSIONS = 'extensions';
 /** The ports of the core implemented: each knows what it speaks to, none knows another. */
 const SERVICE: Layer = { from: ENGINE, types: ['core/ports'] };
 const SERVICES = [
   'store',
-  'keys',
+  'parts/team/postgres',
+  'parts/team/keys',
   'backends',
-  'workers',
+  'core/decide/workers',
   'gc',
-  'fleet',
+  'parts/fleet',
   'ledger',
-  'resources',
+  'mcp/resources',
   'agents',
   'config',
   'observe',
 ];
 /** The faces: what the world talks to. They do not know each other. */
 const FACE: Layer = { from: [...PURE, PROVIDERS, 'core', EXTENSIONS], types: [DOOR, ...SERVICES] };
-const FACES = ['proxy', 'mcp', 'page', 'admin'];
-const INSIDE = [...PURE, 'dialects', PROVIDERS, 'core', 'eval', ...SERVICES];
+const FACES = ['proxy', 'mcp', 'parts/page', 'parts/team/admin'];
+const INSIDE = [...PURE, 'wires/dialects', PROVIDERS, 'core', 'parts/lab', 'parts/sessions/readers', ...SERVICES];
 
 /** The layering of the house, innermost first. A part that is not named here fails the test: give it its place. */
 const layers: Readonly<Record<string, Layer>> = {
-  'error-rows': { from: [] },
-  errors: { from: ['error-rows', 'extensions/errors'] },
-  failures: { from: [] },
-  'write-behind': { from: [] },
-  'bounded-map': { from: [] },
+  'errors/rows': { from: [] },
+  errors: { from: ['errors/rows', 'extensions/errors'] },
+  base: { from: [] },
   engine: { from: ['engine'] },
-  json: { from: ['engine'] },
-  transcript: { from: ['engine', 'json'] },
-  dialects: { from: ['engine', 'json'] },
-  [PROVIDERS]: { from: ['json', 'dialects'] },
-  goal: { from: ['engine'], types: ['transcript'] },
+  'wires/json': { from: ['engine'] },
+  'wires/transcript': { from: ['engine', 'wires/json'] },
+  'wires/dialects': { from: ['engine', 'wires/json'] },
+  [PROVIDERS]: { from: ['wires/json', 'wires/dialects'] },
+  'wires/goal': { from: ['engine'], types: ['wires/transcript'] },
   core: { from: PURE, types: [DOOR] },
-  eval: { from: [...ENGINE, 'json', 'transcript', 'core'] },
+  'parts/sessions/readers': { from: [...PURE, 'core'] },
+  'parts/lab': { from: [...PURE, 'core', 'parts/sessions/readers'] },
   ...Object.fromEntries(SERVICES.map((part) => [part, SERVICE])),
   config: { ...SERVICE, from: [...ENGINE, `${PROVIDERS}/facts`, `${EXTENSIONS}/settings`] },
-  workers: { from: [...ENGINE, 'core'] },
-  fleet: { from: [...ENGINE, 'core/ports', 'store/sql', 'store/text-codec', 'store/logs'], types: [EXTENSIONS] },
-  'fleet/seat': { from: ['error-rows', ...INSIDE, ...FACES], types: ['app', EXTENSIONS] },
-  'keys/seat': { from: ['error-rows', ...INSIDE, ...FACES, 'cli', 'app/store'], types: ['app', EXTENSIONS] },
+  'core/decide/workers': { from: [...ENGINE, 'core'] },
+  'parts/fleet': {
+    from: [...ENGINE, 'core/ports', 'store/sql', 'store/text-codec', 'store/logs'],
+    types: [EXTENSIONS],
+  },
+  'parts/fleet/seat': { from: ['errors/rows', ...INSIDE, ...FACES], types: ['app', EXTENSIONS] },
+  'parts/team/keys/seat': {
+    from: ['errors/rows', ...INSIDE, ...FACES, 'cli', 'app/store'],
+    types: ['app', EXTENSIONS],
+  },
   [EXTENSIONS]: {
-    from: ['fleet/seat', 'fleet/tables', 'keys/seat'],
+    from: ['parts/fleet/seat', 'parts/fleet/tables', 'parts/team/keys/seat'],
     types: ['app', 'cli', 'config', 'core', 'store', ...FACES],
   },
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
-  resources: { from: [...ENGINE, EXTENSIONS], types: ['core/ports', 'store'] },
-  keys: { ...SERVICE, types: ['core/ports', 'store'] },
-  store: { ...SERVICE, from: [...ENGINE, `${EXTENSIONS}/tables`, `${EXTENSIONS}/postgres-tables`] },
+  'mcp/resources': { from: [...ENGINE, EXTENSIONS], types: ['core/ports', 'store'] },
+  'parts/team/keys': { ...SERVICE, types: ['core/ports', 'store'] },
+  store: {
+    ...SERVICE,
+    from: [...ENGINE, `${EXTENSIONS}/tables`, `${EXTENSIONS}/postgres-tables`, 'parts/team/postgres'],
+  },
+  'parts/team/postgres': {
+    ...SERVICE,
+    from: [...ENGINE, `${EXTENSIONS}/tables`, `${EXTENSIONS}/postgres-tables`, 'store'],
+  },
   ...Object.fromEntries(FACES.map((part) => [part, FACE])),
   app: { from: [...INSIDE, ...FACES, EXTENSIONS] },
-  cli: { from: [...INSIDE, ...FACES, EXTENSIONS, 'app'] },
+  cli: { from: [...INSIDE, ...FACES, EXTENSIONS, 'app', 'parts/sessions'] },
+  'parts/sessions': { from: [...INSIDE, ...FACES, EXTENSIONS, 'app', 'cli'] },
   index: { from: ['agents', 'cli'] },
 };
 
@@ -82,9 +96,9 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
   {
     what: 'express',
     pattern: /from '(?:express|http-proxy-middleware)'/,
-    allowed: /^(?:proxy|mcp|page|admin)\/|^app\/mounts\.ts$/,
+    allowed: /^(?:proxy|mcp|parts\/page|parts\/team\/admin)\/|^app\/mounts\.ts$/,
   },
-  { what: 'pg', pattern: /'pg'/, allowed: /^store\/postgres\// },
+  { what: 'pg', pattern: /'pg'/, allowed: /^parts\/team\/postgres\// },
   { what: 'better-sqlite3', pattern: /'better-sqlite3(?:-13)?'/, allowed: /^store\// },
   { what: 'process.env', pattern: /\bprocess\.env\b/, allowed: /^(?:config\/load|cli)\.ts$/ },
   { what: 'the clock', pattern: /\bDate\.now\b|\bnew Date\(\)/, allowed: /^(?:app\/serve|cli)\.ts$/ },
@@ -117,8 +131,12 @@ function importsOf(file: string): Import[] {
 
 /** The innermost part of the table that holds a file. */
 function partOf(path: string): string {
-  const [part = '', room = ''] = path.replace(/\.ts$/, '').split('/');
-  return `${part}/${room}` in layers ? `${part}/${room}` : part;
+  const rooms = path.replace(/\.ts$/, '').split('/');
+  for (let depth = rooms.length; depth > 1; depth--) {
+    const part = rooms.slice(0, depth).join('/');
+    if (part in layers) return part;
+  }
+  return rooms[0] ?? '';
 }
 
 function allowed({ file, target, typeOnly }: Import): boolean {
@@ -126,7 +144,6 @@ function allowed({ file, target, typeOnly }: Import): boolean {
   const layer = layers[own];
   if (layer === undefined) return false;
   if (partOf(target) === own) return true;
-  if (target.startsWith(`${own}/`)) return false; // a room with a row of its own
   const within = (places: readonly string[]): boolean =>
     places.some((place) => target === place || target.startsWith(`${place}/`));
   return within(layer.from) || (typeOnly && within(layer.types ?? []));
@@ -134,11 +151,11 @@ function allowed({ file, target, typeOnly }: Import): boolean {
 
 /** Files that may name a part that can be left out: for the fleet the word itself, for keys their modules and classes. */
 const seats: readonly { readonly part: string; readonly word: RegExp; readonly allowed: RegExp }[] = [
-  { part: 'the fleet', word: /fleet/i, allowed: /^(?:fleet|extensions)\// },
+  { part: 'the fleet', word: /fleet/i, allowed: /^(?:parts\/fleet|extensions)\// },
   {
     part: 'keys',
-    word: /'[./]+(?:src\/)?keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|NarrowedStore|errorsOfKeys|keysSettings|openKeys)\b/,
-    allowed: /^(?:keys|extensions)\//,
+    word: /'[./]+(?:src\/)?(?:parts\/)?(?:team\/)?keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|NarrowedStore|errorsOfKeys|keysSettings|openKeys)\b/,
+    allowed: /^(?:parts\/team\/keys|extensions)\//,
   },
 ];
 
@@ -184,12 +201,14 @@ describe('the layers of the code', () => {
     meet('app/serve.ts');
     expect(met.size).toBeGreaterThan(20);
     expect(
-      [...met].filter((file) => /^(?:dialects|engine|goal)\/|websocket\/handler|upstream\.ts$/.test(file)),
+      [...met].filter((file) =>
+        /^(?:wires\/dialects|engine|wires\/goal)\/|websocket\/handler|upstream\.ts$/.test(file),
+      ),
     ).toEqual([]);
   });
 
   it('keep a server without keys from loading their code', () => {
-    const ofKeys = /^(?:keys\/(?!seat\/(?:extension|settings|errors)$)|store\/(?:keys|projects)$)/;
+    const ofKeys = /^(?:parts\/team\/keys\/(?!seat\/(?:extension|settings|errors)$)|store\/(?:keys|projects)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
     const eager = files
       .filter((file) => !inside(file))

@@ -38,7 +38,7 @@ describe('a build', () => {
     const dayMs = 24 * 3_600_000;
     utimesSync(recent, new Date(), new Date(Date.now() - 6 * dayMs));
     utimesSync(old, new Date(), new Date(Date.now() - 8 * dayMs));
-    execFileSync(process.execPath, [join(root, 'build.mjs'), folder]);
+    execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder]);
     expect([existsSync(recent), existsSync(old), existsSync(join(folder, 'cli.js'))]).toEqual([true, false, true]);
     const [, part = ''] = /from "\.\/(parts\/[^"]+)"/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
     expect(part).toMatch(/-[\w-]{8}\.js$/);
@@ -50,7 +50,7 @@ describe('a build', () => {
     });
     writeFileSync(join(folder, 'cli.js'), `${readFileSync(join(folder, 'cli.js'), 'utf8')}// an older build`);
     const before = opened.map(({ other }) => readFileSync(other, 'utf8'));
-    execFileSync(process.execPath, [join(root, 'build.mjs'), folder]);
+    execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder]);
     expect(opened.map(({ other }) => readFileSync(other, 'utf8'))).toEqual(before);
     expect(readFileSync(join(folder, 'cli.js'), 'utf8')).not.toBe(before[0]);
     expect(readdirSync(join(folder, 'parts')).filter((name) => name.endsWith('.new'))).toEqual([]);
@@ -59,7 +59,7 @@ describe('a build', () => {
 
 describe('the package', () => {
   it('depends only on packages that are not bundled', () => {
-    const [, external = ''] = /external: \[([^\]]*)\]/.exec(text('build.mjs')) ?? [];
+    const [, external = ''] = /external: \[([^\]]*)\]/.exec(text('build/build.mjs')) ?? [];
     const names = [...external.matchAll(/'([^']+)'/g)].map(([, name]) => name);
     expect(names).toContain('better-sqlite3');
     expect(Object.keys(manifest.optionalDependencies).sort()).toEqual(names.sort());

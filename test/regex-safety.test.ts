@@ -5,11 +5,11 @@ import { analyse } from 'scslre';
 import { describe, expect, it } from 'vitest';
 import { splitLines } from '../src/engine/text/lines.ts';
 import { parseMarker } from '../src/engine/text/marker.ts';
-import { longJsonFields } from '../src/json/value.ts';
-import { editedFiles } from '../src/transcript/call-targets.ts';
-import { findFileBlocks, ownWords } from '../src/transcript/file-blocks.ts';
-import { findFrame } from '../src/transcript/text-results.ts';
-import { callFacts, isRecovery } from '../src/transcript/tools.ts';
+import { longJsonFields } from '../src/wires/json/value.ts';
+import { editedFiles } from '../src/wires/transcript/call-targets.ts';
+import { findFileBlocks, ownWords } from '../src/wires/transcript/file-blocks.ts';
+import { findFrame } from '../src/wires/transcript/text-results.ts';
+import { callFacts, isRecovery } from '../src/wires/transcript/tools.ts';
 import { cpuMs } from './helpers/cpu-time.ts';
 
 interface Pattern {

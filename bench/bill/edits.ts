@@ -1,4 +1,4 @@
-import { parsed } from '../../src/json/value.ts';
+import { parsed } from '../../src/wires/json/value.ts';
 import { bareLine } from './shown.ts';
 
 const OLD_TEXT = new Set(['old_string', 'oldString', 'old_str', 'oldText']);

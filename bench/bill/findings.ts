@@ -1,4 +1,4 @@
-import { callFacts } from '../../src/transcript/tools.ts';
+import { callFacts } from '../../src/wires/transcript/tools.ts';
 import type { Message } from '../recordings/conversation.ts';
 import type { Need } from './needs.ts';
 import { callsIn, contentOf } from './shown.ts';

@@ -3,7 +3,7 @@ import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
 
 /** Texts below this are never cut, so a request that brings only such ones changes nothing. */

@@ -1,4 +1,4 @@
-import { callFacts, type ToolCall } from '../../src/transcript/tools.ts';
+import { callFacts, type ToolCall } from '../../src/wires/transcript/tools.ts';
 import type { Message } from '../recordings/conversation.ts';
 import { callsIn, contentOf } from './shown.ts';
 

@@ -7,7 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
-import { table } from '../../src/eval/table.ts';
+import { table } from '../../src/parts/lab/table.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
 import { isUnseen, recordingsIn } from '../recordings/play.ts';
 import { type Forwarder, forwarderOf } from './forward.ts';

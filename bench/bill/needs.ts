@@ -1,4 +1,4 @@
-import { parsed } from '../../src/json/value.ts';
+import { parsed } from '../../src/wires/json/value.ts';
 import type { Message } from '../recordings/conversation.ts';
 import { editsIn } from './edits.ts';
 import { findingsIn } from './findings.ts';

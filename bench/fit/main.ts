@@ -11,9 +11,9 @@ import { createReadStream, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { CODE_WEIGHTS, DOCS_WEIGHTS, LOG_WEIGHTS } from '../../src/engine/rank/weights.ts';
-import type { EvalCase } from '../../src/eval/cases.ts';
-import { SampleReport, sampleCases } from '../../src/eval/cases.ts';
-import { openRepository } from '../../src/eval/git.ts';
+import type { EvalCase } from '../../src/parts/lab/cases.ts';
+import { SampleReport, sampleCases } from '../../src/parts/lab/cases.ts';
+import { openRepository } from '../../src/parts/lab/git.ts';
 import { fit, lossOf, type Model } from './model.ts';
 import { type Observation, observe } from './observe.ts';
 

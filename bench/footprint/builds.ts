@@ -28,7 +28,7 @@ export async function build(root: string, folder: string, hasTeam: boolean): Pro
     input: {
       cli: join(root, 'src/cli.ts'),
       index: join(root, 'src/index.ts'),
-      'parts/decide-worker': join(root, 'src/workers/decide-worker.ts'),
+      'parts/decide-worker': join(root, 'src/core/decide/workers/decide-worker.ts'),
     },
     platform: 'node',
     resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },

@@ -1,7 +1,7 @@
 import type { Pruner, PruneTextInput, PruneTextResult } from '../../src/core/calls/api.ts';
 import { createPruner } from '../../src/core/calls/prune-text.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
-import { PrunerError } from '../../src/errors.ts';
+import { PrunerError } from '../../src/errors/errors.ts';
 import type { CallCase } from './cases.ts';
 import { Broken, checkCuts, difference, must } from './check.ts';
 import { applyEdits, editsOf, linesOf, markerOf } from './expected.ts';

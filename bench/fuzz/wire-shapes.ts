@@ -1,9 +1,9 @@
-import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
-import { bedrockConverse } from '../../src/dialects/bedrock-converse/dialect.ts';
-import type { Dialect } from '../../src/dialects/dialect.ts';
-import { googleGemini } from '../../src/dialects/google-gemini/dialect.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
-import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
+import { bedrockConverse } from '../../src/wires/dialects/bedrock-converse/dialect.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
+import { googleGemini } from '../../src/wires/dialects/google-gemini/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import type { Turn } from './cases.ts';
 import type { Leaf } from './json-reader.ts';
 import { RawJson } from './spelling.ts';

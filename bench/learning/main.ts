@@ -16,14 +16,14 @@ import type { BoldnessStep } from '../../src/core/ports/ledger.ts';
 import type { RegretFacts, RequestFacts } from '../../src/core/ports/request-facts.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
-import { Replay, type ReplayTotals } from '../../src/eval/replay/replay.ts';
-import { replayReport } from '../../src/eval/replay/report.ts';
-import { table } from '../../src/eval/table.ts';
 import { Learner } from '../../src/ledger/learning.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Prices } from '../../src/ledger/prices.ts';
-import { callFacts } from '../../src/transcript/tools.ts';
+import { Replay, type ReplayTotals } from '../../src/parts/lab/replay/replay.ts';
+import { replayReport } from '../../src/parts/lab/replay/report.ts';
+import { table } from '../../src/parts/lab/table.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { callFacts } from '../../src/wires/transcript/tools.ts';
 import { isUnseen, play, recordingsIn, sumOf } from '../recordings/play.ts';
 
 const { values, positionals } = parseArgs({

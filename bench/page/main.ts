@@ -8,10 +8,10 @@ import type { Page } from 'playwright-core';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { Agent } from '../../test/gc/agent.ts';
 import { serverLog } from '../../test/helpers/texts.ts';
-import { browserPath, launch } from '../../test/page/browser.ts';
-import { fillStore } from '../../test/page/material.ts';
-import { addMonth } from '../../test/page/month.ts';
-import { openStage, type Stage } from '../../test/page/stage.ts';
+import { browserPath, launch } from '../../test/parts/page/browser.ts';
+import { fillStore } from '../../test/parts/page/material.ts';
+import { addMonth } from '../../test/parts/page/month.ts';
+import { openStage, type Stage } from '../../test/parts/page/stage.ts';
 
 const root = process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();
 /** As `npm run build` left it. */

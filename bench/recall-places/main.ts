@@ -15,9 +15,9 @@ import { loadSettings } from '../../src/config/load.ts';
 import { Turns } from '../../src/core/decide/turns.ts';
 import { MIN_KEPT_CHARS, ResultKeeper } from '../../src/core/recall/keeper.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
-import { callFacts } from '../../src/transcript/tools.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { callFacts } from '../../src/wires/transcript/tools.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
 import { isUnseen, recordingsIn } from '../recordings/play.ts';
 

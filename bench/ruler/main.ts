@@ -14,10 +14,10 @@ import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/decisi
 import { planPrune } from '../../src/engine/plan.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Cut, Origin, Plan, PruneInput, SourceType } from '../../src/engine/types.ts';
-import type { EvalCase } from '../../src/eval/cases.ts';
-import { evaluateCase, newTotals, PRUNER } from '../../src/eval/evaluate.ts';
-import { mean } from '../../src/eval/score.ts';
-import { intervals, summarise } from '../../src/eval/summary.ts';
+import type { EvalCase } from '../../src/parts/lab/cases.ts';
+import { evaluateCase, newTotals, PRUNER } from '../../src/parts/lab/evaluate.ts';
+import { mean } from '../../src/parts/lab/score.ts';
+import { intervals, summarise } from '../../src/parts/lab/summary.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

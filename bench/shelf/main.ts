@@ -13,8 +13,8 @@ import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { declaredTools } from '../../src/core/shelf/declarations.ts';
 import { shorten } from '../../src/core/shelf/shorten.ts';
-import type { Dialect } from '../../src/dialects/dialect.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import type { Recording } from '../recordings/conversation.ts';
 import { recordingsIn } from '../recordings/play.ts';
 

@@ -5,10 +5,10 @@ import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { annotate, renderRanges, renderText } from '../../src/engine/text/render.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Limits, LineRange } from '../../src/engine/types.ts';
-import { BASELINES } from '../../src/eval/baselines.ts';
-import { keptBy, SAMPLE_ID } from '../../src/eval/score.ts';
-import { select } from '../../src/eval/select.ts';
-import { terms } from '../../src/eval/terms.ts';
+import { BASELINES } from '../../src/parts/lab/baselines.ts';
+import { keptBy, SAMPLE_ID } from '../../src/parts/lab/score.ts';
+import { select } from '../../src/parts/lab/select.ts';
+import { terms } from '../../src/parts/lab/terms.ts';
 import type { ToolResultCase } from './case.ts';
 
 export interface Measured {

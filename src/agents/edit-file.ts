@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import type { Edit } from './clients/client.ts';
 import { applyEdit, removeEdit } from './edit-text.ts';
 

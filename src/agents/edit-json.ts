@@ -8,7 +8,7 @@ import {
   type ParseError,
   parseTree,
 } from 'jsonc-parser';
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import type { Edit, JsonEntry, JsonValue } from './clients/client.ts';
 import { mergeJson } from './clients/merge-json.ts';
 

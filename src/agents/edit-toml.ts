@@ -1,5 +1,5 @@
 import { parse as parseToml } from 'smol-toml';
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import type { Edit, JsonValue, TomlTable, TomlTables } from './clients/client.ts';
 import { valueAt } from './clients/merge-json.ts';
 import { tomlString } from './providers.ts';

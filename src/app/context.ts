@@ -1,6 +1,7 @@
 import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { monotonicFactory } from 'ulid';
+import type { FailureReporter } from '../base/failures.ts';
 import type { Loaded } from '../config/load.ts';
 import { rows, type Settings } from '../config/settings.ts';
 import { HIDDEN } from '../config/show.ts';
@@ -9,12 +10,11 @@ import { EventLog, STORE_RUN } from '../core/event-log.ts';
 import { textHash } from '../core/hash.ts';
 import type { Clock, EventRecord } from '../core/ports.ts';
 import { type Allowed, allowedCallers } from '../core/web-origin.ts';
-import type { FailureReporter } from '../failures.ts';
 import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
 import type { Log } from '../observe/log.ts';
-import type { FindingShown } from '../page/shapes.ts';
-import { providerFacts } from '../providers/facts.ts';
+import type { FindingShown } from '../parts/page/shapes.ts';
 import type { StoreHandle } from '../store/handle.ts';
+import { providerFacts } from '../wires/providers/facts.ts';
 import { openStore } from './store.ts';
 
 /** Makes the ids of requests: ulids that ascend within the process. */

@@ -4,7 +4,7 @@ import picomatch from 'picomatch';
 import { settingsInWords } from '../config/show.ts';
 import type { LedgerReader } from '../core/ports/ledger-report.ts';
 import { type Allowed, allowedCallers } from '../core/web-origin.ts';
-import { errorTable } from '../errors.ts';
+import { errorTable } from '../errors/errors.ts';
 import { extensions } from '../extensions/all.ts';
 import type { OpenExtension } from '../extensions/extension.ts';
 import { readContexts, readThreshold } from '../ledger/compactions.ts';
@@ -17,9 +17,9 @@ import { McpServer } from '../mcp/server.ts';
 import { ToolRegistry } from '../mcp/tool.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { PageAccess } from '../page/access.ts';
-import type { PageParts } from '../page/parts.ts';
-import type { FindingShown } from '../page/shapes.ts';
+import type { PageAccess } from '../parts/page/access.ts';
+import type { PageParts } from '../parts/page/parts.ts';
+import type { FindingShown } from '../parts/page/shapes.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
 import { onDemand } from '../proxy/loaded-later.ts';
 import type { SavingWatch } from '../proxy/report/saving-watch.ts';
@@ -227,7 +227,7 @@ function mountAdmin(app: Express, parts: ViewParts, open: LocalGuardOptions): vo
   const { adminToken } = parts.settings;
   if (adminToken === null) return;
   const openAdmin = async (): Promise<RequestListener> => {
-    const { adminRouter } = await import('../admin/router.ts');
+    const { adminRouter } = await import('../parts/team/admin/router.ts');
     const routes = await Promise.all(extensions.map(({ adminRoutes }) => adminRoutes?.(parts) ?? []));
     return adminRouter(routes.flat(), parts.version, parts.failures.of('admin'));
   };
@@ -321,7 +321,10 @@ function passthroughTo(upstream: Upstream, { destinations, settings, hops, log }
 
 /** Builds the page over the services. Its files load with the first request for it. */
 async function openPageOf(parts: ViewParts): Promise<RequestListener> {
-  const [{ PageAccess }, { openPage }] = await Promise.all([import('../page/access.ts'), import('../page/page.ts')]);
+  const [{ PageAccess }, { openPage }] = await Promise.all([
+    import('../parts/page/access.ts'),
+    import('../parts/page/page.ts'),
+  ]);
   const { settings, store, events, recorder, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;
   const { isNarrow = false } = parts;

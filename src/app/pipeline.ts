@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import type { FailureReporter } from '../base/failures.ts';
 import type { ProjectBook } from '../config/project-book.ts';
 import type { Settings } from '../config/settings.ts';
 import { DecisionCache } from '../core/decide/decision-cache.ts';
@@ -15,7 +16,6 @@ import type { FindSettings } from '../core/request/find-texts.ts';
 import { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { ToolShelf } from '../core/shelf/shelf.ts';
-import type { FailureReporter } from '../failures.ts';
 
 /** The share of `memoMaxBytes` for decisions about single texts; the rest is for remembered bodies. */
 const DECISIONS_SHARE = 1 / 32;

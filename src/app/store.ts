@@ -28,7 +28,7 @@ export async function openStore(settings: Settings, parts: StoreParts): Promise<
     const { openSqliteStore } = await import('../store/sqlite.ts');
     return whenReady(openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options }));
   }
-  const { openPostgresStore } = await import('../store/postgres.ts');
+  const { openPostgresStore } = await import('../parts/team/postgres/store.ts');
   return whenReady(openPostgresStore({ url: settings.databaseUrl, ...options }));
 }
 

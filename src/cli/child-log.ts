@@ -1,7 +1,7 @@
+import { WriteBehind } from '../base/write-behind.ts';
 import type { Settings } from '../config/settings.ts';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { ChildLogRecord } from '../core/ports/records.ts';
-import { WriteBehind } from '../write-behind.ts';
 import type { Io } from './command.ts';
 
 /** Records the life of an agent for `sc://children/<childId>/logs`. */

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Place } from '../config/paths.ts';
 import type { Clock } from '../core/ports.ts';
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 
 /** A command's access to the process; passed in, so that tests can run commands without one. */
 export interface Io extends Place {

@@ -1,6 +1,6 @@
 import type { ColdFigures } from '../core/ports/compactions.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
-import { count, money, plural } from './report-words.ts';
+import { count, money, plural } from './report/words.ts';
 import { printable } from './terminal.ts';
 
 const MOST_SHOWN = 10;

@@ -1,10 +1,10 @@
 import { planPrune } from '../engine/plan.ts';
-import { UserError } from '../errors.ts';
-import { SampleReport, sampleCases } from '../eval/cases.ts';
-import { type EvaluateOptions, evaluateCase, newTotals } from '../eval/evaluate.ts';
-import { openRepository } from '../eval/git.ts';
-import { ProgressBar } from '../eval/progress.ts';
-import { buildReport, renderReport } from '../eval/report.ts';
+import { UserError } from '../errors/errors.ts';
+import { SampleReport, sampleCases } from '../parts/lab/cases.ts';
+import { type EvaluateOptions, evaluateCase, newTotals } from '../parts/lab/evaluate.ts';
+import { openRepository } from '../parts/lab/git.ts';
+import { ProgressBar } from '../parts/lab/progress.ts';
+import { buildReport, renderReport } from '../parts/lab/report.ts';
 import { type Call, type Command, type Io, textOption, UsageError } from './command.ts';
 
 /** A whole number option, or its default. */

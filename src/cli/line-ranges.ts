@@ -1,6 +1,6 @@
 import { type PruneReference, readPruneReference } from '../core/calls/prune-reference.ts';
 import type { LineRange } from '../engine/types.ts';
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import { type Call, textOption, UsageError } from './command.ts';
 
 /**

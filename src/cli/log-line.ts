@@ -1,4 +1,4 @@
-import { parsed } from '../json/value.ts';
+import { parsed } from '../wires/json/value.ts';
 import { type Paint, printable } from './terminal.ts';
 
 /** Longest shown value of a field that was not requested by name. */

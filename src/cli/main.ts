@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { nearest } from '../config/nearest.ts';
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import { extensionCommands } from '../extensions/commands.ts';
 import { type Call, type Command, type Io, type LazyCommand, UsageError } from './command.ts';
 import { commandHelp, programHelp } from './help.ts';
@@ -8,23 +8,23 @@ import { commandHelp, programHelp } from './help.ts';
 /** All commands. */
 export const commands: Readonly<Record<string, LazyCommand>> = {
   serve: { summary: 'run the proxy', load: async () => (await import('./serve.ts')).serve },
-  demo: { summary: 'show pruning offline, without a key', load: async () => (await import('./demo.ts')).demo },
+  demo: { summary: 'show pruning offline, without a key', load: async () => (await import('./demo/demo.ts')).demo },
   stdio: {
     summary: 'serve MCP over stdin and stdout (the default command)',
     load: async () => (await import('./stdio.ts')).stdio,
   },
-  run: { summary: 'start an agent through the proxy', load: async () => (await import('./run.ts')).run },
+  run: { summary: 'start an agent through the proxy', load: async () => (await import('./run/run.ts')).run },
   setup: {
     summary: "print or write an agent's configuration",
     load: async () => (await import('./setup.ts')).setup,
   },
   service: {
     summary: 'run the proxy in the background: install, status, logs, remove',
-    load: async () => (await import('./service.ts')).service,
+    load: async () => (await import('./service/service.ts')).service,
   },
   doctor: {
     summary: 'check that everything is in order, and say what to do',
-    load: async () => (await import('./doctor.ts')).doctor,
+    load: async () => (await import('./doctor/doctor.ts')).doctor,
   },
   status: {
     summary: 'say in one line whether the proxy runs and what it saved',
@@ -55,7 +55,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
   report: {
     summary: 'show the dollars spent and saved, through the proxy or in past sessions of agents',
-    load: async () => (await import('./report.ts')).report,
+    load: async () => (await import('./report/report.ts')).report,
   },
   prices: {
     summary: 'list the prices of models, or show the row for one model',

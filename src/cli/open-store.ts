@@ -1,5 +1,5 @@
 import type { Store, StoredPrune } from '../core/ports.ts';
-import { StoreUnavailable, UserError } from '../errors.ts';
+import { StoreUnavailable, UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import type { Call, Io } from './command.ts';
 import { readSettings } from './read-settings.ts';

@@ -1,6 +1,6 @@
 import { projectSettings, projectSettingsIn } from '../config/project-settings.ts';
 import type { ProjectSettings } from '../core/ports/project-settings.ts';
-import { StoreUnavailable, UserError } from '../errors.ts';
+import { StoreUnavailable, UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { withStore } from './open-store.ts';

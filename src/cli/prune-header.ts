@@ -1,5 +1,5 @@
 import type { Decision } from '../core/ports.ts';
-import { wrap } from '../eval/table.ts';
+import { wrap } from '../parts/lab/table.ts';
 import type { Io } from './command.ts';
 import type { Original } from './open-store.ts';
 import { type Paint, printable } from './terminal.ts';

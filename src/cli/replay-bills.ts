@@ -1,11 +1,11 @@
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/ports.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
-import type { Dialect } from '../dialects/dialect.ts';
-import type { ReplayDollars } from '../eval/replay/report.ts';
 import { pricesOf } from '../ledger/installed-prices.ts';
 import { Ledger, readReport } from '../ledger/ledger.ts';
+import type { ReplayDollars } from '../parts/lab/replay/report.ts';
 import { unprunedFacts, usageFacts } from '../proxy/report/ledger-facts.ts';
+import type { Dialect } from '../wires/dialects/dialect.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 
 /** Logs have no times: requests are assumed to follow each other before the cache expires. */

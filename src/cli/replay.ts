@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
-import { openaiChat } from '../dialects/openai-chat/dialect.ts';
-import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
-import { UserError } from '../errors.ts';
-import { readLog } from '../eval/replay/read-log.ts';
-import { Replay, type ReplayParts } from '../eval/replay/replay.ts';
-import { renderReplay, replayReport } from '../eval/replay/report.ts';
-import { callFacts } from '../transcript/tools.ts';
+import { UserError } from '../errors/errors.ts';
+import { readLog } from '../parts/lab/replay/read-log.ts';
+import { Replay, type ReplayParts } from '../parts/lab/replay/replay.ts';
+import { renderReplay, replayReport } from '../parts/lab/replay/report.ts';
+import { anthropicMessages } from '../wires/dialects/anthropic-messages/dialect.ts';
+import { openaiChat } from '../wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../wires/dialects/openai-responses/dialect.ts';
+import { callFacts } from '../wires/transcript/tools.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 

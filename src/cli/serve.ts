@@ -3,10 +3,10 @@ import { serverToken } from '../config/local-token.ts';
 import type { Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { type Command, configOption, type Io } from './command.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './doctor/finding.ts';
 import { LISTENING, logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
 import { COMMON_OPTIONS, flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
@@ -59,7 +59,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
       const running = await start(settings, {
         ...{ log, version: io.version, env: io.env, cwd: io.cwd, loaded },
         examine: async () => {
-          const { examine } = await import('./doctor.ts');
+          const { examine } = await import('./doctor/doctor.ts');
           return examine(() => loaded, io);
         },
       }).catch((cause: unknown) => {

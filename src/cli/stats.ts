@@ -1,7 +1,7 @@
 import type { LedgerSum } from '../core/ports/ledger-store.ts';
 import type { UsageTotal } from '../core/ports.ts';
 import { groupBy } from '../engine/group-by.ts';
-import { table } from '../eval/table.ts';
+import { table } from '../parts/lab/table.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { contextText } from './context-text.ts';
 import { withStore } from './open-store.ts';

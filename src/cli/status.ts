@@ -8,8 +8,8 @@ import type { CompactionReport } from '../ledger/compactions.ts';
 import { makeFolder } from '../store/sqlite/make-folder.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
-import { readLedger } from './report.ts';
-import { proxyHealth, proxyUrl } from './run-proxy.ts';
+import { readLedger } from './report/report.ts';
+import { proxyHealth, proxyUrl } from './run/proxy.ts';
 
 const DAYS = 7;
 /** How long a hook, and with it the agent, waits for a proxy that it started. */

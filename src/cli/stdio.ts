@@ -1,5 +1,5 @@
 import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import { RpcError } from '../mcp/json-rpc.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { flagsOf, toggleOptions } from './setting-options.ts';

@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts';
-import { type ProxyHealth, proxyUrl } from './run-proxy.ts';
+import { type ProxyHealth, proxyUrl } from './run/proxy.ts';
 
 /** Where the store of these settings is, for a terminal: never with a password. */
 export function storePlace({ databaseUrl, dbPath }: Settings): string {

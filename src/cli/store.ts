@@ -1,4 +1,4 @@
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import type { Progress } from '../store/move/move.ts';
 import type { Side } from '../store/move/tables.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';

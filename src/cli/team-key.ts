@@ -1,4 +1,4 @@
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 import type { Io } from './command.ts';
 
 /**

@@ -3,7 +3,7 @@ import { boldnessWords, caveat, inWords, wholeWords } from '../core/calls/why-wo
 import type { Decision } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
-import { wrap } from '../eval/table.ts';
+import { wrap } from '../parts/lab/table.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';

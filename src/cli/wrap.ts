@@ -1,4 +1,4 @@
-import { filled } from '../eval/table.ts';
+import { filled } from '../parts/lab/table.ts';
 import type { Io } from './command.ts';
 
 /** Where output goes to a file or a pipe no line is broken. */

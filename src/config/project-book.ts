@@ -1,6 +1,6 @@
+import type { FailureReporter } from '../base/failures.ts';
 import type { Budget } from '../core/ports/budgets.ts';
 import type { ProjectRetention, ProjectSettings, ProjectSettingsStore } from '../core/ports/project-settings.ts';
-import type { FailureReporter } from '../failures.ts';
 import { projectSettingsIn } from './project-settings.ts';
 import type { Settings } from './settings.ts';
 

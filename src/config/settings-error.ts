@@ -1,4 +1,4 @@
-import { UserError } from '../errors.ts';
+import { UserError } from '../errors/errors.ts';
 
 /** An unusable configuration. Each problem is one line with the key, the allowed values and the remedy. */
 export class SettingsError extends UserError {

@@ -1,4 +1,4 @@
-import { providerFacts } from '../providers/facts.ts';
+import { providerFacts } from '../wires/providers/facts.ts';
 import type { Settings } from './settings.ts';
 
 /** Whether only this machine can reach an address: `127.x.x.x`, `::1` and the names of localhost. */

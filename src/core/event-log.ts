@@ -1,6 +1,6 @@
-import { BoundedMap } from '../bounded-map.ts';
-import type { FailureReporter } from '../failures.ts';
-import { WriteBehind, writeInParts } from '../write-behind.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
+import type { FailureReporter } from '../base/failures.ts';
+import { WriteBehind, writeInParts } from '../base/write-behind.ts';
 import { reasonOf } from './failure-reason.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
 

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable } from '../errors/errors.ts';
 
 /** A short constant code for a failure. */
 export function reasonOf(cause: unknown): string {

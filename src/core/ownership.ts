@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
 import type { ProjectStore } from './ports/projects.ts';
 import type { Store } from './ports.ts';
 

@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.ts';
-import { fleet } from '../fleet/seat/extension.ts';
-import { keys } from '../keys/seat/extension.ts';
+import { fleet } from '../parts/fleet/seat/extension.ts';
+import { keys } from '../parts/team/keys/seat/extension.ts';
 import type { Extension, Toggle, Transport } from './extension.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { errorsOfFleet } from '../fleet/seat/errors.ts';
-import { errorsOfKeys } from '../keys/seat/errors.ts';
+import { errorsOfFleet } from '../parts/fleet/seat/errors.ts';
+import { errorsOfKeys } from '../parts/team/keys/seat/errors.ts';
 
 /** The errors of extensions. */
 export const extensionErrors = { ...errorsOfFleet, ...errorsOfKeys };

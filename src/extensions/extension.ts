@@ -1,12 +1,12 @@
 import type { RequestListener } from 'node:http';
-import type { AdminRoute } from '../admin/routes.ts';
 import type { Services } from '../app/compose.ts';
 import type { OpenView, View } from '../app/mounts.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { Budget } from '../core/ports/budgets.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
-import type { Answer } from '../page/answers.ts';
+import type { Answer } from '../parts/page/answers.ts';
+import type { AdminRoute } from '../parts/team/admin/routes.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
 

@@ -1,4 +1,4 @@
-import { fleetPostgres } from '../fleet/tables/postgres-counting.ts';
+import { fleetPostgres } from '../parts/fleet/tables/postgres-counting.ts';
 
 /** Further SQL of the extensions' tables in PostgreSQL, such as triggers. */
 export const extensionPostgres = fleetPostgres;

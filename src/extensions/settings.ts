@@ -1,5 +1,5 @@
-import { fleetSettings } from '../fleet/seat/settings.ts';
-import { keysSettings } from '../keys/seat/settings.ts';
+import { fleetSettings } from '../parts/fleet/seat/settings.ts';
+import { keysSettings } from '../parts/team/keys/seat/settings.ts';
 
 /** The settings of extensions. */
 export const extensionSettings = { ...keysSettings, ...fleetSettings };

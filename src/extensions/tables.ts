@@ -1,4 +1,4 @@
-import { fleetTables } from '../fleet/tables/schema.ts';
+import { fleetTables } from '../parts/fleet/tables/schema.ts';
 import type { MovedRow } from '../store/move/tables.ts';
 import type { Steps } from '../store/sql/steps.ts';
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
 import type { Collector, OverTokenBudget, RequestScope } from '../core/ports/segments.ts';
 import { newestOf } from './newest.ts';
 import { byPruningOrder, planOf } from './plan.ts';

@@ -1,7 +1,7 @@
+import type { FailureReporter } from '../base/failures.ts';
 import type { Directive, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
 import { groupBy } from '../engine/group-by.ts';
-import type { FailureReporter } from '../failures.ts';
 import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
 import { freedBy } from './sweep.ts';
 import { segmentsEvent } from './take-step.ts';

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
 import type { Collector, OverTokenBudget, RequestScope, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
 import { newestOf, turnsOf } from './newest.ts';
 import { freedBy } from './sweep.ts';

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import type { FailureReporter } from '../base/failures.ts';
+import { WriteBehind } from '../base/write-behind.ts';
 import type {
   NotedSegment,
   SeenRequest,
@@ -9,8 +11,6 @@ import type {
   SegmentStore,
 } from '../core/ports/segments.ts';
 import type { Clock } from '../core/ports.ts';
-import type { FailureReporter } from '../failures.ts';
-import { WriteBehind } from '../write-behind.ts';
 import { addDeclared, addMentions, callIdKey, callKey, KeySet, pathKey, pathKeys } from './keys.ts';
 
 export interface RecorderOptions {

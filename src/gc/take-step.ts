@@ -1,6 +1,6 @@
+import type { FailureReporter } from '../base/failures.ts';
 import type { Directive, OverTokenBudget, SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
-import type { FailureReporter } from '../failures.ts';
 
 /** Where steps are recorded, and where they are reported. */
 export interface StepOptions {

@@ -1,8 +1,8 @@
+import type { FailureReporter } from '../base/failures.ts';
 import type { Budget, BudgetGate, OverBudget } from '../core/ports/budgets.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { Clock } from '../core/ports.ts';
-import type { FailureReporter } from '../failures.ts';
 import { dayOf } from './prices.ts';
 
 export interface BudgetsOptions {

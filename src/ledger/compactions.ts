@@ -1,8 +1,8 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
+import type { FailureReporter } from '../base/failures.ts';
 import type { ColdFigures, CompactionStore, ContextPeak, StoredCompaction } from '../core/ports/compactions.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { groupBy } from '../engine/group-by.ts';
-import type { FailureReporter } from '../failures.ts';
 
 /** The assumed threshold, in tokens, of a client with too few known compactions. */
 const DEFAULT_THRESHOLD = 160_000;

@@ -1,7 +1,7 @@
+import type { FailureReporter } from '../base/failures.ts';
 import type { BoldnessFact, BoldnessSteps } from '../core/ports/boldness.ts';
 import type { BoldnessStep } from '../core/ports/ledger.ts';
 import type { LedgerStore, LedgerSum } from '../core/ports/ledger-store.ts';
-import type { FailureReporter } from '../failures.ts';
 import { dayOf } from './prices.ts';
 
 export interface LearnerOptions {

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
+import type { FailureReporter } from '../base/failures.ts';
+import { WriteBehind } from '../base/write-behind.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerReader, LedgerReport } from '../core/ports/ledger-report.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { LedgerSink, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { StoredPrune } from '../core/ports.ts';
-import type { FailureReporter } from '../failures.ts';
-import { WriteBehind } from '../write-behind.ts';
 import { entering, type HeadSaving } from './bill.ts';
 import type { HeldState } from './billing.ts';
 import { regretSums, stepSums, WaitingSums } from './figures.ts';

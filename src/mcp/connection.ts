@@ -1,4 +1,4 @@
-import { PrunerError } from '../errors.ts';
+import { PrunerError } from '../errors/errors.ts';
 import { type Message, readPayload } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { failure, isObject, type Reply, type RpcId } from './json-rpc.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { exceededBound, type JsonBounds } from '../json/bounds.ts';
-import { parsed } from '../json/value.ts';
+import { exceededBound, type JsonBounds } from '../wires/json/bounds.ts';
+import { parsed } from '../wires/json/value.ts';
 import { invalidParams, isObject, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rpc.ts';
 
 /** One JSON-RPC message, classified by its shape. `response` is a client's answer; this server never sends requests. */

@@ -1,4 +1,4 @@
-import type { FailureReporter } from '../failures.ts';
+import type { FailureReporter } from '../base/failures.ts';
 /** Reduces a tool's output to the lines that answer a question. */
 export interface FocusPruner {
   /**

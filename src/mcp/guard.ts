@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
 import { allowedCallers, type Caller, isForeignHost, isForeignPage } from '../core/web-origin.ts';
-import { type ErrorCode, errorRow } from '../errors.ts';
+import { type ErrorCode, errorRow } from '../errors/errors.ts';
 
 export interface LocalGuardOptions {
   /** Further accepted host names: `name` (any port) or `name:port`. */

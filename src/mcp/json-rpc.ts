@@ -1,4 +1,4 @@
-import { errorTable } from '../errors.ts';
+import { errorTable } from '../errors/errors.ts';
 
 /** A request's id. `null` is unusual but legal in JSON-RPC 2.0; an answer carries it when no id could be read. */
 export type RpcId = string | number | null;

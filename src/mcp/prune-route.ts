@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
+import type { FailureReporter } from '../base/failures.ts';
 import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/calls/api.ts';
-import { type ErrorCode, errorRow, PrunerError } from '../errors.ts';
-import type { FailureReporter } from '../failures.ts';
-import { exceededBound, type JsonBounds } from '../json/bounds.ts';
-import { parsed } from '../json/value.ts';
+import { type ErrorCode, errorRow, PrunerError } from '../errors/errors.ts';
+import { exceededBound, type JsonBounds } from '../wires/json/bounds.ts';
+import { parsed } from '../wires/json/value.ts';
 import { boundedBody } from './bounded-body.ts';
 import { jsonBytes, readFailure, writeJson } from './http-json.ts';
 import type { RpcRouterDeps } from './rpc-routes.ts';

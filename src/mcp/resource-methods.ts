@@ -1,6 +1,6 @@
-import type { FailureReporter } from '../failures.ts';
-import type { ResourceItem, Resources } from '../resources/registry.ts';
+import type { FailureReporter } from '../base/failures.ts';
 import { invalidParams, type JsonObject, RpcError, rpcCodes } from './json-rpc.ts';
+import type { ResourceItem, Resources } from './resources/registry.ts';
 import type { Method } from './server.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';

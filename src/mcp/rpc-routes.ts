@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
-import { PrunerError } from '../errors.ts';
-import type { FailureReporter } from '../failures.ts';
+import type { FailureReporter } from '../base/failures.ts';
+import { PrunerError } from '../errors/errors.ts';
 import { boundedBody } from './bounded-body.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { Answer } from './connection.ts';

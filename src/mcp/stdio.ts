@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FailureReporter } from '../failures.ts';
+import type { FailureReporter } from '../base/failures.ts';
 import type { Answer, Connection } from './connection.ts';
 import { invalidRequest, messageText } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';

@@ -1,6 +1,6 @@
-import type { FailureReporter } from '../failures.ts';
-import type { Resources } from '../resources/registry.ts';
+import type { FailureReporter } from '../base/failures.ts';
 import { invalidParams } from './json-rpc.ts';
+import type { Resources } from './resources/registry.ts';
 import type { Peer } from './tool.ts';
 
 /** Poll interval for subscribed resources, because other processes change them too. */

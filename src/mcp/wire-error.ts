@@ -1,4 +1,4 @@
-import { PrunerError } from '../errors.ts';
+import { PrunerError } from '../errors/errors.ts';
 import { RpcError, rpcCodes } from './json-rpc.ts';
 
 /**

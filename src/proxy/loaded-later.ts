@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { FailureReporter } from '../failures.ts';
+import type { FailureReporter } from '../base/failures.ts';
 import { sendError } from './send-error.ts';
 
 /** A module that is loaded after the port was opened. */

@@ -1,3 +1,4 @@
+import type { FailureReporter } from '../base/failures.ts';
 import type { CompactionWatch } from '../core/compactions/watch.ts';
 import { TIMED_OUT, within } from '../core/decide/turns.ts';
 import { reasonOf } from '../core/failure-reason.ts';
@@ -7,10 +8,9 @@ import { type Policy, policyFor, type Situation } from '../core/request/policy.t
 import type { IncomingRequest } from '../core/request/request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
-import type { Dialect, Purpose } from '../dialects/dialect.ts';
-import type { FallbackCode } from '../errors.ts';
-import type { FailureReporter } from '../failures.ts';
-import { JsonShapeError } from '../json/cursor.ts';
+import type { FallbackCode } from '../errors/errors.ts';
+import type { Dialect, Purpose } from '../wires/dialects/dialect.ts';
+import { JsonShapeError } from '../wires/json/cursor.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { decodeBody } from './decode-body.ts';
 import type { RequestContext } from './request-context.ts';

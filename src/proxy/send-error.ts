@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type ErrorCode, errorRow, errorTable } from '../errors.ts';
+import { type ErrorCode, errorRow, errorTable } from '../errors/errors.ts';
 
 /** Makes the JSON body of an error. */
 export type ErrorBody = (status: number, code: string, message: string) => Buffer;

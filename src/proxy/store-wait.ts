@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable } from '../errors/errors.ts';
 
 export interface StoreWaitOptions {
   /** Why the store cannot be used or written now, or `null`. */

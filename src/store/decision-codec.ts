@@ -1,6 +1,6 @@
 import type { SentMessage } from '../core/ports/sent.ts';
 import type { Decision } from '../core/ports.ts';
-import { StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable } from '../errors/errors.ts';
 
 type PackedCut = readonly [startLine: number, endLine: number, reason: string];
 type Body = Omit<Decision, 'key' | 'pruneId' | 'cuts'> & { readonly cuts: readonly PackedCut[] };

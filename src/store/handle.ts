@@ -9,7 +9,7 @@ import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { ShelfStore } from '../core/ports/shelf.ts';
 import type { Clock, Store } from '../core/ports.ts';
-import type { StoreUnavailable } from '../errors.ts';
+import type { StoreUnavailable } from '../errors/errors.ts';
 import type { Erasure } from './erase/erasure.ts';
 import type { Sql } from './sql/steps.ts';
 import type { StoreLog } from './store-log.ts';

@@ -9,7 +9,7 @@ import type {
   KeyStore,
   LimitedSpan,
 } from '../core/ports/keys.ts';
-import { StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable } from '../errors/errors.ts';
 import { change, each, number, type Sql, type Steps, turn } from './sql/steps.ts';
 
 /** A row of `access_key`. */

@@ -21,7 +21,7 @@ import type {
   UsageRecord,
   UsageTotal,
 } from '../core/ports.ts';
-import type { StoreUnavailable } from '../errors.ts';
+import type { StoreUnavailable } from '../errors/errors.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
 import { decodeSent } from './decision-codec.ts';

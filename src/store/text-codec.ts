@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, brotliDecompressSync, constants } from 'node:zlib';
-import { StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable } from '../errors/errors.ts';
 
 const compress = promisify(brotliCompress);
 const decompress = promisify(brotliDecompress);

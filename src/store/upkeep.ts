@@ -1,6 +1,6 @@
+import type { FailureReporter } from '../base/failures.ts';
 import type { ProjectRetention } from '../core/ports/project-settings.ts';
 import type { Clock } from '../core/ports.ts';
-import type { FailureReporter } from '../failures.ts';
 import type { StoreHandle } from './handle.ts';
 
 /** Something that is maintained in small steps; `true` if the next step has work to do as well. */

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Edit, JsonValue } from '../../src/agents/clients/client.ts';
 import { type EditOutcome, undoEdits, writeEdits } from '../../src/agents/edit-file.ts';
 import { applyEdit, removeEdit } from '../../src/agents/edit-text.ts';
-import { UserError } from '../../src/errors.ts';
+import { UserError } from '../../src/errors/errors.ts';
 
 const only = ([outcome]: readonly EditOutcome[]): EditOutcome => {
   if (outcome === undefined) throw new Error('no outcome');

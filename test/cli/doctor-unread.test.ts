@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkUnread } from '../../src/cli/doctor-unread.ts';
+import { checkUnread } from '../../src/cli/doctor/unread.ts';
 
 describe('requests that a proxy could not read', () => {
   it('are reported with their count and a remedy, and only if there were any', () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hashOfKey } from '../../src/keys/key-text.ts';
+import { hashOfKey } from '../../src/parts/team/keys/key-text.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { spendCsv, spendText } from '../../src/cli/report-by.ts';
-import { reportHtml } from '../../src/cli/report-html.ts';
-import { reportText } from '../../src/cli/report-text.ts';
+import { spendCsv, spendText } from '../../src/cli/report/by.ts';
+import { reportHtml } from '../../src/cli/report/html.ts';
+import { reportText } from '../../src/cli/report/text.ts';
 import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
 import type { LedgerSum } from '../../src/core/ports/ledger-store.ts';
 import { readReport } from '../../src/ledger/ledger.ts';

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serviceCommand } from '../../src/cli/service.ts';
-import { envFileText, launchdAgent, systemdUnit, windowsTask } from '../../src/cli/service-files.ts';
-import { type RunTool, serviceManager } from '../../src/cli/service-managers.ts';
+import { envFileText, launchdAgent, systemdUnit, windowsTask } from '../../src/cli/service/files.ts';
+import { type RunTool, serviceManager } from '../../src/cli/service/managers.ts';
+import { serviceCommand } from '../../src/cli/service/service.ts';
 import { fakeIo, type Ran, run as runCommand } from './fake-io.ts';
 
 const program = {

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startHttp } from '../../src/app/serve.ts';
-import { checkNode } from '../../src/cli/doctor.ts';
+import { checkNode } from '../../src/cli/doctor/doctor.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { type Ran, run as runCommand } from './fake-io.ts';

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { anyProgram, clients } from '../../src/agents/clients/all.ts';
 import { RunLifecycle } from '../../src/agents/run-states.ts';
-import { mcpAccess } from '../../src/cli/run-mcp.ts';
+import { mcpAccess } from '../../src/cli/run/mcp.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
-import { keys, newKey, onFile, startTeam } from '../keys/team.ts';
+import { keys, newKey, onFile, startTeam } from '../parts/team/team.ts';
 import { run as runCommand } from './fake-io.ts';
 
 const KEY = `mpk_${'k'.repeat(43)}`;

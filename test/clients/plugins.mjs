@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { manifests } from '../../release/manifests.mjs';
+import { manifests } from '../../build/release/manifests.mjs';
 import { shellCall } from './lib/calls.mjs';
 import { install } from './lib/install.mjs';
 import { runProcess } from './lib/process.mjs';

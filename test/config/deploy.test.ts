@@ -16,12 +16,12 @@ describe('the deployment files', () => {
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it.each(['config/haproxy.cfg', 'deploy/kubernetes.yaml'])('probe /health/ready (%s)', (file) => {
+  it.each(['deploy/haproxy.cfg', 'deploy/kubernetes.yaml'])('probe /health/ready (%s)', (file) => {
     expect(text(file)).toContain('/health/ready');
   });
 
   it('use paths and the port of the server', async () => {
-    const texts = ['docker-compose.yml', 'config/haproxy.cfg', 'config/prometheus.yml', 'deploy/kubernetes.yaml'].map(
+    const texts = ['docker-compose.yml', 'deploy/haproxy.cfg', 'deploy/prometheus.yml', 'deploy/kubernetes.yaml'].map(
       text,
     );
     const paths = new Set(

@@ -12,8 +12,8 @@ import type { Setting } from '../../src/config/settings/setting.ts';
 import { toolsSettings } from '../../src/config/settings/tools.ts';
 import { rows } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
-import { fleetSettings } from '../../src/fleet/seat/settings.ts';
-import { keysSettings } from '../../src/keys/seat/settings.ts';
+import { fleetSettings } from '../../src/parts/fleet/seat/settings.ts';
+import { keysSettings } from '../../src/parts/team/keys/seat/settings.ts';
 
 /** `config/default.toml`: every key that a file may hold, documented, at its default. */
 export function defaultToml(): string {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Dialect, ProviderUsage, Purpose, ScannedBody } from '../../src/dialects/dialect.ts';
-import { MAX_MESSAGES } from '../../src/dialects/scan-body.ts';
-import { decodeString, JsonShapeError } from '../../src/json/cursor.ts';
+import type { Dialect, ProviderUsage, Purpose, ScannedBody } from '../../src/wires/dialects/dialect.ts';
+import { MAX_MESSAGES } from '../../src/wires/dialects/scan-body.ts';
+import { decodeString, JsonShapeError } from '../../src/wires/json/cursor.ts';
 import { openPipeline, openStore, restored } from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 

@@ -8,7 +8,7 @@ import type {
   FleetStore,
   GraphCommit,
   PlanRecord,
-} from '../../src/fleet/ports.ts';
+} from '../../src/parts/fleet/ports.ts';
 
 /** A store of the fleet, with what a test moves and looks at beside it. */
 export interface FleetBench {

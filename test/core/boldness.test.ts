@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide, decisionKey, type Job } from '../../src/core/decide/decision.ts';
 import { textHash } from '../../src/core/hash.ts';
 import type { BoldnessSteps } from '../../src/core/ports/boldness.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, contentAt, type Message, oneResult } from '../helpers/chat.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { sourceFile } from '../helpers/texts.ts';

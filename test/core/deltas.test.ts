@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
-import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';

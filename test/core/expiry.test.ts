@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { pruneIdOf } from '../../src/core/hash.ts';
 import { prefixesOf } from '../../src/core/request/prefix-memo.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { aPrune } from '../contract/store.suite.ts';
 import { chatBody, contentAt, type Message, oneResult } from '../helpers/chat.ts';
 import { manualClock, openRewriter, openStore, TTL_MS } from '../helpers/rewriter.ts';

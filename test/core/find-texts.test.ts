@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type FindSettings, type FoundText, findTexts } from '../../src/core/request/find-texts.ts';
-import { scanChatBody } from '../../src/dialects/openai-chat/scan.ts';
-import { Conversation } from '../../src/goal/conversation.ts';
+import { scanChatBody } from '../../src/wires/dialects/openai-chat/scan.ts';
+import { Conversation } from '../../src/wires/goal/conversation.ts';
 import { chatBody, type Message, oneResult, toolTurn } from '../helpers/chat.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 

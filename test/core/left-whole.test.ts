@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Store, StoreBatch } from '../../src/core/ports.ts';
 import { prefixesOf } from '../../src/core/request/prefix-memo.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, oneResult, toolTurn } from '../helpers/chat.ts';
 import { manualClock, openPruner, openRewriter, openStore, restored, TTL_MS, verdicts } from '../helpers/rewriter.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { PrefixBytes, PrefixMemo, type RememberedBody } from '../../src/core/request/prefix-memo.ts';
-import { Conversation } from '../../src/goal/conversation.ts';
+import { Conversation } from '../../src/wires/goal/conversation.ts';
 
 const HEAD = 'one system prompt for all conversations of a client. '.repeat(20);
 

@@ -4,7 +4,7 @@ import { PRUNE } from '../../src/core/request/policy.ts';
 import { AnsweredConversations } from '../../src/core/request/provider-verdicts.ts';
 import { ReadStage } from '../../src/core/request/read.ts';
 import { NO_DIRECTIVES } from '../../src/core/segments/apply-directives.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, toolTurn } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
 

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PRUNE } from '../../src/core/request/policy.ts';
-import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
-import type { Dialect, ScannedText } from '../../src/dialects/dialect.ts';
-import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
-import { decodeString } from '../../src/json/cursor.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
+import type { Dialect, ScannedText } from '../../src/wires/dialects/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
+import { decodeString } from '../../src/wires/json/cursor.ts';
 import { openPipeline, openStore, restored } from '../helpers/rewriter.ts';
 
 const FOLDER = join(import.meta.dirname, '../fixtures/wires');

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { findTexts } from '../../src/core/request/find-texts.ts';
 import { segmentsIn } from '../../src/core/segments/text-segments.ts';
-import { scanChatBody } from '../../src/dialects/openai-chat/scan.ts';
-import { Conversation } from '../../src/goal/conversation.ts';
+import { scanChatBody } from '../../src/wires/dialects/openai-chat/scan.ts';
+import { Conversation } from '../../src/wires/goal/conversation.ts';
 import { chatBody, toolTurn } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
 

@@ -4,9 +4,9 @@ import { decide } from '../../src/core/decide/decision.ts';
 import type { Decider } from '../../src/core/decide/decision-maker.ts';
 import type { Store } from '../../src/core/ports.ts';
 import { type Policy, PRUNE } from '../../src/core/request/policy.ts';
-import type { Dialect } from '../../src/dialects/dialect.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
-import { StoreUnavailable } from '../../src/errors.ts';
+import { StoreUnavailable } from '../../src/errors/errors.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, type Message, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
 import {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Dialect } from '../../src/dialects/dialect.ts';
-import { providers } from '../../src/providers/all.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
+import { providers } from '../../src/wires/providers/all.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { manualClock, openPipeline, openStore, restored } from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { whyWhole } from '../../src/core/request/why-whole.ts';
-import { Conversation } from '../../src/goal/conversation.ts';
+import { Conversation } from '../../src/wires/goal/conversation.ts';
 
 const lines = (count: number): string => 'const value = 1;\n'.repeat(count);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ErrorRow } from '../../src/error-rows/error-row.ts';
-import { errorTable, fallbackTable, PrunerError, StoreUnavailable } from '../../src/errors.ts';
+import { errorTable, fallbackTable, PrunerError, StoreUnavailable } from '../../src/errors/errors.ts';
+import type { ErrorRow } from '../../src/errors/rows/error-row.ts';
 import { errorsPage } from './print.ts';
 
 const rows: readonly [string, ErrorRow][] = Object.entries(errorTable);

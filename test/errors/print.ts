@@ -1,5 +1,5 @@
-import type { ErrorRow } from '../../src/error-rows/error-row.ts';
-import { errorTable, fallbackTable } from '../../src/errors.ts';
+import { errorTable, fallbackTable } from '../../src/errors/errors.ts';
+import type { ErrorRow } from '../../src/errors/rows/error-row.ts';
 
 /** `docs/errors.md`. */
 export function errorsPage(): string {
@@ -14,7 +14,7 @@ export function errorsPage(): string {
 
 Every failure that a client can see. Codes and numbers are public: rows may be added, never renumbered. After a failure inside
 the proxy, the request is forwarded unchanged, and only the log reports it. Answers of the model's provider, errors included, pass
-unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors.ts\`.
+unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors/errors.ts\`.
 
 ## Calls of \`POST /rpc\` and over stdio
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
 import { openStore } from '../helpers/rewriter.ts';

@@ -7,7 +7,6 @@ import { RefusedConversations } from '../../src/core/request/provider-verdicts.t
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
 import { ContextBudget } from '../../src/gc/budget.ts';
 import { ContextGc } from '../../src/gc/context-gc.ts';
@@ -16,6 +15,7 @@ import { PayingSteps } from '../../src/gc/paying-steps.ts';
 import { Recorder } from '../../src/gc/recorder.ts';
 import type { TakenStep } from '../../src/gc/take-step.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, type Message, toolTurn } from '../helpers/chat.ts';
 import { manualClock, openStore, TTL_MS } from '../helpers/rewriter.ts';
 

@@ -34,7 +34,7 @@ export function compiled(file: string): string {
 function compileInto(target: string): void {
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, 'draft-'));
-  execFileSync(process.execPath, [join(root, 'build.mjs'), join(draft, 'dist')], { cwd: root });
+  execFileSync(process.execPath, [join(root, 'build/build.mjs'), join(draft, 'dist')], { cwd: root });
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'));
   try {
     renameSync(draft, target);

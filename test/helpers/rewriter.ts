@@ -11,12 +11,12 @@ import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { type Policy, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { renderRanges } from '../../src/engine/text/render.ts';
 import type { Limits } from '../../src/engine/types.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { afterwards } from './afterwards.ts';
 
 export const TTL_MS = 80_000;

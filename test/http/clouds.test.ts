@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { routeOf } from '../../src/providers/all.ts';
+import { routeOf } from '../../src/wires/providers/all.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { type FakeUpstream, json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';

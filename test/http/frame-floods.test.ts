@@ -2,9 +2,9 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type WebSocket from 'ws';
 import { Turns } from '../../src/core/decide/turns.ts';
-import { JsonCursor } from '../../src/json/cursor.ts';
 import { Bridge } from '../../src/proxy/websocket/bridge.ts';
 import { typeOfFrame } from '../../src/proxy/websocket/frame-type.ts';
+import { JsonCursor } from '../../src/wires/json/cursor.ts';
 
 /** One side of a bridge. */
 class FakeSocket extends EventEmitter {

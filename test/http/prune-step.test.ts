@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import type { IncomingRequest } from '../../src/core/request/request.ts';
-import type { Dialect } from '../../src/dialects/dialect.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
-import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { type IncomingBody, PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
-import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
-import type { Dialect } from '../../src/dialects/dialect.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
-import { StoreUnavailable } from '../../src/errors.ts';
+import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { type IncomingBody, PruneStep } from '../../src/proxy/prune-step.ts';
 import { StoreWait } from '../../src/proxy/store-wait.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';

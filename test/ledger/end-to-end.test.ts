@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { reportText } from '../../src/cli/report-text.ts';
+import { reportText } from '../../src/cli/report/text.ts';
 import type { LedgerConversation } from '../../src/core/ports/ledger-store.ts';
 import { randomFrom } from '../../src/ledger/interval.ts';
 import { readReport } from '../../src/ledger/ledger.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { randomFrom } from '../../src/ledger/interval.ts';
-import { openPostgresStore } from '../../src/store/postgres.ts';
+import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { partsOf } from '../../src/cli/report-words.ts';
+import { partsOf } from '../../src/cli/report/words.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
 import { workOf } from '../../src/ledger/work.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { errorTable } from '../../src/errors.ts';
+import { errorTable } from '../../src/errors/errors.ts';
 import { pruneArgs, send, startRpcServer } from './helpers/rpc-server.ts';
 
 const HEALTH = { jsonrpc: '2.0', id: 'h', method: 'health' };

@@ -9,7 +9,7 @@ import { startUpstream } from '../helpers/fake-upstream.ts';
 import { hasPostgres } from '../helpers/postgres.ts';
 import { type RpcAnswer, startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
-import { members, onFile, onPostgres, startTeam } from '../keys/team.ts';
+import { members, onFile, onPostgres, startTeam } from '../parts/team/team.ts';
 
 const read = (content: unknown, path = 'src/a.ts', id = 'c1'): Message[] =>
   oneResult(content, { id, tool: 'read_file', args: { path } });

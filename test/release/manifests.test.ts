@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 // @ts-expect-error: a script of the project without types
-import * as script from '../../release/manifests.mjs';
+import * as script from '../../build/release/manifests.mjs';
 import { projectRoot } from '../helpers/project-files.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { declarationsIn } from '../../src/core/shelf/watch.ts';
-import type { Dialect } from '../../src/dialects/dialect.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -6,12 +6,12 @@ import { keptId } from '../../src/core/recall/keeper.ts';
 import { declarationHash, declarationsOf, declaredTools } from '../../src/core/shelf/declarations.ts';
 import { type ShortenedDescription, shorten } from '../../src/core/shelf/shorten.ts';
 import { callsInAnswer } from '../../src/core/shelf/watch.ts';
-import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
-import type { Dialect } from '../../src/dialects/dialect.ts';
-import { googleGemini } from '../../src/dialects/google-gemini/dialect.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
-import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
+import { googleGemini } from '../../src/wires/dialects/google-gemini/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 
 const REST = 'It walks the whole tree below the folder and reads each file to its end. '.repeat(8).trim();
 const LONG = `Finds fish. ${REST}\nSecond line.\n\nSecond paragraph. ${REST}`;

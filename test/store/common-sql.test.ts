@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../src/errors.ts';
+import { StoreUnavailable } from '../../src/errors/errors.ts';
+import { Database } from '../../src/parts/team/postgres/database.ts';
+import { DatabaseSql } from '../../src/parts/team/postgres/database-sql.ts';
 import { lifetimesOf, PendingUses } from '../../src/store/lifetimes.ts';
-import { Database } from '../../src/store/postgres/database.ts';
-import { DatabaseSql } from '../../src/store/postgres/database-sql.ts';
 import { manyRows, postgresDefinitions, postgresStatement, sqliteStatement } from '../../src/store/sql/common-sql.ts';
 import { all, change, each, inTurn, number, one, type Sql, type Steps } from '../../src/store/sql/steps.ts';
 import { Access } from '../../src/store/sqlite/access.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { connectionConfig, shownUrl } from '../../src/store/postgres/connection-config.ts';
-import { fromPg, toPg } from '../../src/store/postgres/text.ts';
+import { connectionConfig, shownUrl } from '../../src/parts/team/postgres/connection-config.ts';
+import { fromPg, toPg } from '../../src/parts/team/postgres/text.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 
 describe('a database URL', () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
-import type { FleetStore } from '../../src/fleet/ports.ts';
-import { StoredFleet } from '../../src/fleet/tables/fleet-store.ts';
+import type { FleetStore } from '../../src/parts/fleet/ports.ts';
+import { StoredFleet } from '../../src/parts/fleet/tables/fleet-store.ts';
+import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { moveStore } from '../../src/store/move/move.ts';
 import { openPostgresSide } from '../../src/store/move/postgres-side.ts';
 import { openSqliteSide } from '../../src/store/move/sqlite-side.ts';
 import { movedTables, type Side } from '../../src/store/move/tables.ts';
-import { openPostgresStore } from '../../src/store/postgres.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { run } from '../cli/fake-io.ts';
 import { aChild, aCommit, aPlan, aWrite } from '../contract/fleet-store.suite.ts';

@@ -2,8 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, it, vi } from 'vitest';
 import type { EventRecord } from '../../src/core/ports.ts';
-import { StoreUnavailable } from '../../src/errors.ts';
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres.ts';
+import { StoreUnavailable } from '../../src/errors/errors.ts';
+import {
+  openPostgresStore,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from '../../src/parts/team/postgres/store.ts';
 import { aPrune, hashOf, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';

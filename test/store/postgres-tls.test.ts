@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { openPostgresStore } from '../../src/store/postgres.ts';
+import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { manualClock } from '../contract/store.suite.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { hasPostgres, newDatabase } from '../helpers/postgres.ts';

@@ -1,6 +1,10 @@
 import { describe } from 'vitest';
+import {
+  openPostgresStore,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from '../../src/parts/team/postgres/store.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres.ts';
 import { browseContract } from '../contract/browse.suite.ts';
 import { keysContract } from '../contract/keys.suite.ts';
 import { ledgerContract } from '../contract/ledger-store.suite.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventRecord } from '../../src/core/ports.ts';
+import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import type { StoreHandle, StoreOptions } from '../../src/store/handle.ts';
-import { openPostgresStore } from '../../src/store/postgres.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
 import { aBatch, aSegment } from '../contract/segments.suite.ts';

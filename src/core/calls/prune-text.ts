@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FailureReporter } from '../../base/failures.ts';
 import { splitLines } from '../../engine/text/lines.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import { annotate, renderText } from '../../engine/text/render.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import { PrunerError } from '../../errors.ts';
-import type { FailureReporter } from '../../failures.ts';
+import { PrunerError } from '../../errors/errors.ts';
 import { askBackend, backendTime } from '../decide/ask-backend.ts';
 import { decisionKey, type Job, wholeDecision } from '../decide/decision.ts';
 import type { DecisionCache } from '../decide/decision-cache.ts';

@@ -1,5 +1,5 @@
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import { PrunerError } from '../../errors.ts';
+import { PrunerError } from '../../errors/errors.ts';
 import { type EventLog, MCP_RUN } from '../event-log.ts';
 import type { LedgerSink } from '../ports/request-facts.ts';
 import type { Clock, EventRecord } from '../ports.ts';

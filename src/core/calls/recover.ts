@@ -1,7 +1,7 @@
+import type { FailureReporter } from '../../base/failures.ts';
 import { type Lines, splitLines, startOf } from '../../engine/text/lines.ts';
 import { renderRanges } from '../../engine/text/render.ts';
-import { PrunerError } from '../../errors.ts';
-import type { FailureReporter } from '../../failures.ts';
+import { PrunerError } from '../../errors/errors.ts';
 import { reasonOf } from '../failure-reason.ts';
 import { textHash } from '../hash.ts';
 import type { Store } from '../ports.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedMap } from '../../bounded-map.ts';
-import type { Purpose, ScannedMessage } from '../../dialects/dialect.ts';
-import type { FailureReporter } from '../../failures.ts';
-import { decodeString } from '../../json/cursor.ts';
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { FailureReporter } from '../../base/failures.ts';
+import type { Purpose, ScannedMessage } from '../../wires/dialects/dialect.ts';
+import { decodeString } from '../../wires/json/cursor.ts';
 import type { CompactionStore } from '../ports/compactions.ts';
 import type { RequestScope } from '../ports/segments.ts';
 import type { Clock } from '../ports.ts';

@@ -1,6 +1,6 @@
-import type { Dialect, ScannedText } from '../../dialects/dialect.ts';
+import type { FailureReporter } from '../../base/failures.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
-import type { FailureReporter } from '../../failures.ts';
+import type { Dialect, ScannedText } from '../../wires/dialects/dialect.ts';
 import type { Collector, DirectivesView, SegmentPorts } from '../ports/segments.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
 import type { ReportedRequest, SegmentReporter } from '../segments/reporter.ts';

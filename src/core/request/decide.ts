@@ -1,5 +1,5 @@
-import { type FallbackCode, StoreUnavailable } from '../../errors.ts';
-import type { FailureReporter } from '../../failures.ts';
+import type { FailureReporter } from '../../base/failures.ts';
+import { type FallbackCode, StoreUnavailable } from '../../errors/errors.ts';
 import { decide, type Job } from '../decide/decision.ts';
 import type { Decided, DecisionMaker } from '../decide/decision-maker.ts';
 import { decidableTexts, SHORT_ID } from '../decide/own-markers.ts';

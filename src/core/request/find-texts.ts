@@ -1,13 +1,13 @@
-import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit, RenderOptions } from '../../engine/text/render.ts';
 import type { Hints, Limits } from '../../engine/types.ts';
-import type { CallInContext, Conversation } from '../../goal/conversation.ts';
-import { decodeString, type Span } from '../../json/cursor.ts';
-import { encodeEdits, longJsonFields } from '../../json/value.ts';
-import { movesWindow, shownFiles, withWindowFile } from '../../transcript/call-targets.ts';
-import { frameOf } from '../../transcript/text-results.ts';
+import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
+import type { CallInContext, Conversation } from '../../wires/goal/conversation.ts';
+import { decodeString, type Span } from '../../wires/json/cursor.ts';
+import { encodeEdits, longJsonFields } from '../../wires/json/value.ts';
+import { movesWindow, shownFiles, withWindowFile } from '../../wires/transcript/call-targets.ts';
+import { frameOf } from '../../wires/transcript/text-results.ts';
 import {
   type CallFacts,
   callFacts,
@@ -16,7 +16,7 @@ import {
   listsRecovery,
   namesRecovery,
   type ToolCall,
-} from '../../transcript/tools.ts';
+} from '../../wires/transcript/tools.ts';
 import type { Job, RecoveryHint } from '../decide/decision.ts';
 import { markedIn } from '../decide/own-markers.ts';
 import { fingerprint, keyOf, textHash } from '../hash.ts';

@@ -1,6 +1,6 @@
-import type { ScannedMessage } from '../../dialects/dialect.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import { decodeString } from '../../json/cursor.ts';
+import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
+import { decodeString } from '../../wires/json/cursor.ts';
 import { isTooLong } from './find-texts.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 

@@ -1,6 +1,6 @@
+import type { FailureReporter } from '../../base/failures.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
-import { StoreUnavailable } from '../../errors.ts';
-import type { FailureReporter } from '../../failures.ts';
+import { StoreUnavailable } from '../../errors/errors.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { inTurn, TIMED_OUT, type Turns } from '../decide/turns.ts';
 import { pruneIdsIn } from '../hash.ts';

@@ -1,7 +1,7 @@
-import type { AnswerTurn } from '../../dialects/dialect.ts';
+import type { FailureReporter } from '../../base/failures.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
-import { type FallbackCode, StoreUnavailable } from '../../errors.ts';
-import type { FailureReporter } from '../../failures.ts';
+import { type FallbackCode, StoreUnavailable } from '../../errors/errors.ts';
+import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { TIMED_OUT, Turns } from '../decide/turns.ts';
 import type { Ownership } from '../ownership.ts';

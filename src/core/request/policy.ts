@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Dialect, Purpose } from '../../dialects/dialect.ts';
+import type { Dialect, Purpose } from '../../wires/dialects/dialect.ts';
 
 /** What the pipeline does with one request. Decided once, from the wire and the situation of the request. */
 export interface Policy {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Dialect, RequestHead, ScannedMessage } from '../../dialects/dialect.ts';
-import type { Conversation } from '../../goal/conversation.ts';
+import type { Dialect, RequestHead, ScannedMessage } from '../../wires/dialects/dialect.ts';
+import type { Conversation } from '../../wires/goal/conversation.ts';
 import { keyOf } from '../hash.ts';
 
 /** The outcome for one text, as it appears in the request's report. */

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { BoundedMap } from '../../bounded-map.ts';
-import type { AnswerTurn } from '../../dialects/dialect.ts';
-import type { FailureReporter } from '../../failures.ts';
-import { Conversation } from '../../goal/conversation.ts';
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { FailureReporter } from '../../base/failures.ts';
+import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
+import { Conversation } from '../../wires/goal/conversation.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
 import type { Store } from '../ports.ts';
 import { acceptedPrefix, type SentMemory, wholeRecord } from '../sent/records.ts';

@@ -1,7 +1,7 @@
-import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { kindOf } from '../../engine/plan.ts';
-import { type CallInContext, Conversation } from '../../goal/conversation.ts';
-import { namesRecovery } from '../../transcript/tools.ts';
+import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
+import { type CallInContext, Conversation } from '../../wires/goal/conversation.ts';
+import { namesRecovery } from '../../wires/transcript/tools.ts';
 import { advanceFor, inTurn, type Turns, takesTurns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';

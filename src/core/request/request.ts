@@ -1,4 +1,4 @@
-import type { Dialect } from '../../dialects/dialect.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
 import type { Decision, NewDecision } from '../ports.ts';
 import type { ApplicableSteps } from '../segments/apply-directives.ts';

@@ -1,6 +1,6 @@
-import type { ScannedMessage } from '../../dialects/dialect.ts';
-import type { Conversation } from '../../goal/conversation.ts';
-import type { Span } from '../../json/cursor.ts';
+import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
+import type { Conversation } from '../../wires/goal/conversation.ts';
+import type { Span } from '../../wires/json/cursor.ts';
 import { shelfPrefix } from '../sent/records.ts';
 import type { ShelvedTools } from '../shelf/shelf.ts';
 import { recordsWholeMessages } from './policy.ts';

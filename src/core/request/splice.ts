@@ -1,8 +1,8 @@
 import { splitLines } from '../../engine/text/lines.ts';
 import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../../engine/text/render.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import { decodeString, type Span } from '../../json/cursor.ts';
-import { encodeEdits } from '../../json/value.ts';
+import { decodeString, type Span } from '../../wires/json/cursor.ts';
+import { encodeEdits } from '../../wires/json/value.ts';
 import type { Decision } from '../ports.ts';
 import type { FoundText } from './find-texts.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';

@@ -1,7 +1,7 @@
-import type { ScannedMessage } from '../../dialects/dialect.ts';
-import { decodeString, type Span } from '../../json/cursor.ts';
-import { findFileBlocks, ownWords } from '../../transcript/file-blocks.ts';
-import { announcesResult, type TextResult, textResult } from '../../transcript/text-results.ts';
+import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
+import { decodeString, type Span } from '../../wires/json/cursor.ts';
+import { findFileBlocks, ownWords } from '../../wires/transcript/file-blocks.ts';
+import { announcesResult, type TextResult, textResult } from '../../wires/transcript/text-results.ts';
 import { isTooLong } from './find-texts.ts';
 
 /** A text of a user's message. */

@@ -1,8 +1,8 @@
 import { kindNamed, nameByPath } from '../../engine/kinds/all.ts';
 import { splitLines } from '../../engine/text/lines.ts';
-import type { Conversation } from '../../goal/conversation.ts';
-import { askedLines } from '../../transcript/call-targets.ts';
-import { callFacts, isReport, type ToolCall } from '../../transcript/tools.ts';
+import type { Conversation } from '../../wires/goal/conversation.ts';
+import { askedLines } from '../../wires/transcript/call-targets.ts';
+import { callFacts, isReport, type ToolCall } from '../../wires/transcript/tools.ts';
 
 /** A result and what is known about it before its lines are read. */
 interface ResultShown {

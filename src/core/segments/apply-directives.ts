@@ -1,6 +1,6 @@
-import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { REASONS, type ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit } from '../../engine/text/render.ts';
+import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import type { CutWhole, Job } from '../decide/decision.ts';
 import { keyOf } from '../hash.ts';
 import type { DirectivesView, Step } from '../ports/segments.ts';

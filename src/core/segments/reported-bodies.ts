@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { BoundedMap } from '../../bounded-map.ts';
-import type { ScannedMessage } from '../../dialects/dialect.ts';
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 
 interface ReportedBody {
   readonly messages: number;

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
+import type { FailureReporter } from '../../base/failures.ts';
 import { countLines } from '../../engine/text/lines.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Origin } from '../../engine/types.ts';
-import type { FailureReporter } from '../../failures.ts';
-import type { CallInContext } from '../../goal/conversation.ts';
-import { askedLines, editedFiles } from '../../transcript/call-targets.ts';
-import { ownWords } from '../../transcript/file-blocks.ts';
-import { callFacts, isRecovery } from '../../transcript/tools.ts';
+import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
+import type { CallInContext } from '../../wires/goal/conversation.ts';
+import { askedLines, editedFiles } from '../../wires/transcript/call-targets.ts';
+import { ownWords } from '../../wires/transcript/file-blocks.ts';
+import { callFacts, isRecovery } from '../../wires/transcript/tools.ts';
 import type { Turns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
 import type {

@@ -1,5 +1,5 @@
-import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
-import { decodeString, type Span } from '../../json/cursor.ts';
+import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
+import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from '../hash.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import { isTooLong } from '../request/find-texts.ts';

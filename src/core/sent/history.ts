@@ -1,7 +1,7 @@
-import type { Dialect, ScannedMessage } from '../../dialects/dialect.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
-import { decodeString } from '../../json/cursor.ts';
+import type { Dialect, ScannedMessage } from '../../wires/dialects/dialect.ts';
+import { decodeString } from '../../wires/json/cursor.ts';
 import type { Job } from '../decide/decision.ts';
 import { textHash } from '../hash.ts';
 import type { SentDecision, SentMessage, SentText, TextPlace } from '../ports/sent.ts';

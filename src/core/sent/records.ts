@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { ScannedMessage } from '../../dialects/dialect.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
+import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { keyOf } from '../hash.ts';
 import type { SentMessage, SentText } from '../ports/sent.ts';
 import type { Decision, Store } from '../ports.ts';

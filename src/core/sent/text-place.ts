@@ -1,5 +1,5 @@
 import type { Edit } from '../../engine/text/render.ts';
-import { encodeEdits, endOfString, parsed } from '../../json/value.ts';
+import { encodeEdits, endOfString, parsed } from '../../wires/json/value.ts';
 import type { TextPlace } from '../ports/sent.ts';
 
 /** A text at its place. */

@@ -1,5 +1,5 @@
-import type { Dialect } from '../../dialects/dialect.ts';
-import { JsonCursor, type Span } from '../../json/cursor.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
+import { JsonCursor, type Span } from '../../wires/json/cursor.ts';
 import { keyOf } from '../hash.ts';
 
 /** A description of a tool, or of a schema of its parameters. */

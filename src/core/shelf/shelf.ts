@@ -1,7 +1,7 @@
-import { BoundedMap } from '../../bounded-map.ts';
-import { StoreUnavailable } from '../../errors.ts';
-import type { FailureReporter } from '../../failures.ts';
-import { JsonShapeError } from '../../json/cursor.ts';
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { FailureReporter } from '../../base/failures.ts';
+import { StoreUnavailable } from '../../errors/errors.ts';
+import { JsonShapeError } from '../../wires/json/cursor.ts';
 import { textHash } from '../hash.ts';
 import type { Ownership } from '../ownership.ts';
 import type { ShelfCut, ShelfStore } from '../ports/shelf.ts';

@@ -1,6 +1,6 @@
 import { formatMarker } from '../../engine/text/marker.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import type { Span } from '../../json/cursor.ts';
+import type { Span } from '../../wires/json/cursor.ts';
 import { textHash } from '../hash.ts';
 import type { ShelfCut } from '../ports/shelf.ts';
 import { keptId } from '../recall/keeper.ts';

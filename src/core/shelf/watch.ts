@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedMap } from '../../bounded-map.ts';
-import type { Dialect } from '../../dialects/dialect.ts';
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { FailureReporter } from '../../base/failures.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import type { FailureReporter } from '../../failures.ts';
-import { JsonShapeError } from '../../json/cursor.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
+import { JsonShapeError } from '../../wires/json/cursor.ts';
 import type { SeenDeclaration, ShelfConversation, ShelfStore, ShelfSums } from '../ports/shelf.ts';
 import { outsideMessages, type Rewritten } from '../request/rewritten.ts';
 import { declarationHash, declarationsOf, declaredTools } from './declarations.ts';

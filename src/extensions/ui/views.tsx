@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact';
-import { FleetView } from '../../fleet/seat/ui/view.tsx';
-import { KeysView } from '../../keys/seat/ui/view.tsx';
+import { FleetView } from '../../parts/fleet/seat/ui/view.tsx';
+import { KeysView } from '../../parts/team/keys/seat/ui/view.tsx';
 
 /** A view that an extension adds to the page; it is in the menu while the extension is on. */
 export interface ExtensionView {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Resources } from '../../resources/registry.ts';
+import type { Resources } from '../resources/registry.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { boundedList } from '../tool-input.ts';
 import { MAX_RESOURCE_ITEMS } from './resources-list.ts';

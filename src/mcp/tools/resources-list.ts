@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Resources } from '../../resources/registry.ts';
+import type { Resources } from '../resources/registry.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
 export const RESOURCES_FLAG = '--enable-resources';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Resources } from '../../resources/registry.ts';
+import type { Resources } from '../resources/registry.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { RESOURCES_FLAG } from './resources-list.ts';
 

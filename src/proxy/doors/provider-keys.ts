@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Provider } from '../../providers/provider.ts';
+import type { Provider } from '../../wires/providers/provider.ts';
 import type { Destinations } from '../upstream/destinations.ts';
 
 /** Headers in which a client sends its own provider key. */

@@ -12,7 +12,7 @@ import type {
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
-import type { ProviderUsage } from '../../dialects/dialect.ts';
+import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
 import { addedIn, headOf, isAnswer, messagesOf, negated, quotedCuts, workOf } from './message-facts.ts';
 
 /** Facts for the ledger that are not part of the rewritten request. */

@@ -6,14 +6,14 @@ import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import { userTexts } from '../../core/request/user-texts.ts';
 import type { ShelvedTools } from '../../core/shelf/shelf.ts';
-import type { ScannedCall, ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { addFeatures, noFeatures } from '../../engine/text/features.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import type { Conversation } from '../../goal/conversation.ts';
-import { decodeString, type Span } from '../../json/cursor.ts';
-import { field, parsed } from '../../json/value.ts';
-import { isRecovery } from '../../transcript/tools.ts';
+import type { ScannedCall, ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
+import type { Conversation } from '../../wires/goal/conversation.ts';
+import { decodeString, type Span } from '../../wires/json/cursor.ts';
+import { field, parsed } from '../../wires/json/value.ts';
+import { isRecovery } from '../../wires/transcript/tools.ts';
 import {
   editFailed,
   isCorrection,
@@ -21,7 +21,7 @@ import {
   isTestRun,
   type TestOutcome,
   testOutcome,
-} from '../../transcript/work-signs.ts';
+} from '../../wires/transcript/work-signs.ts';
 
 /** The messages of a conversation's newest request, with their facts. */
 interface Remembered {

@@ -1,12 +1,12 @@
+import type { FailureReporter } from '../../base/failures.ts';
+import { WriteBehind } from '../../base/write-behind.ts';
 import { CONNECTION_RUN } from '../../core/event-log.ts';
 import type { LedgerStore } from '../../core/ports/ledger-store.ts';
 import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink, Store } from '../../core/ports.ts';
 import type { ToolWatch } from '../../core/shelf/watch.ts';
-import type { FailureReporter } from '../../failures.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { WriteBehind } from '../../write-behind.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { lineOf, sumsOf, tenths, UsageTotals, WireTotals } from './report-line.ts';

@@ -3,8 +3,8 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { AnsweredTools } from '../../core/shelf/watch.ts';
-import type { Dialect, ProviderUsage } from '../../dialects/dialect.ts';
-import type { ProviderName } from '../../providers/facts.ts';
+import type { Dialect, ProviderUsage } from '../../wires/dialects/dialect.ts';
+import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import type { OpenFacts } from './ledger-facts.ts';
 

@@ -1,5 +1,5 @@
+import type { FailureReporter } from '../../base/failures.ts';
 import { type AlarmSettings, alarmOf, alarmWords, mostOf, type SavingAlarm, WATCHED } from '../../core/saving-alarm.ts';
-import type { FailureReporter } from '../../failures.ts';
 import type { Log } from '../../observe/log.ts';
 import type { RequestReport } from './request-report.ts';
 

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
-import type { AnswerReader, AnswerTurn, ProviderUsage } from '../../dialects/dialect.ts';
+import type { AnswerReader, AnswerTurn, ProviderUsage } from '../../wires/dialects/dialect.ts';
 
 /** Maximum number of bytes of a compressed answer kept until its end; a longer one is not read. */
 const COMPRESSED_BYTES = 1024 * 1024;

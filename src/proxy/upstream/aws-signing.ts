@@ -2,8 +2,8 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { Clock } from '../../core/ports.ts';
-import { type CredentialScope, credentialScope } from '../../providers/bedrock.ts';
-import { withoutQuery } from '../../providers/provider.ts';
+import { type CredentialScope, credentialScope } from '../../wires/providers/bedrock.ts';
+import { withoutQuery } from '../../wires/providers/provider.ts';
 import { pairsOf } from './headers.ts';
 
 export interface AwsSigningOptions {

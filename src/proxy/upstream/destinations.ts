@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { type ProxySettings, routeTo } from '../../core/proxy-route.ts';
-import type { ErrorCode } from '../../errors.ts';
-import { openai, type Route, routeOf } from '../../providers/all.ts';
-import type { CloudSettings, Operation, Provider } from '../../providers/provider.ts';
+import type { ErrorCode } from '../../errors/errors.ts';
+import { openai, type Route, routeOf } from '../../wires/providers/all.ts';
+import type { CloudSettings, Operation, Provider } from '../../wires/providers/provider.ts';
 import type { ErrorBody } from '../send-error.ts';
 import type { LoopGuard } from './headers.ts';
 import { Upstream } from './upstream.ts';

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { CountAnswer } from '../../core/ports/request-facts.ts';
-import { field, parsed } from '../../json/value.ts';
+import { field, parsed } from '../../wires/json/value.ts';
 import { requestHeaders } from './headers.ts';
 import type { Upstream } from './upstream.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { credentialScope } from '../../providers/bedrock.ts';
+import { credentialScope } from '../../wires/providers/bedrock.ts';
 
 /** Headers that belong to one connection (RFC 9110 §7.6.1); `Connection` may name more. */
 const HOP_BY_HOP = new Set([

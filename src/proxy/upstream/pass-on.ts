@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Rewritten } from '../../core/request/rewritten.ts';
-import type { Dialect } from '../../dialects/dialect.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
 import { headerIn, pairsOf, responseHeaders } from './headers.ts';
 import { HeldAnswer } from './held-answer.ts';

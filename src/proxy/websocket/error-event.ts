@@ -1,4 +1,4 @@
-import { field, parsed } from '../../json/value.ts';
+import { field, parsed } from '../../wires/json/value.ts';
 
 /** The content of an `error` event; missing or invalid fields are 500 and `''`. */
 export interface ErrorEvent {

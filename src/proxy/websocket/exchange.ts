@@ -1,5 +1,5 @@
-import type { AnswerReader, Dialect } from '../../dialects/dialect.ts';
-import type { ProviderName } from '../../providers/facts.ts';
+import type { AnswerReader, Dialect } from '../../wires/dialects/dialect.ts';
+import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Pruned } from '../prune-step.ts';
 import { factsOf, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport } from '../report/request-report.ts';

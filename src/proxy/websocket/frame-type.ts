@@ -1,4 +1,4 @@
-import { JsonCursor } from '../../json/cursor.ts';
+import { JsonCursor } from '../../wires/json/cursor.ts';
 
 /** The frame that requests an answer. */
 export const REQUEST = 'response.create';

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../core/failure-reason.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
-import type { ProviderName } from '../../providers/facts.ts';
+import type { ProviderName } from '../../wires/providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import type { RequestReport } from '../report/request-report.ts';
 import { type RequestContext, withRequestId } from '../request-context.ts';

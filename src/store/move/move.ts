@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { UserError } from '../../errors.ts';
+import { UserError } from '../../errors/errors.ts';
 import { openText } from '../text-codec.ts';
 import { type MovedTable, movedTables, type Side, type Value } from './tables.ts';
 

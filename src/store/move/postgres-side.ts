@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/ports.ts';
 import { extensionTables } from '../../extensions/tables.ts';
-import { shownUrl } from '../postgres/connection-config.ts';
-import { Database } from '../postgres/database.ts';
-import { fromPg, toPg } from '../postgres/text.ts';
+import { shownUrl } from '../../parts/team/postgres/connection-config.ts';
+import { Database } from '../../parts/team/postgres/database.ts';
+import { fromPg, toPg } from '../../parts/team/postgres/text.ts';
 import { postgresStatement } from '../sql/common-sql.ts';
 import { sideName } from './side-name.ts';
 import type { MovedTable, Side, Value } from './tables.ts';

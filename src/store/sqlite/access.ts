@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/ports.ts';
-import { StoreUnavailable } from '../../errors.ts';
+import { StoreUnavailable } from '../../errors/errors.ts';
 import type { Lifetimes } from '../lifetimes.ts';
 import { type Expiring, PendingUses, type Use } from '../lifetimes.ts';
 import type { Rows } from '../sql/rows.ts';

@@ -1,5 +1,5 @@
 import type { Committed, NewDecision, StoreBatch } from '../../core/ports.ts';
-import { StoreUnavailable } from '../../errors.ts';
+import { StoreUnavailable } from '../../errors/errors.ts';
 import { encodeSent } from '../decision-codec.ts';
 import type { Lifetimes } from '../lifetimes.ts';
 import { roomLimit } from '../lifetimes.ts';

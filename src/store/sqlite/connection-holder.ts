@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/ports.ts';
-import { StoreUnavailable } from '../../errors.ts';
+import { StoreUnavailable } from '../../errors/errors.ts';
 import type { StoreLog } from '../store-log.ts';
 import { Connection, type OpenOptions } from './connection.ts';
 import { driverFile } from './driver.ts';

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../errors.ts';
+import { StoreUnavailable } from '../../errors/errors.ts';
 
 /**
  * The store's file is unusable. `message` is one line for a terminal: the path, the problem, the remedy. `reason` is as

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../errors.ts';
+import { StoreUnavailable } from '../../errors/errors.ts';
 import type { SweepLimits, SweepStep } from '../handle.ts';
 import { MAX_STATES, MAX_TURNS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
 import { livingMs, roomLimit, YEAR_MS } from '../lifetimes.ts';

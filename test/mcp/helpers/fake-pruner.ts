@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Pruner, PruneTextInput, PruneTextResult, RecoverInput } from '../../../src/core/calls/api.ts';
 import { splitLines } from '../../../src/engine/text/lines.ts';
 import { annotate, renderRanges, renderText } from '../../../src/engine/text/render.ts';
-import { PrunerError } from '../../../src/errors.ts';
+import { PrunerError } from '../../../src/errors/errors.ts';
 
 /** What the fake does for a goal of this name instead of pruning. */
 export const goals = {

@@ -1,0 +1,218 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadSettings } from '../../config/load.ts';
+import { parseMarker } from '../../engine/text/marker.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
+import { UserError } from '../../errors/errors.ts';
+import { createLog } from '../../observe/log.ts';
+import { driverProblem } from '../../store/sqlite/driver.ts';
+import type { Command, Io } from '../command.ts';
+import { type Paint, painter } from '../terminal.ts';
+import { makeServiceLog, realSourceFile, serveLocally } from './material.ts';
+
+export const demo: Command = {
+  usage: 'demo',
+  about: 'Shows pruning offline, without a key, with an embedded upstream, a real log and a real source file.',
+  options: {},
+  arguments: { min: 0, max: 0 },
+  async run(_call, io) {
+    const problem = driverProblem();
+    if (problem !== null) throw new UserError(problem);
+    const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-demo-'));
+    try {
+      await show(folder, io, painter(io));
+      return 0;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+interface Message {
+  readonly role: string;
+  readonly content: string | null;
+}
+
+/** The output of the demonstration: lines, headings and colours. */
+interface Stage {
+  readonly say: (text?: string) => void;
+  readonly heading: (text: string) => void;
+  readonly paint: Paint;
+}
+
+async function show(folder: string, io: Io, paint: Paint): Promise<void> {
+  const say = (text = ''): void => io.out(`${text}\n`);
+  const stage: Stage = { say, heading: (text) => say(paint('bold', `\n${text}`)), paint };
+  const received: string[] = [];
+  const upstream = await serveModel(received);
+  const logFile = join(folder, 'proxy.log');
+  const fd = openSync(logFile, 'a');
+  const proxyLog = createLog({ level: 'info', fd });
+  const { startHttp } = await import('../../app/serve.ts');
+  const { settings } = loadSettings({
+    ...io,
+    env: {
+      MCP_PRUNER_PORT: '0',
+      MCP_PRUNER_UPSTREAM_URL: `${upstream.url}/v1`,
+      MCP_PRUNER_DB_PATH: join(folder, 'demo.db'),
+    },
+  });
+  const proxy = await startHttp(settings, { log: proxyLog, version: io.version });
+  try {
+    say(`upstream ${upstream.url} (embedded), proxy ${proxy.url}, store ${settings.dbPath}`);
+    await showTurns(stage, proxy.url, await makeServiceLog(io.clock), received);
+  } finally {
+    await proxy.close();
+    await upstream.close();
+    await new Promise<void>((resolve) => proxyLog.flush(() => resolve()));
+    closeSync(fd);
+  }
+  stage.heading('5. The log line of the request with the service log');
+  const lines = readFileSync(logFile, 'utf8').split('\n');
+  say(lines.find((line) => line.includes('model request')) ?? '');
+}
+
+/** A model that takes note of everything and says so; bodies go to `received` as they come. */
+function serveModel(received: string[]): ReturnType<typeof serveLocally> {
+  return serveLocally((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8');
+      received.push(body);
+      const usage = {
+        prompt_tokens: estimateTokens(body),
+        completion_tokens: 2,
+        total_tokens: estimateTokens(body) + 2,
+      };
+      const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Noted.' } }];
+      res.setHeader('content-type', 'application/json');
+      res.end(JSON.stringify({ id: 'demo', object: 'chat.completion', created: 0, model: 'demo', choices, usage }));
+    });
+  });
+}
+
+async function showTurns(stage: Stage, url: string, log: string, received: readonly string[]): Promise<void> {
+  const source = realSourceFile();
+  const messages = conversation(log, source);
+  // as an agent does: each result goes to the model before the next call is made
+  await ask(url, messages.slice(0, 4));
+  await ask(url, messages);
+  const forwarded = messagesOf(received[1] ?? '');
+  const pruned = forwarded[3]?.content ?? '';
+  stage.heading('1. Before and after');
+  stage.say('tool result                              original lines     tokens (estimated, markers in)');
+  showSaved(stage, 'service log (700 requests, 1 failure)', log, pruned);
+  showSaved(stage, source.path, source.text, forwarded[5]?.content ?? '');
+  stage.say('An agent may edit a file that it has read, so the file passes whole unless cutting saves 8,000 tokens.');
+  stage.heading('2. What the model sees of the log (first 24 lines)');
+  for (const line of pruned.split('\n').slice(0, 24)) stage.say(parseMarker(line) ? stage.paint('red', line) : line);
+  stage.heading('3. Every line can be recovered: recover_text over /rpc');
+  await showRecovered(stage, url, log, pruned);
+  stage.heading("4. The next turn begins with the same bytes, so the provider's prompt cache holds");
+  const answered = { role: 'assistant', content: 'Noted.' };
+  await ask(url, [...messages, answered, { role: 'user', content: 'And a function?' }]);
+  showPrefixKept(stage, received);
+}
+
+function showSaved({ say }: Stage, name: string, before: string, after: string): void {
+  const [tokensBefore, tokensAfter] = [estimateTokens(before), estimateTokens(after)];
+  const percent = Math.round(100 * (1 - tokensAfter / tokensBefore));
+  const saved = percent === 0 ? 'whole' : `-${percent} %`;
+  say(
+    `${name.padEnd(38)} ${arrow(lineCount(before), keptLines(after))}  ${arrow(tokensBefore, tokensAfter)}  ${saved}`,
+  );
+}
+
+/** @throws if nothing was cut, or if recovered lines differ from the cut ones */
+async function showRecovered({ say }: Stage, url: string, log: string, pruned: string): Promise<void> {
+  const marker = pruned
+    .split('\n')
+    .map(parseMarker)
+    .find((found) => found !== null);
+  if (!marker) throw new Error('nothing was cut: the demonstration has nothing to recover');
+  const { pruneId, startLine, endLine } = marker;
+  const lines = await recover(url, pruneId, startLine, endLine);
+  const isOriginal =
+    lines ===
+    log
+      .split('\n')
+      .slice(startLine - 1, endLine)
+      .join('\n');
+  say(`${pruneId}, lines ${startLine}-${endLine}: ${isOriginal ? 'exactly the original' : 'DIFFERENT'}`);
+  for (const line of lines.split('\n').slice(0, 3)) say(`  ${line}`);
+  if (!isOriginal) throw new Error('what was recovered differs from the original');
+}
+
+/** @throws when a turn did not begin with the bytes of the one before */
+function showPrefixKept({ say }: Stage, received: readonly string[]): void {
+  const last = (received[1] ?? '').slice(0, -2);
+  const kept = received.every((body, i) => i === 0 || body.startsWith((received[i - 1] ?? '').slice(0, -2)));
+  say(`turn 3 begins with the ${Buffer.byteLength(last)} bytes forwarded in turn 2: ${kept ? 'yes' : 'NO'}`);
+  if (!kept) throw new Error('the prefix changed between the turns');
+}
+
+function conversation(log: string, source: { readonly path: string; readonly text: string }): object[] {
+  const call = (id: string, name: string, args: object): object => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
+  });
+  return [
+    { role: 'system', content: 'You are a coding agent.' },
+    {
+      role: 'user',
+      content:
+        'Invoices fail now and then with a 500. Find the failing order, and which method of the driver registers a custom aggregate.',
+    },
+    call('call_1', 'bash', { command: 'npm run start:orders 2>&1' }),
+    { role: 'tool', tool_call_id: 'call_1', content: log },
+    call('call_2', 'read_file', { path: source.path }),
+    { role: 'tool', tool_call_id: 'call_2', content: source.text },
+  ];
+}
+
+async function ask(url: string, messages: readonly object[]): Promise<void> {
+  const body = JSON.stringify({ model: 'demo', messages });
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer demo' };
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`the proxy answered ${response.status}`);
+}
+
+async function recover(url: string, pruneId: string, startLine: number, endLine: number): Promise<string> {
+  const params = {
+    name: 'recover_text',
+    arguments: {
+      prune_id: pruneId,
+      ranges: [{ start_line: startLine, end_line: endLine }],
+      include_line_numbers: false,
+    },
+  };
+  const response = await fetch(`${url}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  });
+  const answer = (await response.json()) as { result: { content: [{ text: string }] } };
+  const { raw_text } = JSON.parse(answer.result.content[0].text) as { raw_text: string };
+  return raw_text;
+}
+
+function messagesOf(body: string): Message[] {
+  return (JSON.parse(body) as { messages: Message[] }).messages;
+}
+
+function lineCount(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}
+
+/** Lines of a pruned text that are from the original: all but the markers. */
+function keptLines(text: string): number {
+  return lineCount(text) - text.split('\n').filter((line) => parseMarker(line) !== null).length;
+}
+
+function arrow(before: number, after: number): string {
+  return `${String(before).padStart(6)} -> ${String(after).padEnd(6)}`;
+}

@@ -1,0 +1,88 @@
+import type { WireName } from '../../agents/clients/client.ts';
+import type { Loaded } from '../../config/load.ts';
+import type { Settings } from '../../config/settings.ts';
+import { routeTo } from '../../core/proxy-route.ts';
+import { facts, type ProviderFacts, providerFacts, providerOfWire } from '../../wires/providers/facts.ts';
+import { probe } from '../probe.ts';
+import { type ProxyHealth, proxyHealth, proxyUrl } from '../run/proxy.ts';
+import type { Finding } from './finding.ts';
+
+export interface PortFinding {
+  readonly finding: Finding;
+  /** The running proxy's `/health`; `null` if none runs. */
+  readonly health: ProxyHealth | null;
+}
+
+/** Whether the proxy that agents are pointed at runs. */
+export async function checkPort(settings: Settings): Promise<PortFinding> {
+  const url = proxyUrl(settings);
+  const none = (finding: Finding): PortFinding => ({ finding, health: null });
+  if (settings.port === 0)
+    return none({ level: 'note', what: 'the port is 0 (any free port), so agents cannot be configured with it' });
+  const health = await proxyHealth(url);
+  if (health !== null) return { finding: { level: 'ok', what: `the proxy answers at ${url}` }, health };
+  if ((await probe(url)) === null) {
+    const advice = 'choose another with MCP_PRUNER_PORT, or stop that program';
+    return none({ level: 'failure', what: `another program answers at ${url}`, advice });
+  }
+  return none({ level: 'note', what: `no proxy runs at ${url}`, advice: 'start it: mcp-pruner serve' });
+}
+
+/**
+ * Whether the upstreams are reachable: those of the running proxy, or else those of these settings.
+ *
+ * @param wires - wires of the agents that are set up; providers with their own wire are tried only for those
+ */
+export async function checkUpstreams(
+  { settings, origins }: Loaded,
+  running: ProxyHealth | null,
+  wires: ReadonlySet<WireName>,
+): Promise<Finding[]> {
+  const used = new Set<ProviderFacts>([facts.openai, ...[...wires].map(providerOfWire)]);
+  const tried = providerFacts.filter(
+    (provider) => settings[provider.key] !== null && (used.has(provider) || origins[provider.key].from !== 'default'),
+  );
+  return (await Promise.all(tried.map((provider) => checkProvider(provider, settings, running)))).flat();
+}
+
+async function checkProvider(
+  provider: ProviderFacts,
+  settings: Settings,
+  running: ProxyHealth | null,
+): Promise<Finding[]> {
+  const { title, key, variable, field } = provider;
+  const own = settings[key] ?? '';
+  const reported = running?.upstreams.get(field);
+  const other = reported !== undefined && reported !== new URL(own).origin;
+  const url = other ? reported : withoutSecrets(own);
+  const reached = await checkWay(
+    `the ${title} ${url}`,
+    other ? reported : `${withoutSecrets(own)}/models`,
+    variable,
+    settings,
+  );
+  if (!other) return [reached];
+  const what = `the running proxy forwards to ${reported}, but this environment names ${new URL(own).origin} (${variable})`;
+  return [reached, { level: 'note', what, advice: 'restart the proxy with the intended settings' }];
+}
+
+/** Tests an address by the route of its requests: directly, or up to the outbound proxy. */
+async function checkWay(name: string, url: string, variable: string, settings: Settings): Promise<Finding> {
+  const way = routeTo(url, settings);
+  const problem = await probe(way.proxy === null ? url : new URL(way.proxy).origin);
+  if (way.proxy !== null) {
+    const what = `${name} is reached ${way.shown}`;
+    if (problem === null) return { level: 'ok', what: `${what}, which answers` };
+    const advice = 'check HTTPS_PROXY and HTTP_PROXY; NO_PROXY lists hosts that are reached directly';
+    return { level: 'failure', what: `${what}, which cannot be reached: ${problem}`, advice };
+  }
+  if (problem === null) return { level: 'ok', what: `${name} answers` };
+  const advice = `check ${variable}, the name and the network`;
+  return { level: 'failure', what: `${name} cannot be reached: ${problem}`, advice };
+}
+
+/** An address may hold a name with a password, or a key behind a question mark. */
+function withoutSecrets(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/(?<!\/)\/+$/, '');
+}

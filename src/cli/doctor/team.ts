@@ -1,0 +1,60 @@
+import { clients } from '../../agents/clients/all.ts';
+import { UserError } from '../../errors/errors.ts';
+import type { Io } from '../command.ts';
+import { fileReader } from '../file-reader.ts';
+import { postStatus } from '../probe.ts';
+import { KEY_VARIABLE, teamKey } from '../team-key.ts';
+import type { Finding } from './finding.ts';
+
+/** An address that contains a key, anywhere in a text. */
+const KEYED = /(https?:\/\/[\w.:[\]-]{1,262})\/k\/([\w-]{1,64})/g;
+/** Variables with an agent's base URL. */
+const BASE_URL = /_(?:BASE_URL|API_BASE)$/;
+const MAX_FILE_CHARS = 4 * 1024 * 1024;
+
+/**
+ * Whether this user's keys open the proxies that the agents are set up for. A key is sent only to its proxy, and never
+ * printed.
+ */
+export async function checkTeamKeys(io: Io): Promise<Finding[]> {
+  const addresses = keyedAddresses(io);
+  const checks = await Promise.all([...addresses].map(([address, where]) => checkAddress(address, where)));
+  return [...checkVariable(io), ...checks];
+}
+
+function checkVariable(io: Io): Finding[] {
+  try {
+    return teamKey(io) === null ? [] : [{ level: 'ok', what: `${KEY_VARIABLE} is a key` }];
+  } catch (cause) {
+    if (!(cause instanceof UserError)) throw cause;
+    return [{ level: 'failure', what: cause.message }];
+  }
+}
+
+/** Addresses with a key, each with the place where it was found first. */
+function keyedAddresses(io: Io): Map<string, string> {
+  const read = fileReader(io);
+  const place = { env: io.env, homeDir: io.homeDir, readFile: read };
+  const wiring = { baseUrl: '', origin: '', mcp: { transport: 'http', url: '' }, model: null } as const;
+  const files = new Set(clients.flatMap((client) => client.edits(wiring, place).map(({ file }) => file)));
+  const texts = [
+    ...Object.entries(io.env).filter(([name]) => BASE_URL.test(name)),
+    ...[...files].map((file) => [file, read(file)?.slice(0, MAX_FILE_CHARS)] as const),
+  ];
+  const found = new Map<string, string>();
+  for (const [where, text = ''] of texts) {
+    for (const [address] of text.matchAll(KEYED)) if (!found.has(address)) found.set(address, where);
+  }
+  return found;
+}
+
+async function checkAddress(address: string, where: string): Promise<Finding> {
+  const origin = address.slice(0, address.indexOf('/k/'));
+  const status = await postStatus(`${address}/rpc`, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  if (status === 200) return { level: 'ok', what: `${origin} accepts the key in ${where}` };
+  const advice =
+    status === 401 || status === 403
+      ? `ask for another one (mcp-pruner keys create, rotate), put it into ${KEY_VARIABLE}, and run setup again`
+      : 'is the proxy there?';
+  return { level: 'failure', what: `${origin} answers ${status} to the key in ${where}`, advice };
+}

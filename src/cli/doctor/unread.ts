@@ -1,0 +1,68 @@
+import type { ProxyHealth } from '../run/proxy.ts';
+import type { Finding } from './finding.ts';
+
+/** The meaning of each reason, and the remedy. */
+const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = new Map([
+  [
+    'encoding_not_understood',
+    [
+      'bodies passed unread: compressed in an unknown way, damaged, or too large when decompressed',
+      'zstd, gzip, br and deflate are supported, up to MCP_PRUNER_MAX_BODY_BYTES',
+    ],
+  ],
+  [
+    'body_not_understood',
+    ['bodies passed unread: they are not requests of the wire of their path', 'look for their requestId in the log'],
+  ],
+  [
+    'frame_not_understood',
+    [
+      'WebSocket frames passed unread: they are not JSON objects with a type',
+      'find out which client opened the connection',
+    ],
+  ],
+  [
+    'path_not_understood',
+    [
+      'large requests passed whole: they were posted to an unknown path',
+      'the log names the path; set the client to a supported one: chat/completions, messages, responses or generateContent',
+    ],
+  ],
+  [
+    'signed_by_client',
+    [
+      'requests to Bedrock passed whole: their client signed them, and the signature covers the body',
+      'start serve with the same AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (MCP_PRUNER_BEDROCK_SIGN), or use AWS_BEARER_TOKEN_BEDROCK',
+    ],
+  ],
+  [
+    'upgrade_refused',
+    [
+      'WebSockets were refused: only /v1/responses supports them',
+      'nothing is lost if the client continues with POST; otherwise disable WebSocket in the client',
+    ],
+  ],
+  [
+    'websocket_not_opened',
+    [
+      'WebSockets could not be opened, because the upstream does not support them or was not available',
+      'clients continue with POST after some retries; for Codex set supports_websockets = false',
+    ],
+  ],
+  [
+    'prefix_binding_mismatch',
+    [
+      'the provider dropped thinking blocks, because the history before them had changed',
+      'if the session changed its proxy or its store midway, compact it or start a new one; otherwise report it',
+    ],
+  ],
+]);
+
+/** Requests that a running proxy could not read: it saves nothing there, without any other sign. */
+export function checkUnread(running: Pick<ProxyHealth, 'notUnderstood'> | null): Finding[] {
+  return [...(running?.notUnderstood ?? [])].flatMap(([reason, count]): Finding[] => {
+    const [what, advice] = REASONS.get(reason) ?? [];
+    if (what === undefined || advice === undefined || count <= 0) return [];
+    return [{ level: 'note', what: `${count} since the proxy started: ${what} (${reason})`, advice }];
+  });
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import type { HoldoutResult } from '../../core/ports/ledger-report.ts';
+import { UserError } from '../../errors/errors.ts';
+import { type ComparedConversation, holdoutOf } from '../../ledger/holdout.ts';
+import { parsed } from '../../wires/json/value.ts';
+
+const amount = z.number().min(0);
+
+/** A line of the file: what a conversation cost, and would have cost without cuts. */
+const rowSchema = z.object({
+  conversation: z.union([z.string(), z.number()]),
+  arm: z.enum(['pruned', 'control']),
+  turns: amount,
+  dollars: amount,
+  dollarsWithout: amount,
+  firstRequestTokens: amount,
+});
+
+/**
+ * Compares conversations of a file, one JSON object a line, so that anybody can check the comparison by simulation.
+ *
+ * @returns `null` where no conversation is of the control group
+ * @throws UserError if the file cannot be read, or a line is not a row
+ */
+export function holdoutFrom(path: string, cwd: string): HoldoutResult | null {
+  const conversations: ComparedConversation[] = [];
+  const seen = new Set<string>();
+  for (const [i, line] of textAt(resolve(cwd, path)).split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const row = rowSchema.safeParse(parsed(line));
+    if (!row.success) {
+      const [issue] = row.error.issues;
+      throw new UserError(
+        `${path}, line ${i + 1}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it is not a row'}`,
+      );
+    }
+    const { conversation, ...compared } = row.data;
+    if (seen.has(String(conversation))) throw new UserError(`${path}, line ${i + 1}: the conversation is a duplicate`);
+    seen.add(String(conversation));
+    conversations.push(compared);
+  }
+  return holdoutOf(conversations);
+}
+
+function textAt(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
+    throw new UserError(`cannot read ${path}: ${code}`, { cause });
+  }
+}

@@ -1,0 +1,290 @@
+import type { MissCause } from '../../core/ports/ledger.ts';
+import type {
+  Difference,
+  HoldoutPlan,
+  HoldoutResult,
+  LedgerModel,
+  LedgerReport,
+  LedgerTotals,
+  Share,
+  WorkMeasure,
+  WorkRate,
+} from '../../core/ports/ledger-report.ts';
+import { type Part, part } from './table.ts';
+
+/** Causes of cache misses as people read them. */
+const CAUSES: Readonly<Record<MissCause, string>> = {
+  first_request: 'first request: nothing was cached yet',
+  expired: 'expired: too long after the previous request',
+  model_changed: 'another model was asked',
+  tools_changed: 'the client changed its tools',
+  system_changed: 'the client changed its system prompt',
+  message_changed: 'the client changed an earlier message',
+  compacted: 'the client compacted the conversation: all of it was new to the cache',
+  changed_by_us: 'changed by mcp-pruner: please report it',
+  unknown: 'unknown: nothing changed',
+};
+
+/** Dollars with as many decimals as are significant. */
+export function money(dollars: number): string {
+  const size = Math.abs(dollars);
+  const digits = size === 0 || size >= 100 ? 2 : size >= 1 ? 2 : size >= 0.01 ? 3 : 5;
+  return `${dollars < 0 ? '-' : ''}$${size.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+/** A number of things: `1 request`, `2 requests`. */
+export function plural(value: number, thing: string): string {
+  return `${count(value)} ${thing}${Math.round(value) === 1 ? '' : 's'}`;
+}
+
+export function percent(share: number | null): string {
+  return share === null ? '-' : `${(100 * share).toFixed(1)} %`;
+}
+
+/** A boldness step with its sign. */
+function stepWords(step: number): string {
+  return step > 0 ? `+${step}` : String(step);
+}
+
+const MAX_ROWS = 15;
+
+const NOTHING: Part = { title: '', note: '', textColumns: 0, rows: [] };
+
+/** The non-empty parts of the report below its totals. */
+export function partsOf(report: LedgerReport): Part[] {
+  const parts = [sharesPart, missesPart, toolsPart, checkedPart, stepsPart, modelsPart, holdoutPart, workPart];
+  return parts.map((partOf) => partOf(report)).filter(({ rows }) => rows.length > 1);
+}
+
+function sharesPart({ shares }: LedgerReport): Part {
+  type Row = readonly [name: string, of: Share, show: (value: number) => string];
+  const rows: readonly Row[] = [
+    ['texts that were examined (tokens)', shares.ofTexts, count],
+    ['newly billed input (tokens)', shares.ofNewInput, count],
+    ['all input (tokens)', shares.ofAllInput, count],
+    ['the bill, net', shares.ofBill, money],
+  ];
+  return part<Row>(
+    { title: 'Share that was removed, by four measures', note: '', textColumns: 1 },
+    [
+      ['of', ([name]) => name],
+      ['removed', ([, of, show]) => show(of.part)],
+      ['whole', ([, of, show]) => show(of.whole)],
+      ['share', ([, of]) => percent(of.share)],
+    ],
+    rows,
+  );
+}
+
+function missesPart({ misses }: LedgerReport): Part {
+  return part(
+    {
+      title: 'Why the cache missed',
+      note: 'Dollars: the cost of the missed tokens above the price of reading them from the cache.',
+      textColumns: 1,
+    },
+    [
+      ['cause', ({ cause }) => CAUSES[cause] ?? cause],
+      ['requests', ({ requests }) => count(requests)],
+      ['tokens', ({ tokens }) => count(tokens)],
+      ['dollars', ({ dollars }) => money(dollars)],
+    ],
+    misses,
+  );
+}
+
+function toolsPart({ tools }: LedgerReport): Part {
+  return part(
+    {
+      title: 'Tools and kinds',
+      note: 'Saved: at the price of tokens that are sent for the first time. Regret: text that was sent again because it had been cut.',
+      textColumns: 2,
+    },
+    [
+      ['tool', ({ tool }) => tool || '-'],
+      ['kind', ({ kind }) => kind || '-'],
+      ['texts', ({ texts }) => count(texts)],
+      ['cut', ({ cut }) => count(cut)],
+      ['removed', ({ removed }) => count(removed)],
+      ['saved', ({ dollarsSaved }) => money(dollarsSaved)],
+      ['recovered', ({ regrets }) => count(regrets.recovered)],
+      ['reread', ({ regrets }) => count(regrets.reread)],
+      ['quoted', ({ regrets }) => count(regrets.quoted)],
+      ['regret', ({ regretDollars }) => money(regretDollars)],
+    ],
+    tools.slice(0, MAX_ROWS),
+  );
+}
+
+function stepsPart({ steps }: LedgerReport): Part {
+  return part(
+    {
+      title: 'Learnt from regret',
+      note: 'Later decisions cut this many steps more boldly than configured, or more mildly (below 0).',
+      textColumns: 3,
+    },
+    [
+      ['project', ({ project }) => project || '-'],
+      ['tool', ({ tool }) => tool || '-'],
+      ['kind', ({ kind }) => kind || '-'],
+      ['step', ({ step }) => stepWords(step)],
+      ['since', ({ atMs }) => new Date(atMs).toISOString().slice(0, 10)],
+      ['texts cut', ({ texts }) => count(texts)],
+      ['regretted', ({ regretted }) => count(regretted)],
+      ['number', ({ number }) => String(number)],
+    ],
+    steps.slice(0, MAX_ROWS),
+  );
+}
+
+function modelsPart({ models }: LedgerReport): Part {
+  const priced = ({ unpriced, requests }: LedgerModel, dollars: number): string =>
+    unpriced < requests ? money(dollars) : '-';
+  return part(
+    { title: 'Models', note: '', textColumns: 1 },
+    [
+      ['model', ({ model }) => model || '-'],
+      ['requests', ({ requests }) => count(requests)],
+      ['fresh', ({ fresh }) => count(fresh)],
+      ['written', ({ write5m, write1h }) => count(write5m + write1h)],
+      ['read', ({ read }) => count(read)],
+      ['output', ({ output }) => count(output)],
+      ['dollars', (one) => priced(one, one.dollars)],
+      ['saved', (one) => priced(one, one.gross)],
+      ['reported ÷ estimated', ({ calibration }) => calibration?.toFixed(2) ?? '-'],
+    ],
+    models.slice(0, MAX_ROWS),
+  );
+}
+
+function checkedPart({ checked }: LedgerReport): Part {
+  if (checked === null) return NOTHING;
+  const { failed, failures } = checked;
+  const reasons = failures.map(({ reason, requests: times }) => `${count(times)} ${reason}`).join(', ');
+  return part(
+    {
+      title: 'Removed tokens, counted by the provider',
+      note: `For the share of requests that MCP_PRUNER_VERIFY sets. These counts replace the estimates.${failed > 0 ? ` No count for ${count(failed)} requests${reasons && ` (${reasons})`}.` : ''}`,
+      textColumns: 0,
+    },
+    [
+      ['requests counted', ({ requests }) => count(requests)],
+      ['no count', (one) => count(one.failed)],
+      ['removed', ({ exact }) => count(exact)],
+      ['estimated', ({ estimated }) => count(estimated)],
+      ['counted ÷ estimated', ({ exact, estimated }) => (estimated > 0 ? (exact / estimated).toFixed(3) : '-')],
+    ],
+    [checked],
+  );
+}
+
+/** The comparison with the conversations that were left whole. */
+export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
+  if (holdout === null) return NOTHING;
+  type Row = readonly [name: string, of: Difference, show: (value: number) => string];
+  const intervalWords = ([, { interval, tooSkewed }, show]: Row): string => {
+    if (interval !== null) return `${show(interval[0])} to ${show(interval[1])}`;
+    return tooSkewed ? 'too uneven to tell' : 'too few to tell';
+  };
+  const { pruned, control } = holdout.conversations;
+  return part<Row>(
+    {
+      title: 'The control group',
+      note: `${count(pruned)} conversations pruned, ${count(control)} left whole. ${HOW[holdout.method]} The interval holds the true difference in at least 95 of 100 experiments.${planWords(holdout.plan)}`,
+      textColumns: 1,
+    },
+    [
+      ['mean', ([name]) => name],
+      ['pruned', ([, of, show]) => show(of.pruned)],
+      ['whole', ([, of, show]) => show(of.control)],
+      ['difference', ([, of, show]) => show(of.difference)],
+      ['interval', intervalWords],
+    ],
+    [
+      ['dollars a conversation', holdout.dollarsPerConversation, money],
+      ['dollars a turn', holdout.dollarsPerTurn, money],
+      ['turns', holdout.turns, (value) => value.toFixed(1)],
+      ['dollars without cuts', holdout.withoutCuts, money],
+      ['output tokens', holdout.outputTokens, count],
+      ['regret tokens', holdout.regretTokens, count],
+    ],
+  );
+}
+
+/** How the work goes, pruned and whole. */
+function workPart({ work }: LedgerReport): Part {
+  type Of = (measure: WorkMeasure) => WorkRate;
+  const shower = ({ isShare }: WorkMeasure) => (isShare ? percent : (value: number) => value.toFixed(2));
+  const range = (one: WorkMeasure, [low, high]: readonly [number, number]): string =>
+    `${shower(one)(low)} to ${shower(one)(high)}`;
+  const counted = (rate: WorkRate): string =>
+    rate.rate === null ? '-' : `${count(rate.part)} of ${count(rate.whole)}`;
+  const rated = (one: WorkMeasure, { rate }: WorkRate): string => (rate === null ? '-' : shower(one)(rate));
+  const bounded = (one: WorkMeasure, { rate, interval }: WorkRate): string =>
+    rate === null ? '-' : interval ? range(one, interval) : 'too few';
+  const apart = (one: WorkMeasure): string => {
+    if (one.difference === null) return 'too few';
+    return one.difference.interval === null ? 'too uneven' : range(one, one.difference.interval);
+  };
+  const arm = (name: string, of: Of) =>
+    [
+      [name, (one: WorkMeasure) => counted(of(one))],
+      ['rate', (one: WorkMeasure) => rated(one, of(one))],
+      ['interval', (one: WorkMeasure) => bounded(one, of(one))],
+    ] as const;
+  return part<WorkMeasure>(
+    {
+      title: 'How the work goes',
+      note: 'Counted in requests, of pruned conversations and of those that were left whole. An interval holds the true value in 95 of 100 cases.',
+      textColumns: 1,
+    },
+    [
+      ['measure', ({ words }) => words],
+      ...arm('pruned', ({ pruned }) => pruned),
+      ...arm('whole', ({ control }) => control),
+      ['difference', apart],
+    ],
+    work,
+  );
+}
+
+const HOW: Readonly<Record<HoldoutResult['method'], string>> = {
+  pairs:
+    'Apart from the cuts, no difference between the groups was found, so each pruned conversation is compared with its own bill without cuts. The row "turns" shows whether conversations got longer.',
+  groups: 'The groups are compared with each other, by classes of the size of the first request.',
+};
+
+function planWords({ more, share, days }: HoldoutPlan): string {
+  if (more === 0) return '';
+  if (more === null) return ' No number of conversations would decide the comparison: there is no difference.';
+  const time = days === null ? '' : ` (about ${plural(days, 'day')})`;
+  return ` About ${count(more)} more conversations${time} would decide the comparison, with MCP_PRUNER_HOLDOUT=${share}.`;
+}
+
+/** The top figures of the report. */
+export function headline(report: LedgerReport): (readonly [string, string])[] {
+  const { totals } = report;
+  return [
+    ['requests', `${count(totals.requests)}${totals.estimated > 0 ? ` (${count(totals.estimated)} estimated)` : ''}`],
+    ['spent', money(totals.dollars)],
+    ['without pruning', money(totals.dollarsWithout)],
+    ['saved, gross', `${money(totals.gross)}${rangeWords(totals)}`],
+    ['regret', money(totals.regretDollars)],
+    ['saved, net', `${money(totals.net)} (${percent(report.shares.ofBill.share)} of the bill)`],
+    ...(totals.wouldRemove > 0 ? [wouldBe(totals)] : []),
+  ];
+}
+
+/** The range of the saving while removed tokens are estimates. */
+function rangeWords({ savedRange }: LedgerTotals): string {
+  if (savedRange === null || savedRange[0] === savedRange[1]) return '';
+  return ` (estimated: ${money(savedRange[0])} to ${money(savedRange[1])})`;
+}
+
+function wouldBe({ wouldSave, wouldRemove }: LedgerTotals): readonly [string, string] {
+  return ['would be saved (shadow mode)', `${money(wouldSave)}, ${count(wouldRemove)} tokens`];
+}

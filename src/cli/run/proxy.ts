@@ -1,0 +1,178 @@
+import { openSync, renameSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { isHttpUrl } from '../../agents/mcp-servers.ts';
+import type { Settings } from '../../config/settings.ts';
+import { isAlarmCause, type SavingAlarm } from '../../core/saving-alarm.ts';
+import { makeFolder } from '../../store/sqlite/make-folder.ts';
+import { type ProviderFacts, providerFacts } from '../../wires/providers/facts.ts';
+import { type Call, type Io, textOption, UsageError } from '../command.ts';
+import { accessToken } from '../local-access.ts';
+
+/** The proxy of a run. */
+export interface RunProxy {
+  /** Where it listens, without a path. */
+  readonly url: string;
+  /** How it was started or found, in words. */
+  readonly about: string;
+  /** Whether it stores originals in this machine's configured store. */
+  readonly sameStore: boolean;
+  /** The token for its `/rpc` and `/prune`, or `null`. */
+  readonly token: string | null;
+  /** This user's key for a proxy on another machine; passed to the agent only. */
+  readonly key: string | null;
+  close(): Promise<void>;
+}
+
+/** Size above which the log of earlier runs is renamed to `run.log.1`, replacing an older one. */
+const LOG_BYTES = 5 * 1024 * 1024;
+/** A missing listener answers at once; a machine under load may need time. */
+const HEALTH_MS = 5_000;
+
+/** The fields of a proxy's `/health` that the command line needs. */
+export interface ProxyHealth {
+  /** Origins that requests are forwarded to, by field of `/health`; older versions lack some. */
+  readonly upstreams: ReadonlyMap<ProviderFacts['field'], string>;
+  /** Id of the store that it uses; absent while that store is not available. */
+  readonly storeId?: string;
+  /** Numbers of requests since its start that were not read because their format is unknown, by reason. */
+  readonly notUnderstood?: ReadonlyMap<string, number>;
+  /** Present while requests with large results save nothing. */
+  readonly savingAlarm?: SavingAlarm;
+}
+
+/** The address of another proxy than that of the settings, as `--proxy` names it, without a path. @throws UsageError */
+export function namedProxy(call: Call): string | null {
+  const url = textOption(call, 'proxy')?.replace(/(?<!\/)\/+(?:v1\/*)?$/, '');
+  if (url === undefined) return null;
+  if (!isHttpUrl(url)) throw new UsageError(`--proxy ${JSON.stringify(url)} is not an http(s) address`);
+  return url;
+}
+
+/** Whether a proxy of this product answers at an address. */
+export async function isProxy(url: string): Promise<boolean> {
+  return (await proxyHealth(url)) !== null;
+}
+
+/** The `/health` of a proxy of this product at an address; `null` if there is none. */
+export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
+  try {
+    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(HEALTH_MS) });
+    const report: unknown = await response.json();
+    if (typeof report !== 'object' || report === null) return null;
+    const fields: Readonly<Record<string, unknown>> = { ...report };
+    if (fields.server !== 'mcp-pruner') return null;
+    const upstreams = new Map<ProviderFacts['field'], string>();
+    for (const { field } of providerFacts) {
+      const origin = fields[field];
+      if (typeof origin === 'string' && URL.canParse(origin)) upstreams.set(field, origin);
+    }
+    const storeId = typeof fields.store_id === 'string' && { storeId: fields.store_id };
+    const savingAlarm = alarmIn(fields.saving_alarm);
+    const notUnderstood = countsIn(fields.not_understood);
+    return { upstreams, ...storeId, notUnderstood, savingAlarm: savingAlarm ?? undefined };
+  } catch {
+    return null; // nothing listens there, or another program
+  }
+}
+
+function countsIn(value: unknown): Map<string, number> {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return new Map(entries.filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
+}
+
+function alarmIn(value: unknown): SavingAlarm | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { cause, requests, code }: Readonly<Record<string, unknown>> = { ...value };
+  if (!isAlarmCause(cause) || typeof requests !== 'number' || typeof code !== 'string') return null;
+  return { cause, requests, code };
+}
+
+/** The address of the proxy that the settings describe, as this machine reaches it. */
+export function proxyUrl({ host, port }: Pick<Settings, 'host' | 'port'>): string {
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+/**
+ * The running proxy, or a new one for this run only: on a free loopback port, with the same store.
+ *
+ * @param shared - whether a running proxy may be used
+ */
+export async function openProxy(settings: Settings, io: Io, shared: boolean): Promise<RunProxy> {
+  const running = proxyUrl(settings);
+  const token = accessToken(settings, io, false);
+  if (shared && (await keepsOriginalsHere(running, settings, io, token))) {
+    return { url: running, about: 'which was running', sameStore: true, token, key: null, close: async () => {} };
+  }
+  const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
+  const [{ startHttp }, { createLog }] = await Promise.all([
+    import('../../app/serve.ts'),
+    import('../../observe/log.ts'),
+  ]);
+  const log = createLog({ level: settings.logLevel, fd: logFile.fd });
+  // no well-known token is needed: only this run uses this proxy
+  const ownToken = settings.localToken === 'off' ? null : accessToken({ ...settings, authToken: null }, io, true);
+  const here = { host: '127.0.0.1', port: 0, requireKey: false } as const;
+  const own: Settings = { ...settings, ...here, authToken: ownToken, drainTimeoutMs: 0 };
+  const app = await startHttp(own, { log, version: io.version });
+  const about = `started for this run, log ${logFile.path}`;
+  const sameStore = settings.dbPath !== ':memory:';
+  return { url: app.url, about, sameStore, token: ownToken, key: null, close: () => app.close() };
+}
+
+/**
+ * Whether a proxy stores originals in this machine's configured store, tested by storing a text. Otherwise an MCP
+ * server on this machine could not recover the proxy's cuts.
+ */
+export async function keepsOriginalsHere(
+  url: string,
+  settings: Settings,
+  io: Io,
+  token: string | null,
+): Promise<boolean> {
+  if ((settings.databaseUrl === null && settings.dbPath === ':memory:') || !(await isProxy(url))) return false;
+  try {
+    const text = `mcp-pruner run ${process.pid} ${io.clock.nowMs()}`;
+    const pruneId = await keptAs(url, text, token);
+    const { openStore, storeExists } = await import('../../app/store.ts');
+    if (!storeExists(settings, (path) => io.fileExists(path))) return false;
+    const store = await openStore(settings, { readonly: true, clock: io.clock });
+    try {
+      return (await store.findOriginal(pruneId)) === text;
+    } finally {
+      await store.close();
+    }
+  } catch {
+    return false; // it refuses access, or one of the two stores is unusable
+  }
+}
+
+/** Makes a proxy store a text. @returns the prune id */
+async function keptAs(url: string, text: string, token: string | null): Promise<string> {
+  const options = {
+    max_prune_ratio: 0,
+    min_keep_lines: 0,
+    timeout_ms: 1000,
+    annotate_lines: false,
+    include_markers: false,
+  };
+  const args = { text, goal_hint: '', source_type: 'docs', options };
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'prune_text', arguments: args } };
+  const response = await fetch(`${url}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token !== null && { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify(call),
+    signal: AbortSignal.timeout(HEALTH_MS),
+  });
+  const { result } = (await response.json()) as { result: { content: readonly [{ text: string }] } };
+  const { prune_id } = JSON.parse(result.content[0].text) as { prune_id: string };
+  return prune_id;
+}
+
+/** Its log lines must not mix with the agent's screen. */
+function openLogFile(path: string): { readonly path: string; readonly fd: number } {
+  makeFolder(dirname(path));
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(path, `${path}.1`);
+  return { path, fd: openSync(path, 'a', 0o600) };
+}

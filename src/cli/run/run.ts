@@ -1,0 +1,280 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { AgentProcess } from '../../agents/agent-process.ts';
+import { anyProgram, clients, findClient } from '../../agents/clients/all.ts';
+import type { Client, ClientCloud, ClientPlace, Launch } from '../../agents/clients/client.ts';
+import { listenForPresence } from '../../agents/presence.ts';
+import { RunLifecycle } from '../../agents/run-states.ts';
+import type { Loaded } from '../../config/load.ts';
+import { localTokenFile } from '../../config/local-token.ts';
+import type { Settings } from '../../config/settings.ts';
+import { isLocalUrl } from '../../config/warnings.ts';
+import { UserError } from '../../errors/errors.ts';
+import { providerOfWire } from '../../wires/providers/facts.ts';
+import { type ChildLog, openChildLog } from '../child-log.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from '../command.ts';
+import { fileReader } from '../file-reader.ts';
+import { HeldLines } from '../held-lines.ts';
+import { accessToken } from '../local-access.ts';
+import { readSettings } from '../read-settings.ts';
+import { serverEnv } from '../server-env.ts';
+import { KEY_VARIABLE, teamKey, withKey } from '../team-key.ts';
+import { mcpAccess } from './mcp.ts';
+import { isProxy, keepsOriginalsHere, namedProxy, openProxy, proxyUrl, type RunProxy } from './proxy.ts';
+
+/** Why requests signed with AWS keys may have to bypass the proxy. */
+const SIGNED = 'they are signed, and the proxy has no AWS_ACCESS_KEY_ID to sign them anew';
+
+/** A server may close its connection a moment before its agent ends. */
+const LOST_MS = 500;
+
+export const run: Command = {
+  usage: `run <${clients.map(({ name }) => name).join('|')}|program> [options] -- [arguments of the agent]`,
+  about: [
+    'Starts an agent through the proxy, and with the MCP server configured, by flags, environment and temporary files:',
+    'none of your own files is changed. Uses the proxy that runs, or starts one for the run. Exits with the code of the',
+    'agent. JEEVES_PRUNER_ENABLED=false leaves the MCP server out, true has the agent start one with read, bash and grep;',
+    'JEEVES_PRUNER_URL replaces the pruner that the server asks, JEEVES_MCP_PRUNER_PATH the server itself.',
+    'MCP_PRUNER_KEY is your key for the proxy at --proxy, if that requires one; no command line shows the key.',
+  ].join('\n'),
+  options: {
+    ...configOption,
+    model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
+    proxy: { type: 'string', value: '<url>', doc: 'use the proxy at this address, such as http://127.0.0.1:8006' },
+  },
+  arguments: { min: 1, max: Number.POSITIVE_INFINITY },
+
+  async run(call, io) {
+    const [name = '', ...args] = call.positionals;
+    const client = findClient(name) ?? anyProgram(name);
+    const { launch } = client;
+    if (launch === null)
+      throw new UsageError(`${name} cannot be configured for a single run: see mcp-pruner setup ${name}`);
+    const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
+    if (client.needsModel && model === null) {
+      throw new UsageError(`${name} needs a model: mcp-pruner run ${name} --model <name>, or set OPENAI_MODEL`);
+    }
+
+    const lines = new HeldLines(io);
+    const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io), listFolder };
+    const cloud = client.cloud?.(place) ?? null;
+    const { loaded, shared, upstream } = settingsOf(call, io, client, place, cloud);
+    const bypasses = cloud !== null && bypassesProxy(cloud, namedProxy(call) !== null);
+    const other = await otherProxy(call, loaded.settings, io);
+    const proxy = other ?? (await openProxy(loaded.settings, io, shared));
+    const childLog = await openChildLog(loaded.settings, client.name, io);
+    const isRunner = Object.keys(io.env).some((variable) => variable.startsWith('JEEVES_'));
+    const lifecycle = new RunLifecycle(({ line, text, isFault }) => {
+      if (isRunner) lines.say(line);
+      else if (isFault) lines.say(text);
+      childLog.meta(line);
+    });
+    const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-'));
+    const socket = join(folder, 'run.sock');
+    try {
+      const storeEnv = serverEnv(loaded, io);
+      const tokenFile = proxy.token === null ? null : localTokenFile(io, loaded.settings);
+      const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, tokenFile, lifecycle });
+      const origin = withKey(proxy.url, proxy.key);
+      const keyed = proxy.key === null ? {} : { keyed: { origin: proxy.url, variable: KEY_VARIABLE } };
+      const hasLocalModel = isLocalUrl(loaded.settings.anthropicUrl);
+      const wired = launch(
+        { baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed, cloudBypassesProxy: bypasses, hasLocalModel },
+        place,
+        folder,
+      );
+      writeLaunchFiles(folder, wired);
+      // where a named proxy forwards to is not known here
+      const before = shared || other ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
+      lines.say(cloud && bypasses ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
+      return await runAgent(client, wired, args, socket, lifecycle, io, lines, childLog);
+    } finally {
+      await childLog.close();
+      await proxy.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+interface RunSettings {
+  readonly loaded: Loaded;
+  /** Whether a running proxy may be used. */
+  readonly shared: boolean;
+  /** The agent's current upstream, if its configuration names one. */
+  readonly upstream: string | null;
+}
+
+/**
+ * The settings of a proxy for this run. The user's key is valid for the upstream in the agent's own configuration. So
+ * that upstream is used, unless another one is configured or it is the proxy itself.
+ */
+function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace, cloud: ClientCloud | null): RunSettings {
+  const loaded = readSettings(call, io);
+  if (cloud !== null) return cloudSettings(call, io, loaded, cloud);
+  const { settings, origins } = loaded;
+  const { key, path } = providerOfWire(client.wire);
+  const variable = key === 'upstreamUrl' ? io.env.OPENAI_BASE_URL?.trim() : undefined;
+  const upstream = (client.upstream?.(place) ?? variable ?? '').replace(/(?<!\/)\/+$/, '');
+  const known = ['', settings[key], proxyUrl(settings) + path].includes(upstream);
+  if (known || origins[key].from !== 'default') return { loaded, shared: true, upstream: null };
+  return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
+}
+
+/** Signed requests need a proxy with this environment's credentials: one for this run only. */
+function cloudSettings(call: Call, io: Io, loaded: Loaded, { key, path, upstream, signing }: ClientCloud): RunSettings {
+  const { settings, origins } = loaded;
+  const ownUrl = proxyUrl(settings);
+  const known = upstream === null || [settings[key], ownUrl, ownUrl + path].includes(upstream);
+  const isSet = known || origins[key].from !== 'default';
+  if (isSet) return { loaded, shared: signing === 'none', upstream: settings[key] ?? 'the cloud' };
+  return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
+}
+
+/** Whether requests to a cloud bypass the proxy because it cannot sign them. */
+function bypassesProxy({ signing }: ClientCloud, isNamed: boolean): boolean {
+  return signing === 'unknown' || (signing === 'own' && isNamed);
+}
+
+function describeBypass({ title, command }: Client, cloud: ClientCloud): string {
+  return `${title} (${command}): messages go straight to ${cloud.title}, unpruned: ${SIGNED}`;
+}
+
+/** The proxy that `--proxy` names. */
+async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
+  const url = namedProxy(call);
+  if (url === null) return null;
+  if (!(await isProxy(url))) throw new UserError(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
+  const key = teamKey(io);
+  const named = { url, about: 'named by --proxy', key, close: async () => {} };
+  if (key !== null) return { ...named, sameStore: false, token: null };
+  const token = accessToken(settings, io, false);
+  return { ...named, sameStore: await keepsOriginalsHere(url, settings, io, token), token };
+}
+
+/**
+ * Writes the temporary files and links of a launch. A link needs rights that Windows may refuse: the agent starts
+ * without.
+ */
+function writeLaunchFiles(folder: string, { files, links = [] }: Launch): void {
+  for (const { name, text } of files) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+  }
+  for (const { name, target } of links) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+    try {
+      symlinkSync(target, join(folder, name));
+    } catch (cause) {
+      if (!(cause instanceof Error && 'code' in cause && cause.code === 'EPERM')) throw cause;
+    }
+  }
+}
+
+/** Names in a folder; none where it is not there or cannot be read. */
+function listFolder(path: string): readonly string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function describeStart({ title, command, wire }: Client, { url, about }: RunProxy, cloud: ClientCloud | null): string {
+  if (cloud !== null) return `${title} (${command}): messages to ${cloud.title} through ${url}${cloud.path}, ${about}`;
+  const format = { chat: 'chat completions', messages: 'messages', responses: 'responses', gemini: 'generateContent' };
+  return `${title} (${command}): ${format[wire]} through ${url}${providerOfWire(wire).path}, ${about}`;
+}
+
+async function runAgent(
+  { command }: Client,
+  { args, env }: Launch,
+  userArgs: readonly string[],
+  socket: string,
+  lifecycle: RunLifecycle,
+  io: Io,
+  lines: HeldLines,
+  childLog: ChildLog,
+): Promise<number> {
+  let ended = false;
+  const onLost = (): void => {
+    setTimeout(() => ended || lifecycle.on('server_failed'), LOST_MS).unref();
+  };
+  const stopListening =
+    lifecycle.state === 'starting'
+      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {}) // the agent starts all the same
+      : () => {};
+  lines.hold();
+  const onTerminal = io.inIsTerminal === true;
+  let agent: AgentProcess | null = null;
+  // before it starts: a signal that comes in between would end this process and leave the agent behind
+  const forget = handleEvents(() => agent, io, onTerminal, lines);
+  try {
+    agent = new AgentProcess({
+      command,
+      args: [...args, ...userArgs],
+      cwd: io.cwd,
+      env: { ...io.env, ...withoutDetour(io.env), ...env },
+      onTerminal,
+      // what an agent draws on a terminal is not for a log, and it must find its terminal there
+      onStderr:
+        childLog.on && !io.errIsTerminal
+          ? (text) => {
+              io.err(text);
+              childLog.stderr(text);
+            }
+          : undefined,
+    });
+    childLog.meta(`started ${command}`);
+    const code = await agent.ended;
+    ended = true;
+    lifecycle.on('phase_ended');
+    lines.release();
+    lines.say(`${command} ended with code ${code}`);
+    childLog.meta(`${command} ended with code ${code}`);
+    return code;
+  } catch (cause) {
+    lines.release();
+    const code = cause instanceof Error && 'code' in cause ? cause.code : '';
+    const why = code === 'ENOENT' ? 'it is not installed, or not in PATH' : String(cause);
+    childLog.meta(`cannot start ${command}: ${why}`);
+    throw new UserError(`cannot start ${command}: ${why}`, { cause });
+  } finally {
+    forget();
+    stopListening();
+  }
+}
+
+/** Requests to this machine must not use the outbound proxy. */
+function withoutDetour(env: Io['env']): Record<string, string> {
+  const detours = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
+  if (!detours.some((name) => env[name])) return {};
+  const direct = [env.NO_PROXY || env.no_proxy, '127.0.0.1', 'localhost', '::1'].filter(Boolean).join(',');
+  return { NO_PROXY: direct, no_proxy: direct };
+}
+
+/** The agent handles Ctrl-C itself; a termination signal is forwarded, and enforced. */
+function handleEvents(
+  agent: () => AgentProcess | null,
+  { events }: Io,
+  onTerminal: boolean,
+  lines: HeldLines,
+): () => void {
+  const logAndContinue = (cause: unknown): void => lines.say(`unexpected error; the run goes on: ${String(cause)}`);
+  const terminate = (): void => void agent()?.terminate();
+  const interrupt = (): void => {
+    if (!onTerminal) agent()?.signal('SIGINT'); // the terminal has already sent it
+  };
+  const handlers: readonly [string, (detail: unknown) => void][] = [
+    ['uncaughtException', logAndContinue],
+    ['unhandledRejection', logAndContinue],
+    ['SIGTERM', terminate],
+    ['SIGHUP', terminate],
+    ['SIGINT', interrupt],
+    ['exit', () => agent()?.signal('SIGKILL')],
+  ];
+  for (const [event, handler] of handlers) events.on(event, handler);
+  return () => {
+    for (const [event, handler] of handlers) events.off(event, handler);
+  };
+}

@@ -1,0 +1,170 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { FailureReporter } from '../../../base/failures.ts';
+import type { Decision } from '../../ports.ts';
+import { type Job, lateDecision } from '../decision.ts';
+import type { Decider } from '../decision-maker.ts';
+import type { Answer, Task } from './task.ts';
+
+export interface WorkerDeciderOptions {
+  /** Handles smaller texts, and all texts if no thread is available. */
+  readonly mainThread: Decider;
+  /** UTF-16 units from which a text is large. */
+  readonly largeChars?: number;
+  /** Maximum number of characters of smaller texts that are handled on the main thread at a time. */
+  readonly maxMainThreadChars?: number;
+  /** The worker's program. */
+  readonly program?: URL;
+  /** Reports a thread that ended by its own fault; its text is then handled on the main thread. */
+  readonly onFailure: FailureReporter;
+}
+
+/** About 25 ms of work. For less, a thread costs more than it spares others. */
+const LARGE_CHARS = 256 * 1024;
+/**
+ * Smaller texts are decided on the main thread, in turns with other work: only for many at once is it worth starting a
+ * thread.
+ */
+const MAX_MAIN_THREAD_CHARS = 1024 * 1024;
+const PROGRAM = new URL('./decide-worker.js', import.meta.url);
+/** How long past its deadline a thread may be silent before it is ended. */
+const GRACE_MS = 250;
+/** Number of threads that may end by a fault before no new thread is started. */
+const MAX_FAULTS = 3;
+const MAX_THREADS = 4;
+
+interface Waiting {
+  readonly job: Job;
+  readonly key: string;
+  readonly deadline: number;
+  readonly opinions: Float64Array | null;
+  readonly settle: (decision: Decision | Promise<Decision>) => void;
+}
+
+/**
+ * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and the time limit
+ * always holds. Threads start with the first large text and never keep the process alive.
+ */
+export class WorkerDecider implements Decider {
+  readonly #options: WorkerDeciderOptions;
+  readonly #program: string | null;
+  readonly #waiting: Waiting[] = [];
+  readonly #idle: Worker[] = [];
+  readonly #all = new Set<Worker>();
+  /** Characters of texts that are being decided on this thread. */
+  #mainThreadChars = 0;
+  #faults = 0;
+  #closed = false;
+
+  constructor(options: WorkerDeciderOptions) {
+    this.#options = options;
+    const file = fileURLToPath(options.program ?? PROGRAM);
+    this.#program = existsSync(file) ? file : null; // run from its sources there is none
+  }
+
+  decide(job: Job, key: string, deadline: number, opinions: Float64Array | null): Promise<Decision> {
+    const { mainThread, largeChars = LARGE_CHARS, maxMainThreadChars = MAX_MAIN_THREAD_CHARS } = this.#options;
+    const chars = job.text.length;
+    const small = chars < largeChars && this.#mainThreadChars + chars < maxMainThreadChars;
+    if (small || job.keepWhole !== undefined || job.cutWhole || !this.#canStart()) {
+      this.#mainThreadChars += chars;
+      return mainThread.decide(job, key, deadline, opinions).finally(() => {
+        this.#mainThreadChars -= chars;
+      });
+    }
+    return new Promise((settle) => {
+      this.#waiting.push({ job, key, deadline, opinions, settle });
+      this.#next();
+    });
+  }
+
+  /** Ends all threads; waiting texts are handled on the main thread. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const waiting of this.#waiting.splice(0)) this.#decideOnMainThread(waiting);
+    await Promise.all([...this.#all].map((worker) => worker.terminate()));
+  }
+
+  #canStart(): boolean {
+    return this.#program !== null && !this.#closed && this.#faults < MAX_FAULTS;
+  }
+
+  #next(): void {
+    while (this.#waiting.length > 0) {
+      const worker = this.#idle.pop() ?? this.#start();
+      if (!worker) break;
+      const task = this.#waiting.shift();
+      if (task) this.#give(worker, task);
+    }
+    if (this.#all.size === 0) for (const waiting of this.#waiting.splice(0)) this.#decideOnMainThread(waiting);
+  }
+
+  #start(): Worker | null {
+    if (this.#program === null || !this.#canStart() || this.#all.size >= threads()) return null;
+    const worker = new Worker(this.#program, { resourceLimits: { maxYoungGenerationSizeMb: 16 } });
+    worker.unref();
+    worker.on('error', () => {}); // its exit follows
+    worker.on('exit', () => this.#forget(worker));
+    this.#all.add(worker);
+    return worker;
+  }
+
+  #give(worker: Worker, waiting: Waiting): void {
+    const { job, key, deadline, opinions, settle } = waiting;
+    const timeoutMs = deadline - performance.now();
+    if (timeoutMs <= 0) {
+      this.#idle.push(worker);
+      settle(lateDecision(job, key));
+      return;
+    }
+    const onMessage = ({ decision }: Answer): void => {
+      finish();
+      this.#idle.push(worker);
+      if (decision) settle(decision);
+      else this.#decideOnMainThread(waiting);
+      this.#next();
+    };
+    const onEnd = (cause?: unknown): void => {
+      finish();
+      this.#drop(worker);
+      this.#faults++;
+      if (!this.#closed) this.#options.onFailure('worker_ended', cause);
+      this.#decideOnMainThread(waiting);
+      this.#next();
+    };
+    const tooLate = setTimeout(() => {
+      finish();
+      this.#drop(worker);
+      settle(lateDecision(job, key));
+      this.#next();
+    }, timeoutMs + GRACE_MS);
+    const finish = (): void => {
+      clearTimeout(tooLate);
+      worker.off('message', onMessage).off('error', onEnd).off('exit', onEnd);
+    };
+    worker.on('message', onMessage).on('error', onEnd).on('exit', onEnd);
+    worker.postMessage({ job, key, timeoutMs, opinions } satisfies Task);
+  }
+
+  #drop(worker: Worker): void {
+    this.#forget(worker);
+    worker.terminate().catch(() => {}); // it has ended by itself
+  }
+
+  #forget(worker: Worker): void {
+    this.#all.delete(worker);
+    const at = this.#idle.indexOf(worker);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+
+  #decideOnMainThread({ job, key, deadline, opinions, settle }: Waiting): void {
+    settle(this.#options.mainThread.decide(job, key, deadline, opinions));
+  }
+}
+
+/** One core is left to the event loop. */
+function threads(): number {
+  return Math.min(MAX_THREADS, Math.max(1, availableParallelism() - 1));
+}

@@ -1,0 +1,86 @@
+import { errorsForAgents, extensionErrors } from '../extensions/errors.ts';
+import type { ErrorRow } from './rows/error-row.ts';
+import { errorsOfCalls } from './rows/of-calls.ts';
+import { type FallbackCode, fallbackTable } from './rows/of-fallbacks.ts';
+import { errorsOfRequests } from './rows/of-requests.ts';
+
+/**
+ * Every failure that a client can see, once: `docs/errors.md` is printed from here. Public: add rows, never renumber.
+ */
+export const errorTable = { ...errorsOfCalls, ...extensionErrors, ...errorsOfRequests };
+
+export { type FallbackCode, fallbackTable };
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** The row of a code. */
+export function errorRow(code: ErrorCode): ErrorRow {
+  return errorTable[code];
+}
+
+/**
+ * A failure that the caller can act on. Anything else thrown is a bug, of which a client sees only `internal_error`.
+ */
+export class PrunerError extends Error {
+  override readonly name: string = 'PrunerError';
+  readonly code: ErrorCode;
+  /** Fields for the client besides the code; a `hint` among them takes precedence over that of the table. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    super(code, options); // a client reads the code as the message
+    this.code = code;
+    this.details = details;
+  }
+
+  get rpcCode(): number {
+    return errorRow(this.code).rpc ?? errorTable.internal_error.rpc;
+  }
+
+  /** Message of the JSON-RPC error: the code, and for tools of agents the hint as well. */
+  get rpcMessage(): string {
+    const { code, data } = this;
+    return code in errorsForAgents ? `${code}: ${String(data.hint)}` : code;
+  }
+
+  /** Further fields of a client's error besides number and code: the details and the remedy. */
+  get data(): Readonly<Record<string, unknown>> {
+    const { code, details } = this;
+    return details.hint === undefined ? { code, ...details, hint: errorRow(code).hint } : { code, ...details };
+  }
+}
+
+/** The store cannot serve now (locked, full, gone, broken). Callers fail open; `reason` is a short constant code. */
+export class StoreUnavailable extends PrunerError {
+  override readonly name = 'StoreUnavailable';
+  /**
+   * `locked`, `full`, `readonly`, `corrupt`, `newer_schema`, `unreachable`, `refused`, `unsupported`, `closed` or
+   * `error`.
+   */
+  readonly reason: string;
+  /** The write got no answer, so it may have been done. */
+  mayBeDone = false;
+
+  /** @param message - one line for a terminal; clients of `/rpc` receive only the code and the reason */
+  constructor(reason: string, options?: ErrorOptions, message = `store unavailable: ${reason}`) {
+    super('store_unavailable', { reason }, options);
+    this.message = message;
+    this.reason = reason;
+  }
+}
+
+/** A failure to be read by whoever sits at the terminal: what was wrong, what is allowed, what to do. */
+export class UserError extends Error {
+  override readonly name: string = 'UserError';
+  /** Each a line of its own. */
+  readonly problems: readonly string[];
+  /** Exit code of the command: 1 for a failure, 2 for a wrong command line or configuration. */
+  readonly exitCode: 1 | 2;
+
+  constructor(problem: string | readonly string[], options?: ErrorOptions, exitCode: 1 | 2 = 1) {
+    const problems = typeof problem === 'string' ? [problem] : problem;
+    super(problems.join('; '), options);
+    this.problems = problems;
+    this.exitCode = exitCode;
+  }
+}

@@ -1,0 +1,167 @@
+import { PrunerError } from '../../../errors/errors.ts';
+import { Changes } from '../changes.ts';
+import { type Caller, eventOf } from '../hints.ts';
+import type { BoardEntry, BoardEvent, BoardEvents, BoardStore, BoardWrite } from '../ports.ts';
+import { inTurns, nextTurn } from '../turns.ts';
+import { namespaceOf, normaliseTags, ValueError, valueTexts } from './entry.ts';
+
+/** One entry of a write request. */
+export interface BoardInput {
+  readonly key: string;
+  readonly value?: unknown;
+  readonly tags: readonly string[];
+  readonly ttl_ms?: number | undefined;
+}
+
+/** Poll interval for writes of other processes, in milliseconds. */
+const LOOK_AGAIN_MS = 100;
+
+/** Facts that agents share outside their contexts. */
+export class Board {
+  readonly changes = new Changes();
+  readonly #store: BoardStore;
+
+  constructor(store: BoardStore) {
+    this.#store = store;
+  }
+
+  /** Writes all of the entries or none. */
+  async set(inputs: readonly BoardInput[], caller: Caller) {
+    const texts = await valuesOf(inputs);
+    const writes = inputs.map(
+      ({ key, tags, ttl_ms }, index): BoardWrite => ({
+        key,
+        namespace: namespaceOf(key),
+        value: texts[index] ?? 'null',
+        tags: normaliseTags(tags),
+        ttlMs: ttl_ms ?? null,
+      }),
+    );
+    await nextTurn();
+    const entries = await this.#store.set(writes, eventsOf(caller));
+    if (entries === null) throw new PrunerError('E-FLEET-BOUND', { bound: 'entries of the blackboard' });
+    this.changes.notify();
+    await nextTurn(); // serialising large values for the answer takes long
+    return entries.map(shownEntry);
+  }
+
+  async get(key: string) {
+    const entry = await this.#store.get(key);
+    if (entry === null) throw new PrunerError('E-BB-NOTFOUND', { key });
+    return shownEntry(entry);
+  }
+
+  /** The value of a key, or `undefined`. */
+  async value(key: string): Promise<unknown> {
+    return (await this.#store.get(key))?.value;
+  }
+
+  async delete(key: string, caller: Caller) {
+    const deleted = await this.#store.delete(key, eventsOf(caller));
+    if (deleted) this.changes.notify();
+    return { key, deleted };
+  }
+
+  async query({
+    keys,
+    tags = [],
+    namespace,
+    limit,
+    cursor,
+  }: {
+    readonly keys?: readonly string[] | undefined;
+    readonly tags?: readonly string[] | undefined;
+    readonly namespace?: string | undefined;
+    readonly limit: number;
+    readonly cursor?: string | undefined;
+  }) {
+    const entries = await this.#store.query({
+      keys,
+      tags: normaliseTags(tags),
+      namespace: namespace ?? null,
+      before: cursor === undefined ? null : Number(cursor),
+      limit: limit + 1,
+    });
+    const page = entries.slice(0, limit);
+    const next = entries.length > limit ? String(page.at(-1)?.version) : null;
+    return { entries: page.map(shownEntry), next_cursor: next };
+  }
+
+  /** Changes after a version, ascending. Waits for the first one if there is none yet. */
+  async watch(
+    query: {
+      readonly start_version: number;
+      readonly limit: number;
+      readonly namespace?: string | undefined;
+      readonly wait_ms?: number | undefined;
+    },
+    signal: AbortSignal,
+  ) {
+    const { start_version: after, limit, namespace = null, wait_ms: waitMs = 0 } = query;
+    const endMs = performance.now() + waitMs;
+    for (;;) {
+      while (await this.#store.expire(eventsOf({ childId: null })));
+      const { events, dropped } = await this.#store.changes({ after, namespace, limit });
+      const leftMs = endMs - performance.now();
+      if (events.length > 0 || dropped > after || leftMs <= 0 || signal.aborted) {
+        const next = events.at(-1)?.version ?? after;
+        const gap = dropped > after ? { truncated: true, oldest_version: dropped + 1 } : {};
+        return { events: events.map(shownEvent), next_version: next, ...gap };
+      }
+      await this.changes.next(Math.min(leftMs, LOOK_AGAIN_MS), signal);
+    }
+  }
+
+  /** All entries of a namespace, for resource readers; `null` if the namespace is empty. */
+  async namespacePayload(namespace: string) {
+    const entries: BoardEntry[] = [];
+    for (let before: number | null = null; ; before = entries.at(-1)?.version ?? 0) {
+      const page = await this.#store.query({ tags: [], namespace, before, limit: 1000 });
+      entries.push(...page);
+      if (page.length < 1000) break;
+    }
+    if (entries.length === 0) return null;
+    return {
+      namespace,
+      entries: entries.map(({ createdMs, updatedMs, expiresMs, ...entry }) => ({
+        ...entry,
+        createdAt: createdMs,
+        updatedAt: updatedMs,
+        expiresAt: expiresMs,
+      })),
+    };
+  }
+
+  lastVersion(): Promise<number> {
+    return this.#store.lastVersion();
+  }
+}
+
+async function valuesOf(inputs: readonly BoardInput[]): Promise<string[]> {
+  try {
+    return await inTurns(valueTexts(inputs.map(({ value }) => value)));
+  } catch (cause) {
+    if (!(cause instanceof ValueError)) throw cause;
+    throw new PrunerError('E-BB-VALUE', { index: cause.index, reason: cause.message }, { cause });
+  }
+}
+
+function eventsOf({ childId }: Caller): BoardEvents {
+  return ({ kind, key, version }) => [eventOf(`bb_${kind}`, { childId }, { key, version }, 'debug')];
+}
+
+function shownEntry({ key, value, tags, createdMs, updatedMs, expiresMs, version }: BoardEntry) {
+  return { key, value, tags, created_at: createdMs, updated_at: updatedMs, expires_at: expiresMs, version };
+}
+
+function shownEvent({ version, kind, key, tsMs, reason, entry, previous }: BoardEvent) {
+  return {
+    version,
+    kind,
+    key,
+    timestamp: tsMs,
+    reason,
+    entry: entry && shownEntry(entry),
+    previous: previous && shownEntry(previous),
+  };
+}

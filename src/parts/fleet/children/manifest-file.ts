@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { PrunerError } from '../../../errors/errors.ts';
+import { childFields } from './input.ts';
+import type { Places } from './places.ts';
+import type { ChildInput } from './spec.ts';
+
+const MAX_BYTES = 64 * 1024;
+const DEFAULT_AGENT = 'codex';
+const shape = z.strictObject(childFields);
+
+/**
+ * Reads a manifest file inside the child roots; `null` if the file does not exist. @throws PrunerError
+ * `E-CHILD-MANIFEST`
+ */
+export function readManifestFile(places: Places, path: string): ChildInput | null {
+  const text = places.manifest(path, MAX_BYTES);
+  if (text === null) return null;
+  const refuse = (reason: string): PrunerError => new PrunerError('E-CHILD-MANIFEST', { manifest_path: path, reason });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refuse('it is not JSON');
+  }
+  const read = shape.safeParse(value);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw refuse(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'wrong shape'}`);
+  }
+  const { agent, command } = read.data;
+  return { ...read.data, agent: agent ?? (command === undefined ? DEFAULT_AGENT : undefined) };
+}

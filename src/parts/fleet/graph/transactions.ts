@@ -1,0 +1,167 @@
+import { PrunerError } from '../../../errors/errors.ts';
+import { type Caller, eventOf } from '../hints.ts';
+import type { GraphSnapshot, GraphStore, OpenTransaction } from '../ports.ts';
+import { KeyedQueue } from '../queue.ts';
+import { inTurns } from '../turns.ts';
+import { type Author, about, ownerOf } from './author.ts';
+import type { GraphCommits } from './commits.ts';
+import { checkExpected, checkGiven } from './expected.ts';
+import { conflict, graphFault, locked, notFound } from './faults.ts';
+import { descriptorOf, documentOf, type GraphDescriptor, type GraphDocument, sameDocument } from './model.ts';
+import { applyOperations, type GraphOperation } from './operations.ts';
+import { readGraph, writeGraph } from './text.ts';
+import type { GraphVersions } from './versions.ts';
+
+/** Retries of operations that lost against a concurrent call of the same transaction. */
+const ATTEMPTS = 50;
+
+/** Working copies of graphs, invisible to others until committed. They are stored and survive a restart. */
+export class Transactions {
+  readonly #store: GraphStore;
+  readonly #versions: GraphVersions;
+  readonly #commits: GraphCommits;
+  readonly #newId: () => string;
+  readonly #queue = new KeyedQueue();
+
+  constructor(store: GraphStore, versions: GraphVersions, commits: GraphCommits, newId: () => string) {
+    this.#store = store;
+    this.#versions = versions;
+    this.#commits = commits;
+    this.#newId = newId;
+  }
+
+  /** Opens a transaction on the committed version, or on a graph that does not exist yet. */
+  async begin(
+    request: {
+      readonly graphId: string;
+      readonly expectedVersion: number | undefined;
+      readonly ttlMs: number | undefined;
+      readonly graph: GraphDescriptor | undefined;
+    },
+    author: Author,
+  ) {
+    return graphFault(async () => {
+      const { graphId, expectedVersion, ttlMs, graph } = request;
+      const base = await this.#versions.latest(graphId);
+      checkExpected(graphId, expectedVersion, base.version);
+      if (base.version === 0 && graph === undefined && expectedVersion !== 0) throw notFound(graphId);
+      if (base.version > 0 && graph !== undefined) {
+        await checkGiven(graphId, graph, await inTurns(documentOf(graph)), base);
+      }
+      const document = base.version === 0 && graph ? await inTurns(documentOf(graph)) : base.document;
+      const text = base.version === 0 ? await inTurns(writeGraph(document)) : null;
+      const [owner, note] = [ownerOf(author), author.note ?? null];
+      const txId = this.#newId();
+      const begun = await this.#store.begin(
+        { graphId, txId, baseVersion: base.version, owner, note, ttlMs: ttlMs ?? null, text },
+        [eventOf('tx_begun', about(author, graphId), { tx: txId, version: base.version })],
+      );
+      if (begun.kind === 'locked') throw locked(begun.lock);
+      if (begun.kind === 'conflict') throw conflict(graphId, base.version, begun.found);
+      if (begun.kind === 'full') throw new PrunerError('E-FLEET-BOUND', { bound: 'open transactions of a graph' });
+      const { startedMs, expiresMs } = begun.snapshot;
+      return {
+        tx_id: txId,
+        graph_id: graphId,
+        base_version: base.version,
+        started_at: startedMs,
+        owner,
+        note,
+        expires_at: expiresMs,
+        graph: descriptorOf(document, graphId, base.version),
+      };
+    });
+  }
+
+  /** Applies operations to the working copy of a transaction. */
+  async apply(txId: string, operations: readonly GraphOperation[]) {
+    return graphFault(() =>
+      this.#queue.run(txId, async () => {
+        for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+          const open = await this.#open(txId);
+          const start = await this.#working(open);
+          const { document, applied } = await inTurns(applyOperations(start, operations));
+          const text = await inTurns(writeGraph(document));
+          const staged = await this.#store.stage(txId, open.revision, text, open.owner);
+          if (typeof staged === 'object') throw locked(staged.lock);
+          if (staged === 'stale') continue;
+          const base = await this.#versions.version(open.graphId, open.baseVersion);
+          const isSame = await inTurns(sameDocument(base.document, document));
+          const preview = isSame && base.version > 0 ? base.version : base.version + 1;
+          return {
+            tx_id: txId,
+            graph_id: open.graphId,
+            base_version: open.baseVersion,
+            preview_version: preview,
+            owner: open.owner,
+            note: open.note,
+            expires_at: open.expiresMs,
+            changed: applied.some(({ changed }) => changed),
+            applied,
+            graph: descriptorOf(document, open.graphId, preview),
+          };
+        }
+        throw new PrunerError('E-TX-NOT-FOUND', { tx_id: txId });
+      }),
+    );
+  }
+
+  /** Commits the working copy as the next version. The transaction stays open if that fails. */
+  async commit(txId: string, caller: Caller) {
+    return graphFault(() =>
+      this.#queue.run(txId, async () => {
+        const open = await this.#open(txId);
+        const base = await this.#versions.version(open.graphId, open.baseVersion);
+        const document = await this.#working(open);
+        const author: Author = { owner: open.owner ?? undefined, note: open.note ?? undefined, caller };
+        const change = { document, applied: [], operations: 0 };
+        const done = await this.#commits.write(open.graphId, base, change, author, true, txId);
+        const { graph_id, committed_version: version, committed_at, graph } = done;
+        return { tx_id: txId, graph_id, version, committed_at, graph };
+      }),
+    );
+  }
+
+  /** Drops the working copy. */
+  async rollback(txId: string, caller: Caller) {
+    const open = await this.#open(txId);
+    const events = [
+      eventOf(
+        'tx_rolled_back',
+        { graphId: open.graphId, childId: caller.childId },
+        { tx: txId, version: open.baseVersion },
+      ),
+    ];
+    const ended = await this.#store.rollback(txId, events);
+    if (ended === null) throw new PrunerError('E-TX-NOT-FOUND', { tx_id: txId });
+    const base = await this.#versions.version(open.graphId, open.baseVersion);
+    return {
+      tx_id: txId,
+      graph_id: open.graphId,
+      version: open.baseVersion,
+      rolled_back_at: ended.endedMs,
+      snapshot: descriptorOf(base.document, open.graphId, base.version),
+    };
+  }
+
+  /** Ends expired transactions and deletes old snapshots. */
+  sweep(): Promise<void> {
+    return this.#store.sweep(expiredEvents);
+  }
+
+  async #open(txId: string): Promise<OpenTransaction> {
+    const open = await this.#store.transaction(txId, expiredEvents);
+    if (open === 'expired') throw new PrunerError('E-TX-EXPIRED', { tx_id: txId });
+    if (open === null) throw new PrunerError('E-TX-NOT-FOUND', { tx_id: txId });
+    return open;
+  }
+
+  async #working({ graphId, baseVersion, text }: OpenTransaction): Promise<GraphDocument> {
+    if (text !== null) return inTurns(readGraph(text));
+    return (await this.#versions.version(graphId, baseVersion)).document;
+  }
+}
+
+function expiredEvents({ graphId, txId, baseVersion }: GraphSnapshot) {
+  return [eventOf('tx_expired', { graphId }, { tx: txId, version: baseVersion })];
+}

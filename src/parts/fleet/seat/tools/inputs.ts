@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import type { ToolContext } from '../../../../mcp/tool.ts';
+import type { Caller } from '../../hints.ts';
+
+/** Any id: 1 to 200 printable characters. */
+export const id = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), { error: 'control characters are not allowed' });
+
+/** The correlation of a call; its events carry it. */
+export const hintFields = {
+  run_id: id.optional(),
+  op_id: id.optional(),
+  job_id: id.optional(),
+  graph_id: id.optional(),
+  node_id: id.optional(),
+  child_id: id.optional(),
+};
+
+export const DAY_MS = 86_400_000;
+export const ttl = z.int().min(1).max(DAY_MS).optional();
+export const owner = z.string().trim().min(1).max(120).optional();
+export const note = z.string().trim().min(1).max(240).optional();
+
+const NOBODY: Caller = { childId: null };
+
+export function callerOf({ caller }: ToolContext): Caller {
+  return caller ?? NOBODY;
+}
+
+const key = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), { error: 'this key is reserved' });
+
+/** Attributes of an element: strings, finite numbers and booleans. Names that every object inherits are not allowed. */
+export const attributes = z.record(key, z.union([z.string(), z.number(), z.boolean()]));
+
+const label = z.string().max(1000).optional();
+export const nodeInput = z.strictObject({ id, label, attributes: attributes.optional() });
+export const edgeInput = z.strictObject({
+  from: id,
+  to: id,
+  label,
+  weight: z.number().min(0).optional(),
+  attributes: attributes.optional(),
+});
+
+export const descriptor = z.strictObject({
+  graph_id: id.optional(),
+  graph_version: z.int().min(0).optional(),
+  name: z.string().min(1).max(200).optional(),
+  nodes: z.array(nodeInput).max(10_000),
+  edges: z.array(edgeInput).max(50_000).default([]),
+  metadata: attributes.optional(),
+});
+
+const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+export const operations = z
+  .array(
+    z.discriminatedUnion('op', [
+      z.strictObject({ op: z.literal('add_node'), node: nodeInput }),
+      z.strictObject({ op: z.literal('remove_node'), id }),
+      z.strictObject({ op: z.literal('rename_node'), id, new_id: id }),
+      z.strictObject({ op: z.literal('add_edge'), edge: edgeInput }),
+      z.strictObject({ op: z.literal('remove_edge'), from: id, to: id }),
+      z.strictObject({ op: z.literal('set_node_attribute'), id, key, value }),
+      z.strictObject({ op: z.literal('set_edge_attribute'), from: id, to: id, key, value }),
+    ]),
+  )
+  .min(1)
+  .max(200);

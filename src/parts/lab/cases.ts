@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { splitLines } from '../../engine/text/lines.ts';
+import type { SourceType } from '../../engine/types.ts';
+import { fileTypeOf, isGenerated, sourceTypeOf } from './file-types.ts';
+import { type FileChange, listChanges, listCommits, listHunks, type OldRange, type Repository } from './git.ts';
+import { goalFromMessage } from './message.ts';
+import { type ObjectAnswer, ObjectReader } from './object-reader.ts';
+import { terms } from './terms.ts';
+
+/** A case with a known answer: a text, a goal, and the lines that have to stay. */
+export interface EvalCase {
+  readonly id: string;
+  readonly group: string;
+  readonly path: string;
+  readonly sourceType: SourceType;
+  readonly goal: string;
+  readonly text: string;
+  /** 1-based, ascending, never empty. */
+  readonly needed: readonly number[];
+}
+
+/** Why a commit or a file did not become a case. */
+export type SkipReason =
+  | 'merge'
+  | 'mass edit: too many files'
+  | 'mass edit: over half of the lines'
+  | 'formatting only'
+  | 'no goal in the message'
+  | 'no changed text file'
+  | 'binary'
+  | 'generated'
+  | 'huge'
+  | 'tiny';
+
+export interface SampleOptions {
+  readonly cases: number;
+  readonly seed: number;
+  /** A commit that touches more paths than this is a mass edit. */
+  readonly maxFiles: number;
+  /** Called before each commit with the numbers of cases and of examined commits so far. */
+  readonly onProgress?: (made: number, commitsSeen: number) => void;
+}
+
+export const MIN_CHARS = 4000;
+const MIN_LINES = 60;
+export const MAX_BYTES = 1_000_000;
+const MAX_LINES = 20_000;
+/** Maximum number of commits of the history that are read. */
+const MAX_COMMITS = 200_000;
+const BATCH = 48;
+
+/** The population of a sample, and what was left out. */
+export class SampleReport {
+  readonly skipped = new Map<SkipReason, number>();
+  /** Commits in the examined history with exactly one parent. */
+  commits = 0;
+  commitsSeen = 0;
+  commitsUsed = 0;
+
+  skip(reason: SkipReason, count = 1): void {
+    this.skipped.set(reason, (this.skipped.get(reason) ?? 0) + count);
+  }
+}
+
+/** The lines that ranges on the old side of a diff cover. An insertion counts as the two lines around it. */
+export function neededLines(ranges: readonly OldRange[], lineCount: number): number[] {
+  const out = new Set<number>();
+  for (const { start, count } of ranges) {
+    const first = start;
+    const last = count === 0 ? start + 1 : start + count - 1;
+    for (let line = Math.max(1, first); line <= Math.min(lineCount, last); line++) out.add(line);
+  }
+  return [...out].sort((a, b) => a - b);
+}
+
+/** Decodes a blob, or returns `null` for one that is not text. A byte order mark stays. */
+export function decodeText(data: Buffer): string | null {
+  if (data.subarray(0, 8000).includes(0)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
+  } catch {
+    return null; // not UTF-8: an agent would not have read it as it is
+  }
+}
+
+/** Message of a raw commit object. */
+function messageOf(answer: ObjectAnswer): string {
+  if (!('data' in answer)) return '';
+  const raw = answer.data.toString('utf8');
+  const blank = raw.indexOf('\n\n');
+  return blank < 0 ? '' : raw.slice(blank + 2);
+}
+
+function shuffled(commits: readonly string[], seed: number): string[] {
+  const keyed = commits.map((id) => [createHash('sha1').update(`${seed}:${id}`).digest('hex'), id] as const);
+  return keyed.sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([, id]) => id);
+}
+
+/** Makes the case of one changed file, or returns the reason why there is none. */
+async function caseOf(
+  reader: ObjectReader,
+  change: FileChange,
+  ranges: readonly OldRange[] | undefined,
+  goal: string,
+  commit: string,
+): Promise<EvalCase | SkipReason> {
+  if (isGenerated(change.path)) return 'generated';
+  const before = await reader.read(change.oldBlob);
+  if (!('data' in before)) return 'huge';
+  const text = decodeText(before.data);
+  if (text === null) return 'binary';
+  const { count } = splitLines(text);
+  if (text.length < MIN_CHARS || count < MIN_LINES) return 'tiny';
+  if (count > MAX_LINES) return 'huge';
+  if (ranges === undefined) return 'binary';
+  const after = await reader.read(change.newBlob);
+  if (!('data' in after)) return 'huge';
+  const strip = (s: string): string => s.replaceAll(/\s+/g, '');
+  if (strip(text) === strip(after.data.toString('utf8'))) return 'formatting only';
+  const needed = neededLines(ranges, count);
+  if (needed.length === 0) return 'formatting only';
+  if (needed.length > count / 2) return 'mass edit: over half of the lines';
+  const { path } = change;
+  return { id: `${commit}:${path}`, group: fileTypeOf(path), path, sourceType: sourceTypeOf(path), goal, text, needed };
+}
+
+/**
+ * Draws cases from a repository's history: commits in an order that the seed alone decides, every usable file of each,
+ * until there are enough. The same history and options give the same cases.
+ *
+ * @throws UserError
+ */
+export async function* sampleCases(
+  repo: Repository,
+  options: SampleOptions,
+  report: SampleReport,
+): AsyncGenerator<EvalCase> {
+  const { commits, merges } = await listCommits(repo, MAX_COMMITS);
+  report.commits = commits.length;
+  if (merges > 0) report.skip('merge', merges);
+  const order = shuffled(commits, options.seed);
+  const reader = new ObjectReader(repo, MAX_BYTES);
+  let made = 0;
+  try {
+    for (let at = 0; at < order.length && made < options.cases; at += BATCH) {
+      const batch = order.slice(at, at + BATCH);
+      const changes = await listChanges(repo, batch);
+      const modest = batch.filter((commit) => {
+        const change = changes.get(commit);
+        return change !== undefined && change.files.length > 0 && change.touched <= options.maxFiles;
+      });
+      const hunks = modest.length === 0 ? new Map<string, OldRange[]>() : await listHunks(repo, modest);
+      for (const commit of batch) {
+        if (made >= options.cases) break;
+        report.commitsSeen++;
+        options.onProgress?.(made, report.commitsSeen);
+        const change = changes.get(commit);
+        if (change === undefined || change.files.length === 0) {
+          report.skip('no changed text file');
+          continue;
+        }
+        if (change.touched > options.maxFiles) {
+          report.skip('mass edit: too many files');
+          continue;
+        }
+        const goal = goalFromMessage(messageOf(await reader.read(commit)));
+        if (new Set(terms(goal)).size < 2) {
+          report.skip('no goal in the message');
+          continue;
+        }
+        let used = false;
+        for (const file of change.files) {
+          if (made >= options.cases) break;
+          const result = await caseOf(reader, file, hunks.get(`${commit} ${file.oldBlob}`), goal, commit);
+          if (typeof result === 'string') {
+            report.skip(result);
+            continue;
+          }
+          used = true;
+          made++;
+          yield result;
+        }
+        if (used) report.commitsUsed++;
+      }
+    }
+  } finally {
+    reader.close();
+  }
+}

@@ -1,0 +1,87 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { FailureReporter } from '../../base/failures.ts';
+import { type ErrorCode, errorRow, PrunerError, StoreUnavailable } from '../../errors/errors.ts';
+import { InvalidRequest } from './request-input.ts';
+
+/**
+ * Headers of every answer of the page. They allow only the page's own scripts and connections, and forbid framing, type
+ * guessing and referrers.
+ */
+const HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy':
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+};
+
+export function securityHeaders(res: Response): void {
+  for (const [name, value] of Object.entries(HEADERS)) res.setHeader(name, value);
+}
+
+/** Refuses with a row of the table of errors. */
+export function refuse(res: Response, code: ErrorCode, message: string = errorRow(code).hint, status?: number): void {
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  res.status(status ?? errorRow(code).http ?? 500).json({ error: { type: code, message } });
+}
+
+/** Thrown to refuse with a row of the table of errors. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+
+  /** @param message - replaces the hint of the table if the caller has a better one */
+  constructor(
+    readonly code: ErrorCode,
+    message?: string,
+  ) {
+    super(message ?? errorRow(code).hint);
+  }
+}
+
+/** A handler that answers with JSON. */
+export type Answer = (req: Request, res: Response) => Promise<object> | object;
+
+/**
+ * Sends the result of `answer`. Errors become a status: 503 if the store is not available, 404 if something is not
+ * found, 422 for an invalid request, else 500 with a report to `onFailure`.
+ */
+export function answering(answer: Answer, onFailure: FailureReporter): RequestHandler {
+  return async (req, res) => {
+    try {
+      const value = await answer(req, res);
+      if (!res.headersSent && !res.destroyed) send(res, value);
+    } catch (cause) {
+      if (cause instanceof InvalidRequest) refuse(res, 'invalid_request', cause.message);
+      else if (cause instanceof Refused) refuse(res, cause.code, cause.message);
+      else if (cause instanceof StoreUnavailable) refuse(res, 'store_unavailable', undefined, 503);
+      else if (cause instanceof PrunerError) refuse(res, cause.code, hintOf(cause), statusOf(cause));
+      else {
+        onFailure('internal_error', cause);
+        refuse(res, 'internal_error');
+      }
+    }
+  };
+}
+
+/** Sends JSON without `res.json`, whose ETag would hash an answer that is never cached. */
+function send(res: Response, value: object): void {
+  const body = Buffer.from(JSON.stringify(value));
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  res.setHeader('Content-Length', body.length);
+  res.end(body);
+}
+
+function hintOf({ code, details }: PrunerError): string {
+  return typeof details.hint === 'string' ? details.hint : errorRow(code).hint;
+}
+
+function statusOf({ code }: PrunerError): number {
+  if (code === 'store_unavailable' || code === 'recovery_unavailable') return 503;
+  return code === 'invalid_range' ? 422 : 404;
+}

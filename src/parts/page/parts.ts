@@ -1,0 +1,66 @@
+import type { FailureReporter } from '../../base/failures.ts';
+import type { Pruner } from '../../core/calls/api.ts';
+import type { BrowseStore } from '../../core/ports/browse.ts';
+import type { LedgerReader } from '../../core/ports/ledger-report.ts';
+import type { ProjectSettingsStore } from '../../core/ports/project-settings.ts';
+import type { Records } from '../../core/ports/records.ts';
+import type { SegmentStore } from '../../core/ports/segments.ts';
+import type { ShelfStore } from '../../core/ports/shelf.ts';
+import type { Clock, Store } from '../../core/ports.ts';
+import type { Recall } from '../../core/recall/recall.ts';
+import type { SavingAlarm } from '../../core/saving-alarm.ts';
+import type { ReasonLanguage } from '../../engine/text/reasons.ts';
+import type { ContextGc } from '../../gc/context-gc.ts';
+import type { ContextReport, readThreshold, Threshold } from '../../ledger/compactions.ts';
+import type { PageAccess } from './access.ts';
+import type { Answer } from './answers.ts';
+import type { FindingShown, SentAs, SettingShown } from './shapes.ts';
+
+/** The parts from which the page is built. */
+export interface PageParts {
+  readonly access: PageAccess;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly store: Store & {
+    readonly segments: SegmentStore;
+    readonly records: Records;
+    readonly browse: BrowseStore;
+    readonly shelf: ShelfStore;
+    readonly projectSettings: Pick<ProjectSettingsStore, 'current' | 'history'>;
+  };
+  /** Writes observations of requests that are not written yet. */
+  readonly flush: () => Promise<void>;
+  /** Calls back when this process has written events, until the returned function is called. */
+  readonly onWritten: (listener: () => void) => () => void;
+  readonly pruner: Pick<Pruner, 'recover'>;
+  readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
+  readonly ledger: LedgerReader;
+  /** The active alarm that nothing is saved, or `null`. */
+  readonly savingAlarm: () => SavingAlarm | null;
+  /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
+  readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
+  /** The length at which a client compacts. May reject with `StoreUnavailable`. */
+  readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold>;
+  readonly recall: Pick<Recall, 'search'>;
+  /** The project that is searched where none is named. */
+  readonly project: string;
+  /** Whether the first words of conversations are kept. */
+  readonly keepsTitles: boolean;
+  readonly health: () => object;
+  readonly settings: () => readonly SettingShown[];
+  readonly warnings: readonly string[];
+  /** The settings of the store. */
+  readonly limits: { readonly maxBytes: number; readonly ttlS: number; readonly place: string };
+  readonly sent: SentAs;
+  /** Language of the reasons, as in markers. */
+  readonly reasonLanguage: ReasonLanguage;
+  /** Runs the checks of `mcp-pruner doctor`; `null` if they are not available. */
+  readonly doctor: (() => Promise<readonly FindingShown[]>) | null;
+  /** Readings of extensions; `null` for those that are off. */
+  readonly extensionReadings: Readonly<Record<string, Answer | null>>;
+  /** Actions of the extensions that are on. */
+  readonly extensionActions: Readonly<Record<string, Answer>>;
+  /** Fires when the server stops. */
+  readonly stopping: AbortSignal;
+  readonly onFailure: FailureReporter;
+}

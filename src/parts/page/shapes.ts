@@ -1,0 +1,345 @@
+import type { ConversationBill } from '../../core/ports/browse.ts';
+import type { BilledFigures, LedgerTurn, TokenCounts } from '../../core/ports/ledger.ts';
+
+/** A text of a request that was new in it, and what became of it. */
+export interface TextShown {
+  /** `null` where it was left whole. */
+  readonly pruneId: string | null;
+  /** Why it was left whole, `''` for a cut. */
+  readonly whole: string;
+  readonly tool: string;
+  readonly kind: string;
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** A request to a model as the events describe it. */
+export interface RequestShown {
+  /** The number of its first event. */
+  readonly seq: number;
+  readonly atMs: number;
+  readonly conversation: string;
+  readonly requestId: string;
+  /** `''` where the body was not read, like `client`. */
+  readonly project: string;
+  readonly client: string;
+  readonly wire: string;
+  readonly model: string;
+  readonly messages: number;
+  readonly tokensSaved: number;
+  readonly status: number;
+  readonly end: string;
+  readonly totalMs: number;
+  /** `null`: not billed yet, or without a price. */
+  readonly dollars: number | null;
+  readonly shadow: boolean;
+  readonly upstreamError: string | null;
+  readonly fallbacks: readonly string[];
+  readonly texts: readonly TextShown[];
+  /** Number of texts that are not listed. */
+  readonly more: number;
+}
+
+/** Something else that happened. */
+export interface NoteShown {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly kind: string;
+  readonly level: string;
+  readonly conversation: string;
+  readonly facts: Readonly<Record<string, string | number>>;
+}
+
+export interface RequestsAndNotes {
+  readonly requests: readonly RequestShown[];
+  readonly notes: readonly NoteShown[];
+}
+
+export interface ConversationShown {
+  readonly row: number;
+  readonly project: string;
+  /** The provider verifies this conversation's history, so nothing in it can be changed later. */
+  readonly bound: boolean;
+  readonly name: string;
+  readonly task: string;
+  readonly turns: number;
+  readonly messages: number;
+  readonly seenMs: number;
+  /** Product name of the user agent, or `''`. */
+  readonly client: string;
+  /** First words of the user; `''` where they are not kept. */
+  readonly opening: string;
+  readonly bill: ConversationBill | null;
+  /** How often the client compacted it. */
+  readonly compactions: number;
+  /** The conversation whose summary it begins with; `null` where it begins by itself. */
+  readonly continues: string | null;
+  /** A text of it that a search found; `null` without one. */
+  readonly hit: HitShown | null;
+}
+
+/** A tool result that a search found. */
+export interface HitShown {
+  readonly pruneId: string;
+  readonly lines: string;
+  /** Path, or tool. */
+  readonly of: string;
+  readonly text: string;
+}
+
+export interface ConversationsShown {
+  readonly conversations: readonly ConversationShown[];
+  readonly more: boolean;
+}
+
+/** The values by which conversations can be filtered, and whether their first words are stored. */
+export interface FacetsShown {
+  readonly projects: readonly string[];
+  readonly clients: readonly string[];
+  readonly models: readonly string[];
+  readonly wires: readonly string[];
+  readonly titles: boolean;
+}
+
+/** A tool that clients declare. */
+export interface DeclaredShown {
+  readonly project: string;
+  readonly client: string;
+  readonly name: string;
+  /** `plain`, `deferred` (the provider loads it when it is searched for) or `never` (nothing may be taken from it). */
+  readonly kind: string;
+  readonly tokens: number;
+  readonly conversations: number;
+  readonly calls: number;
+  readonly lastCallMs: number | null;
+  /** New conversations get it shortened, if the setting says so. */
+  readonly shelved: boolean;
+  /** Dollars paid for it so far; if it is older than 30 days, the mean per 30 days. */
+  readonly dollarsPerMonth: number;
+}
+
+export interface ShelfShown {
+  /** The dearest first, at most 200. */
+  readonly tools: readonly DeclaredShown[];
+  readonly more: number;
+  /** The potential saving of shortening the descriptions of unused tools in the chosen days, and the actual one. */
+  readonly wouldSave: { readonly tokens: number; readonly usd: number };
+  readonly saved: { readonly tokens: number; readonly usd: number };
+}
+
+/** A figure by day for each project, model or tool. */
+export interface LinesShown {
+  readonly days: readonly string[];
+  /** The largest total first. */
+  readonly lines: readonly { readonly key: string; readonly values: readonly number[]; readonly total: number }[];
+}
+
+/** One request on the timeline of a conversation. */
+export type TurnShown = Pick<
+  LedgerTurn,
+  'requestId' | 'atMs' | 'model' | 'regretTokens' | keyof TokenCounts | Exclude<keyof BilledFigures, 'missDollars'>
+>;
+
+export interface TimelineShown {
+  /** The length in tokens at which its client compacts; `null` without requests. */
+  readonly threshold: { readonly tokens: number; readonly learned: boolean } | null;
+  /** In their order. */
+  readonly turns: readonly TurnShown[];
+  /** Whether there are requests before those that are shown. */
+  readonly earlier: boolean;
+  readonly compactions: readonly {
+    readonly atMs: number;
+    readonly tokens: number;
+    readonly client: string;
+    /** Whether it ends this conversation; otherwise it begins it. */
+    readonly ends: boolean;
+    /** The other conversation, or `''`. */
+    readonly other: string;
+  }[];
+  readonly recoveries: readonly { readonly atMs: number; readonly pruneId: string; readonly lines: number }[];
+}
+
+/** The cuts of a text in numbers. */
+export interface CutShown {
+  readonly pruneId: string;
+  readonly kind: string;
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** One text of a conversation. Its content is requested by its prune ids; a text that was never cut has none. */
+export interface TextOfTurn {
+  readonly id: string;
+  readonly row: number;
+  /** Index of its message. */
+  readonly ordinal: number;
+  /** The request that brought it first. */
+  readonly turn: number;
+  readonly role: string;
+  readonly type: string;
+  readonly effect: string;
+  readonly tool: string;
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly tokens: number;
+  readonly lines: number;
+  /** Time of the request of its turn, in epoch milliseconds. */
+  readonly atMs: number;
+  readonly directed: 'pin' | 'stash' | 'delete' | null;
+  /** The client no longer sends it. */
+  readonly left: boolean;
+  readonly cuts: readonly CutShown[];
+  /** The prune id of its whole text while it is stashed; `null` if there is none. */
+  readonly stash: string | null;
+}
+
+export interface ConversationPage {
+  readonly conversation: ConversationShown;
+  /** In the order of the conversation. */
+  readonly texts: readonly TextOfTurn[];
+  /** Where the page before this one ends; `null` when this is the first. */
+  readonly earlier: { readonly ordinal: number; readonly row: number } | null;
+}
+
+/** One line of an original. */
+export interface LineShown {
+  readonly n: number;
+  readonly text: string;
+  /** Index of the cut that took it, or -1 for a line that stayed. */
+  readonly cut: number;
+  /** Characters beyond those in `text`. */
+  readonly more: number;
+}
+
+export interface CutOfText {
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly reason: string;
+  /** The line that the model saw in its place. */
+  readonly marker: string;
+}
+
+/** How cuts are written into what is sent, as the settings have it now. */
+export interface SentAs {
+  /** `prune`, `shadow` (decided, but sent whole) or `off`. */
+  readonly mode: string;
+  readonly includeMarkers: boolean;
+  /** Only the first marker of a text is full. */
+  readonly shortMarkers: boolean;
+  /** Each kept line bears its number. */
+  readonly annotateLines: boolean;
+}
+
+/** A part of an original, and which of its lines the model received. */
+export interface TextPart {
+  readonly pruneId: string;
+  readonly tool: string;
+  readonly kind: string;
+  readonly sourceType: string;
+  readonly goal: string;
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly createdMs: number;
+  readonly expiresMs: number;
+  readonly cuts: readonly CutOfText[];
+  readonly sent: SentAs;
+  readonly part: readonly LineShown[];
+  /** The first line of the next part, or `null` at the end. */
+  readonly next: number | null;
+}
+
+export interface WhyShown {
+  /** Language of the regions' words, as a tag such as `fr`; all else is English. */
+  readonly language: string;
+  /** The limit of the explanation, or `''`. */
+  readonly caveat: string;
+  /** By which boldness step it was judged, in words; `''` where none was ever taken. */
+  readonly boldness: string;
+  readonly terms: readonly string[];
+  readonly threshold: number | null;
+  readonly regions: readonly {
+    readonly startLine: number;
+    readonly endLine: number;
+    readonly kept: boolean;
+    readonly words: string;
+  }[];
+}
+
+/** One setting as the page shows it; a secret that is set reads `***`. */
+export interface SettingShown {
+  readonly key: string;
+  readonly env: string;
+  readonly value: unknown;
+  readonly isDefault: boolean;
+  /** The source of the value, in words. */
+  readonly from: string;
+  readonly doc: string;
+  readonly unit: string;
+}
+
+/** A finding of `doctor`. */
+export interface FindingShown {
+  readonly level: 'ok' | 'note' | 'failure';
+  readonly what: string;
+  readonly advice?: string;
+}
+
+export interface RequestPage {
+  /** The newest first. */
+  readonly requests: readonly RequestShown[];
+  /** Where the next page begins, as `before`; `null` at the end. */
+  readonly next: number | null;
+}
+
+export interface StoreShown {
+  readonly prunes: number;
+  readonly snapshots: number;
+  readonly bytes: number;
+  readonly oldestMs: number | null;
+  readonly newestMs: number | null;
+  readonly nextExpiryMs: number | null;
+  readonly lastExpiryMs: number | null;
+  readonly maxBytes: number;
+  readonly ttlS: number;
+  readonly place: string;
+  readonly nowMs: number;
+}
+
+export interface PruneShown {
+  readonly row: number;
+  readonly pruneId: string;
+  readonly tool: string;
+  readonly sourceType: string;
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly createdMs: number;
+  readonly expiresMs: number;
+}
+
+export interface PrunePage {
+  readonly prunes: readonly PruneShown[];
+  /** Where the next page begins, as `before`; `null` at the end. */
+  readonly next: number | null;
+}
+
+/** The result of a search in tool results. */
+export interface RecallShown {
+  readonly hits: readonly {
+    readonly prune_id: string;
+    readonly lines: string;
+    readonly tool: string | null;
+    readonly path: string | null;
+    readonly when: string;
+    readonly superseded?: true;
+    readonly text: string;
+  }[];
+  readonly more: boolean;
+  readonly hint?: string;
+}

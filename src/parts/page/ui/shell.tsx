@@ -1,0 +1,183 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { extensionViews } from '../../../extensions/ui/views.tsx';
+import { Failure, loadSession, messageOf, type Session } from './api.tsx';
+import { Icon } from './parts/icon.tsx';
+import { Trouble } from './parts/loaded.tsx';
+import { Shortcuts } from './parts/shortcuts.tsx';
+import { Toasts } from './parts/toast.tsx';
+import { type Route, to, useRoute } from './route.tsx';
+import { useTheme } from './theme.tsx';
+import { ConversationView } from './views/conversation.tsx';
+import { ConversationsView } from './views/conversations.tsx';
+import { DoctorView } from './views/doctor.tsx';
+import { LiveView } from './views/live.tsx';
+import { OverviewView } from './views/overview.tsx';
+import { SettingsView } from './views/settings.tsx';
+import { SignIn } from './views/sign-in.tsx';
+import { StoreView } from './views/store.tsx';
+import { TextPage } from './views/text-page.tsx';
+import { ToolsView } from './views/tools.tsx';
+
+/** The views in their order. A new view is a row here and a case below. */
+const VIEWS = [
+  { path: 'overview', name: 'Overview' },
+  { path: 'live', name: 'Live' },
+  { path: 'conversations', name: 'Conversations' },
+  { path: 'tools', name: 'Tools and kinds' },
+  { path: 'store', name: 'Store' },
+  { path: 'settings', name: 'Settings' },
+  { path: 'doctor', name: 'Doctor' },
+] as const;
+
+/** All entries of the menu: those of extensions are shown while their extension is on. */
+const ENTRIES: readonly { readonly path: string; readonly name: string; readonly icon?: string }[] = [
+  ...VIEWS,
+  ...extensionViews,
+];
+
+function isOfExtension(view: string): boolean {
+  return extensionViews.some(({ path }) => path === view);
+}
+
+function View({ route: [view, ...rest], session }: { route: Route; session: Session }) {
+  const [first = '', second = ''] = rest;
+  switch (view) {
+    case 'live':
+      return <LiveView />;
+    case 'conversations':
+      return <ConversationsView />;
+    case 'conversation':
+      return <ConversationView key={rest.join('/')} project={first === '' ? null : first} name={second} />;
+    case 'text':
+      return <TextPage key={first} id={first} />;
+    case 'tools':
+      return <ToolsView />;
+    case 'store':
+      return <StoreView />;
+    case 'settings':
+      return <SettingsView />;
+    case 'doctor':
+      return <DoctorView can={session.has?.doctor ?? false} />;
+    default: {
+      const { View = OverviewView } = extensionViews.find(({ path }) => path === view) ?? {};
+      return <View />;
+    }
+  }
+}
+
+/** The entry of the menu to which a view belongs. */
+function entryOf(view = ''): string {
+  return view === 'conversation' || view === 'text' ? 'conversations' : view;
+}
+
+export function Shell() {
+  const [session, setSession] = useState<Session | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const route = useRoute();
+  const load = useCallback(() => {
+    loadSession().then(
+      (known) => {
+        setSession(known);
+        setFailure(null);
+      },
+      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
+    );
+  }, []);
+  useEffect(load, []);
+  if (failure)
+    return (
+      <main class="alone">
+        <Trouble failure={failure} retry={load} />
+      </main>
+    );
+  if (session === null) return <p class="quiet loading alone">Loading…</p>;
+  if (!session.known) return <SignIn onIn={load} />;
+  return <Frame session={session} route={route} />;
+}
+
+function Frame({ session, route }: { session: Session; route: Route }) {
+  const main = useRef<HTMLElement>(null);
+  const current = entryOf(route[0]);
+  const first = useRef(true);
+  const name = ENTRIES.find(({ path }) => path === current)?.name ?? 'Overview';
+  // with the view itself, not after it was painted: title and focus always belong to the same view
+  useLayoutEffect(() => {
+    document.title = `${name} · mcp-pruner`;
+    if (!first.current) main.current?.querySelector('h1')?.focus();
+    first.current = false;
+    scrollTo(0, 0);
+  }, [route.join('/')]);
+  return (
+    <div class="frame">
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <Side session={session} current={current} />
+      <main id="main" ref={main} tabIndex={-1}>
+        {session.health?.store !== undefined && session.health.store !== 'ok' && (
+          <div class="note bad" role="alert">
+            <div>
+              <strong>The store is not available ({session.health.store})</strong>
+              <p>Requests go through unpruned until it is back. The Doctor view says what is wrong.</p>
+            </div>
+            <a class="button" href={to('doctor')}>
+              Doctor
+            </a>
+          </div>
+        )}
+        <View route={route} session={session} />
+      </main>
+      <Toasts />
+    </div>
+  );
+}
+
+function Side({ session, current }: { session: Session; current: string }) {
+  const [theme, nextTheme] = useTheme();
+  const shown = ENTRIES.filter(({ path }) => !isOfExtension(path) || session.has?.views.includes(path));
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
+  const { mode = 'prune', store = 'ok' } = session.health ?? {};
+  const isWell = store === 'ok' && mode === 'prune';
+  return (
+    <div class="side">
+      <a class="brand" href={to('overview')}>
+        <img src="/page/icon.svg" alt="" width="28" height="28" />
+        <span>mcp-pruner</span>
+      </a>
+      <nav aria-label="Views">
+        <ul ref={list}>
+          {shown.map(({ path, name, icon }) => (
+            <li key={path}>
+              <a href={to(path)} aria-current={path === current ? 'page' : undefined}>
+                <Icon name={path} drawing={icon} />
+                {name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="side-foot">
+        <p class={isWell ? 'state good' : 'state warn'}>
+          <i aria-hidden="true" />
+          {store !== 'ok'
+            ? 'store not available'
+            : mode === 'prune'
+              ? 'pruning'
+              : mode === 'shadow'
+                ? 'shadow: nothing is cut'
+                : 'switched off'}
+        </p>
+        <button type="button" class="plain" onClick={nextTheme} title="Change between light, dark and automatic">
+          <Icon name={theme} />
+          {theme === 'auto' ? 'Automatic' : theme === 'light' ? 'Light' : 'Dark'}
+          <span class="unseen"> colours</span>
+        </button>
+        <Shortcuts />
+        <small class="quiet">version {session.version}</small>
+      </div>
+    </div>
+  );
+}

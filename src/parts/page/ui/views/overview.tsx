@@ -1,0 +1,210 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../../core/ports/ledger-report.ts';
+import type { ContextReport } from '../../../../ledger/compactions.ts';
+import { compact, dollars, number, plural, share } from '../format.tsx';
+import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
+import { useNews } from '../parts/live-reload.tsx';
+import { Show, useLoaded } from '../parts/loaded.tsx';
+import { Empty, Figure, Head } from '../parts/pieces.tsx';
+import { useFilters } from '../route.tsx';
+import { Cache, Spend } from './overview/by-day.tsx';
+import { Holdout } from './overview/holdout.tsx';
+import { Misses } from './overview/misses.tsx';
+import { Parts } from './overview/models.tsx';
+import { Shares } from './overview/shares.tsx';
+import { ToolBars } from './overview/tool-bars.tsx';
+import { Work } from './overview/work.tsx';
+import { Start } from './start.tsx';
+
+/** The cost of requests, the effect of pruning, and the distribution of the remaining cost. */
+export function OverviewView() {
+  const [filters, change] = useFilters();
+  const days = spanOf(filters.days);
+  const project = filters.project ?? '';
+  const query = { days, project: project === '' ? null : project };
+  const report = useLoaded<LedgerReport>('ledger', query);
+  const contexts = useLoaded<ContextReport>('contexts', query);
+  const [projects, setProjects] = useState<readonly string[]>([]);
+  useNews(() => {
+    report.reload();
+    contexts.reload();
+  });
+  // only the report about all projects names all of them
+  useEffect(() => {
+    if (report.value?.project === null) setProjects(report.value.projects.map((one) => one.project));
+  }, [report.value]);
+  return (
+    <>
+      <Head title="Overview" about={`The last ${days} days${project === '' ? '' : ` of ${project}`}.`}>
+        <ProjectAndSpan projects={projects} project={project} days={days} onChange={change} />
+        <button type="button" data-refresh onClick={report.reload}>
+          Refresh
+        </button>
+      </Head>
+      <Show loaded={report}>
+        {(now) =>
+          now.totals.requests === 0 ? (
+            <Empty title="Nothing has come through yet">
+              <Start />
+            </Empty>
+          ) : (
+            <Report report={now} contexts={contexts.value} days={days} />
+          )
+        }
+      </Show>
+    </>
+  );
+}
+
+/** Why the provider gave no count, by reason. */
+function reasonsOf({ failures }: CheckedShare): string {
+  return failures.length === 0 ? '' : `: ${failures.map((one) => `${number(one.requests)} ${one.reason}`).join(', ')}`;
+}
+
+function Report({ report, contexts, days }: { report: LedgerReport; contexts: ContextReport | null; days: number }) {
+  const { checked, totals } = report;
+  const isPriced = totals.requests > totals.unpriced;
+  return (
+    <>
+      <Sentence report={report} contexts={contexts} />
+      {report.notes.length > 0 && (
+        <ul class="quiet small notes">
+          {report.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+      <Totals report={report} />
+      {checked !== null && (
+        <p class="quiet">
+          The provider counted the tokens without cuts of {plural(checked.requests, 'request')}
+          {checked.failed > 0 && ` (no count for ${number(checked.failed)}${reasonsOf(checked)})`}:{' '}
+          {compact(checked.exact)} tokens were cut, {compact(checked.estimated)} by the estimate.
+        </p>
+      )}
+      <div class="wide-left">
+        <Spend report={report} days={days} />
+        <Cache report={report} days={days} />
+      </div>
+      <div class="two">
+        <div>
+          <ToolBars tools={report.tools} isPriced={isPriced} />
+          <Parts report={report} by="model" days={days} />
+          {report.project === null && report.projects.length > 1 && <Parts report={report} by="project" days={days} />}
+          <Shares shares={report.shares} />
+        </div>
+        <div>
+          <Misses misses={report.misses} bill={totals.dollars} cold={contexts?.cold} />
+          <Work work={report.work} />
+          <Holdout holdout={report.holdout} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** Days from the first request of the span to today. */
+function daysOf({ days }: LedgerReport): number {
+  const first = days.findLast(({ requests }) => requests > 0)?.day ?? '';
+  const today = days.find(({ requests }) => requests > 0)?.day ?? first;
+  return Math.round((Date.parse(today) - Date.parse(first)) / 86_400_000) + 1;
+}
+
+/** The whole report in one sentence. */
+function Sentence({ report, contexts }: { report: LedgerReport; contexts: ContextReport | null }) {
+  const { totals, tools } = report;
+  const isPriced = totals.requests > totals.unpriced;
+  const regrets = tools.reduce((sum, { regrets: of }) => sum + of.recovered + of.reread + of.quoted, 0);
+  const { seen = 0, avoided = 0 } = contexts?.compactions ?? {};
+  return (
+    <p class="sentence">
+      {plural(daysOf(report), 'day')}:{' '}
+      {isPriced ? (
+        <>
+          <b>{dollars(totals.dollars)}</b> instead of {dollars(totals.dollarsWithout)}
+        </>
+      ) : (
+        <>
+          <b>{compact(totals.removedNew)} tokens</b> were cut
+        </>
+      )}
+      {regrets > 0
+        ? `; ${plural(regrets, 'cut')} ${regrets === 1 ? 'was' : 'were'} needed after all`
+        : '; no cut was needed after all'}
+      {avoided > 0 && `; ${plural(avoided, 'compaction')} avoided`}
+      {seen > 0 && `; ${plural(seen, 'compaction')} seen`}.
+    </p>
+  );
+}
+
+/** The range of the saving while removed tokens are estimates. */
+function rangeWords(range: LedgerTotals['savedRange']): string {
+  if (range === null || range[0] === range[1]) return '';
+  return ` (estimated, ${dollars(range[0])} to ${dollars(range[1])})`;
+}
+
+function Totals({ report: { totals } }: { report: LedgerReport }) {
+  const {
+    dollars: bill,
+    dollarsWithout,
+    net,
+    gross,
+    savedRange,
+    regretDollars,
+    missDollars,
+    requests,
+    unpriced,
+    estimated,
+  } = totals;
+  const isPriced = requests > unpriced;
+  return (
+    <>
+      <dl class="figures">
+        {isPriced ? (
+          <>
+            <Figure
+              name="Saved, net"
+              value={dollars(net)}
+              about={`${share(net, dollarsWithout)} of what it would have cost`}
+              tone={net >= 0 ? 'good' : 'bad'}
+            />
+            <Figure name="Billed" value={dollars(bill)} about={`in ${plural(requests, 'request')}`} />
+            <Figure
+              name="Regret"
+              value={dollars(regretDollars)}
+              about={`of ${dollars(gross)} gross${rangeWords(savedRange)}: cut, and needed later`}
+            />
+            <Figure
+              name="Cache misses"
+              value={dollars(missDollars)}
+              about={`${compact(totals.missTokens)} tokens paid again`}
+            />
+          </>
+        ) : (
+          <>
+            <Figure
+              name="Tokens cut"
+              value={compact(totals.removedNew)}
+              about="each once, markers subtracted"
+              tone="good"
+            />
+            <Figure name="Requests" value={compact(requests)} />
+            <Figure name="Regret" value={compact(totals.regretTokens)} about="tokens that were cut and needed later" />
+            <Figure name="Cache misses" value={compact(totals.missTokens)} about="tokens" />
+          </>
+        )}
+      </dl>
+      {totals.wouldRemove > 0 && (
+        <p class="quiet">
+          In shadow mode {compact(totals.wouldRemove)} tokens of the sent texts would have been cut
+          {isPriced && `, and ${dollars(totals.wouldSave)} saved`}.
+        </p>
+      )}
+      {estimated > 0 && (
+        <p class="quiet small notes">
+          {`The provider reported no usage for ${plural(estimated, 'request')}: these figures are estimates.`}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import type { ColdFigures } from '../../../../../core/ports/compactions.ts';
+import type { MissCause } from '../../../../../core/ports/ledger.ts';
+import type { LedgerMiss } from '../../../../../core/ports/ledger-report.ts';
+import { compact, dollars, number, share } from '../../format.tsx';
+import { Card, Table } from '../../parts/pieces.tsx';
+
+/** The meaning of each cause, and the remedy. */
+export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: string]>> = {
+  first_request: ['first request', 'nothing was in the cache yet'],
+  expired: [
+    'expired',
+    'the pause was longer than the cache lifetime: a lifetime of an hour costs more to write and may pay off',
+  ],
+  model_changed: ['model changed', 'each model has a cache of its own'],
+  tools_changed: ['tools changed', 'the client sent another list of tools'],
+  system_changed: ['system prompt changed', 'the client sent another system prompt'],
+  message_changed: ['past changed', 'the client changed a message that was sent before'],
+  compacted: ['compacted', 'the client compacted the conversation, so all of it was new to the cache'],
+  changed_by_us: ['changed by mcp-pruner', 'a fault: please report it with the log'],
+  unknown: ['unknown', 'the provider did not read what it could have'],
+};
+
+/** Why the cache missed: often the largest sum that can be saved, and not by pruning. */
+export function Misses({
+  misses,
+  bill,
+  cold,
+}: {
+  misses: readonly LedgerMiss[];
+  bill: number;
+  cold: ColdFigures | undefined;
+}) {
+  return (
+    <Card title="Why the cache missed" flush>
+      {misses.length === 0 ? (
+        <p class="quiet">No cache miss was found.</p>
+      ) : (
+        <Table
+          label="Why the cache missed"
+          heads={[
+            'Cause',
+            { amount: 'Requests' },
+            { amount: 'Tokens' },
+            { amount: 'Dollars' },
+            { amount: 'of the bill' },
+          ]}
+        >
+          {misses.map((miss) => (
+            <tr key={miss.cause}>
+              <th scope="row">
+                <span class={miss.cause === 'changed_by_us' ? 'goes' : ''}>{CAUSES[miss.cause][0]}</span>
+                <span class="quiet small"> · {CAUSES[miss.cause][1]}</span>
+              </th>
+              <td class="amount">{number(miss.requests)}</td>
+              <td class="amount">{compact(miss.tokens)}</td>
+              <td class="amount">{dollars(miss.dollars)}</td>
+              <td class="amount">{share(miss.dollars, bill)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {cold && cold.requests > 0 && <HourCache cold={cold} />}
+    </Card>
+  );
+}
+
+/** The effect that a longer cache lifetime would have had on the user's own pauses, and how to set it if it pays. */
+function HourCache({ cold: { hour_cache: hour } }: { cold: ColdFigures }) {
+  return (
+    <p class="quiet small">
+      A cache lifetime of an hour would have cost {dollars(hour.cost)} and saved {dollars(hour.saved)}.
+      {hour.saved > hour.cost && (
+        <>
+          {' '}
+          In Claude Code <code>ENABLE_PROMPT_CACHING_1H=1</code> sets it.
+        </>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,51 @@
+import type { LedgerReport, LedgerTotals } from '../../../../../core/ports/ledger-report.ts';
+import type { LinesShown } from '../../../shapes.ts';
+import { dollars, number } from '../../format.tsx';
+import { useLoaded } from '../../parts/loaded.tsx';
+import { Card, Table } from '../../parts/pieces.tsx';
+import { Spark } from '../../parts/plot.tsx';
+import { toFiltered } from '../../route.tsx';
+
+const MOST_ROWS = 12;
+
+/** The cost and saving of each model or project, with a line by day. */
+export function Parts({ report, by, days }: { report: LedgerReport; by: 'model' | 'project'; days: number }) {
+  const measure = report.totals.requests > report.totals.unpriced ? 'dollars' : 'tokens';
+  const lines = useLoaded<LinesShown>('lines', { days, project: report.project, by, measure });
+  const values = new Map(lines.value?.lines.map((line) => [line.key, line.values]));
+  const title = by === 'model' ? 'By model' : 'By project';
+  const rows: readonly (readonly [string, LedgerTotals])[] =
+    by === 'model' ? report.models.map((one) => [one.model, one]) : report.projects.map((one) => [one.project, one]);
+  return (
+    <Card title={title} flush>
+      <Table
+        label={title}
+        heads={[
+          by === 'model' ? 'Model' : 'Project',
+          { amount: 'Requests' },
+          { amount: 'Billed' },
+          { amount: 'Saved, net' },
+
+          { amount: 'By day' },
+        ]}
+      >
+        {rows.slice(0, MOST_ROWS).map(([key, { requests, unpriced, dollars: bill, net }]) => {
+          const isPriced = requests > unpriced;
+          return (
+            <tr key={key}>
+              <th scope="row" class="breaks">
+                {key === '' ? 'unknown' : <a href={toFiltered('conversations', { [by]: key })}>{key}</a>}
+              </th>
+              <td class="amount">{number(requests)}</td>
+              <td class="amount">{isPriced ? dollars(bill) : <span class="quiet">no price</span>}</td>
+              <td class="amount">{isPriced ? dollars(net) : '–'}</td>
+              <td class="amount">
+                <Spark values={values.get(key)} />
+              </td>
+            </tr>
+          );
+        })}
+      </Table>
+    </Card>
+  );
+}

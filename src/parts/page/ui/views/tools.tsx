@@ -1,0 +1,233 @@
+import type { BoldnessStep } from '../../../../core/ports/ledger.ts';
+import type { LedgerReport, LedgerTool } from '../../../../core/ports/ledger-report.ts';
+import type { FacetsShown, LinesShown, ShelfShown } from '../../shapes.ts';
+import { ago, compact, dayName, dollars, iso, number, share } from '../format.tsx';
+import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
+import { Show, useLoaded } from '../parts/loaded.tsx';
+import { Badge, Bar, Card, Empty, Head, Scroll, Table, Time } from '../parts/pieces.tsx';
+import { Spark } from '../parts/plot.tsx';
+import { useFilters } from '../route.tsx';
+import { Start } from './start.tsx';
+
+/** The outcomes of texts by tool and kind, the regrets, and the cost of declared tools. */
+export function ToolsView() {
+  const [filters, change] = useFilters();
+  const days = spanOf(filters.days);
+  const project = filters.project ?? '';
+  const query = { days, project: project === '' ? null : project };
+  const report = useLoaded<LedgerReport>('ledger', query);
+  const lines = useLoaded<LinesShown>('lines', { ...query, by: 'tool', measure: 'removed' });
+  const shelf = useLoaded<ShelfShown>('shelf', query);
+  const facets = useLoaded<FacetsShown>('facets');
+  const projects = facets.value?.projects ?? [];
+  return (
+    <>
+      <Head
+        title="Tools and kinds"
+        about={`The last ${days} days, each text counted once. Regret is what was cut and needed later: recovered, asked for again, or quoted in an edit.`}
+      >
+        <ProjectAndSpan projects={projects} project={project} days={days} onChange={change} />
+        <button type="button" data-refresh onClick={report.reload}>
+          Refresh
+        </button>
+      </Head>
+      <Show loaded={report}>
+        {({ tools, steps }) =>
+          tools.length === 0 ? (
+            <Empty title="No text has been examined yet">
+              <Start />
+            </Empty>
+          ) : (
+            <>
+              <Tools tools={tools} lines={new Map(lines.value?.lines.map(({ key, values }) => [key, values]))} />
+              {steps.length > 0 && <Learnt steps={steps} />}
+            </>
+          )
+        }
+      </Show>
+      <Show loaded={shelf}>{(now) => (now.tools.length === 0 ? null : <Shelf shelf={now} days={days} />)}</Show>
+    </>
+  );
+}
+
+/** Tools that clients declare: each request carries their descriptions. */
+function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: ShelfShown; days: number }) {
+  return (
+    <Card title="Declared tools" flush>
+      <p class="quiet">
+        Each request carries the description of every declared tool.{' '}
+        {wouldSave.tokens > 0 &&
+          `Shortening those that are never called would have saved ${compact(wouldSave.tokens)} tokens, ${dollars(wouldSave.usd)}, in the last ${days} days. `}
+        {saved.tokens > 0 && `It saved ${compact(saved.tokens)} tokens, ${dollars(saved.usd)}.`}
+      </p>
+      <Table
+        label="Declared tools"
+        heads={[
+          'Tool',
+          'Client',
+          ...['Tokens', 'Conversations', 'Calls', 'Last call', 'A month'].map((amount) => ({ amount })),
+        ]}
+      >
+        {tools.map(
+          ({ project, client, name, kind, tokens, conversations, calls, lastCallMs, shelved, dollarsPerMonth }) => (
+            <tr key={`${project} ${client} ${name}`}>
+              <th scope="row" class="breaks">
+                {name} {kind !== 'plain' && <Badge>{kind === 'never' ? 'always whole' : kind}</Badge>}{' '}
+                {shelved && <Badge tone="good">on the shelf</Badge>}
+              </th>
+              <td class="breaks">{client}</td>
+              <td class="amount">{number(tokens)}</td>
+              <td class="amount">{number(conversations)}</td>
+              <td class={calls === 0 ? 'amount goes' : 'amount'}>{number(calls)}</td>
+              <td class="amount">
+                {lastCallMs === null ? 'never' : <Time ms={lastCallMs}>{ago(lastCallMs, Date.now())}</Time>}
+              </td>
+              <td class="amount">{dollars(dollarsPerMonth)}</td>
+            </tr>
+          ),
+        )}
+      </Table>
+      {more > 0 && (
+        <p class="quiet">
+          and {number(more)} more: <code>mcp-pruner tools</code>
+        </p>
+      )}
+    </Card>
+  );
+}
+
+const COLUMNS = ['Texts', 'Cut', 'Tokens cut', '', 'Saved', 'Regret', 'Step', 'Cut by day'] as const;
+
+function Tools({ tools, lines }: { tools: readonly LedgerTool[]; lines: ReadonlyMap<string, readonly number[]> }) {
+  return (
+    <Card flush>
+      <Scroll label="Tools and kinds">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Tool</th>
+              <th scope="col">Kind</th>
+              {COLUMNS.map((name) => (
+                <th
+                  scope="col"
+                  class={name === '' ? 'bars' : name === 'Cut by day' ? 'amount sparks' : 'amount'}
+                  key={name}
+                >
+                  {name === '' ? <span class="unseen">Share of the tokens</span> : name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {tools.map((tool) => (
+              <Row key={`${tool.tool} ${tool.kind}`} tool={tool} values={lines.get(`${tool.tool}\t${tool.kind}`)} />
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </Card>
+  );
+}
+
+function Row({ tool: one, values }: { tool: LedgerTool; values: readonly number[] | undefined }) {
+  const { recovered, reread, quoted } = one.regrets;
+  const regrets = [
+    recovered > 0 ? `${number(recovered)} recovered` : '',
+    reread > 0 ? `${number(reread)} asked for again` : '',
+    quoted > 0 ? `${number(quoted)} quoted` : '',
+  ].filter((words) => words !== '');
+  return (
+    <tr>
+      <th scope="row" class="breaks">
+        {one.tool === '' ? 'no tool' : one.tool}
+      </th>
+      <td>{one.kind === '' ? 'unknown' : one.kind.replaceAll('_', ' ')}</td>
+      <td class="amount">{number(one.texts)}</td>
+      <td class="amount">{number(one.cut)}</td>
+      <td class="amount">{compact(one.removed)}</td>
+      <td class="bars">
+        <Bar part={one.removed} all={one.tokens} tone="cut" />
+        <span class="quiet">{share(one.removed, one.tokens)}</span>
+      </td>
+      <td class="amount">{dollars(one.dollarsSaved)}</td>
+      <td class={regrets.length > 0 ? 'amount goes' : 'amount quiet'}>
+        {dollars(one.regretDollars)}
+        {regrets.length > 0 && (
+          <>
+            <br />
+            <span class="small">{regrets.join(', ')}</span>
+          </>
+        )}
+      </td>
+      <td class="amount">
+        <Step step={one.step} />
+      </td>
+      <td class="amount sparks">
+        <Spark values={values} />
+      </td>
+    </tr>
+  );
+}
+
+function Step({ step }: { step: number }) {
+  if (step === 0) return <span class="quiet">as set</span>;
+  return <Badge tone={step < 0 ? 'warn' : 'good'}>{step > 0 ? `+${step} bolder` : `${step} milder`}</Badge>;
+}
+
+/** The boldness steps in force, and the evidence for each. */
+function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
+  return (
+    <Card title="Learnt from regret" flush>
+      <p class="quiet">
+        New texts are cut more mildly where many cut texts were needed later, and more boldly where hardly any were.
+        Texts already sent stay as they were. <code>MCP_PRUNER_LEARN=false</code> switches learning off.
+      </p>
+      <Scroll label="Learnt from regret">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col" class="amount">
+                Number
+              </th>
+              <th scope="col">Project</th>
+              <th scope="col">Tool</th>
+              <th scope="col">Kind</th>
+              <th scope="col" class="amount">
+                Texts cut
+              </th>
+              <th scope="col" class="amount">
+                Regretted
+              </th>
+              <th scope="col">Since</th>
+              <th scope="col" class="amount">
+                Step
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {steps.map((one) => (
+              <tr key={one.number}>
+                <td class="amount">{one.number}</td>
+                <td class="breaks">{one.project}</td>
+                <th scope="row" class="breaks">
+                  {one.tool === '' ? 'no tool' : one.tool}
+                </th>
+                <td>{one.kind.replaceAll('_', ' ')}</td>
+                <td class="amount">{number(one.texts)}</td>
+                <td class="amount">
+                  {number(one.regretted)} <span class="quiet">({share(one.regretted, one.texts)})</span>
+                </td>
+                <td>
+                  <Time ms={one.atMs}>{dayName(iso(one.atMs).slice(0, 10))}</Time>
+                </td>
+                <td class="amount">
+                  <Step step={one.step} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </Card>
+  );
+}

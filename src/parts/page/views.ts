@@ -1,0 +1,143 @@
+import type { SeriesQuery } from '../../core/ports/browse.ts';
+import type { LedgerReport } from '../../core/ports/ledger-report.ts';
+import { MAX_HITS, type RecallAnswer } from '../../core/recall/recall.ts';
+import { alarmWords } from '../../core/saving-alarm.ts';
+import type { ContextReport } from '../../ledger/compactions.ts';
+import type { PageParts } from './parts.ts';
+import type { DeclaredShown, LinesShown, PrunePage, ShelfShown, StoreShown } from './shapes.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PRUNES_OF_A_PAGE = 50;
+const MOST_LINES = 200;
+
+/** The cost of the last days, and the effect of pruning. @throws StoreUnavailable */
+export async function ledgerView(
+  { ledger, clock, savingAlarm }: PageParts,
+  days: number,
+  project: string | undefined,
+): Promise<LedgerReport> {
+  const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  const report = await ledger.report({ sinceDay, project });
+  const alarm = savingAlarm();
+  if (alarm === null) return report;
+  const { what, advice } = alarmWords(alarm);
+  return { ...report, notes: [`${what}; ${advice}`, ...report.notes] };
+}
+
+/** The figures that are summed for a measure. */
+const MEASURES = {
+  dollars: ['dollars'],
+  tokens: ['fresh', 'write5m', 'write1h', 'read'],
+  removed: ['removed'],
+  saved: ['saved'],
+} as const satisfies Record<string, readonly string[]>;
+export type Measure = keyof typeof MEASURES;
+export const measures = ['dollars', 'tokens', 'removed', 'saved'] as const satisfies readonly Measure[];
+
+/** One figure by day and by project, model or tool, the largest first. @throws StoreUnavailable */
+export async function linesView(
+  { store, clock }: PageParts,
+  {
+    days,
+    project,
+    by,
+    measure,
+  }: Pick<SeriesQuery, 'by'> & {
+    readonly days: number;
+    readonly project?: string | undefined;
+    readonly measure: Measure;
+  },
+): Promise<LinesShown> {
+  const firstMs = clock.nowMs() - (days - 1) * DAY_MS;
+  const all = Array.from({ length: days }, (_, i) => new Date(firstMs + i * DAY_MS).toISOString().slice(0, 10));
+  const [sinceDay = ''] = all;
+  const projects = project === undefined ? undefined : [project];
+  const points = await store.browse.series({ sinceDay, projects, by, fields: MEASURES[measure] });
+  const at = new Map(all.map((day, i) => [day, i]));
+  const lines = new Map<string, number[]>();
+  for (const { day, key, value } of points) {
+    const values = lines.get(key) ?? all.map(() => 0);
+    const i = at.get(day);
+    if (i !== undefined) values[i] = (values[i] ?? 0) + value;
+    lines.set(key, values);
+  }
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  return {
+    days: all,
+    lines: Array.from(lines, ([key, values]) => ({ key, values, total: sum(values) }))
+      .filter(({ total }) => total !== 0)
+      .sort((a, b) => b.total - a.total)
+      .slice(0, MOST_LINES),
+  };
+}
+
+/** Tools that clients declare, and what they cost. @throws StoreUnavailable */
+export async function shelfView(
+  { store, clock }: PageParts,
+  days: number,
+  project: string | undefined,
+): Promise<ShelfShown> {
+  const nowMs = clock.nowMs();
+  const filter = project === undefined ? {} : { project };
+  const [found, { wouldSave, saved }] = await Promise.all([
+    store.shelf.tools(filter),
+    store.shelf.totals({ ...filter, sinceDay: new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10) }),
+  ]);
+  const tools = found.map(
+    ({
+      project,
+      client,
+      name,
+      kind,
+      tokens,
+      conversations,
+      calls,
+      lastCallMs,
+      firstMs,
+      dollars,
+      shelved,
+    }): DeclaredShown => ({
+      ...{ project, client, name, kind, tokens, conversations, calls, lastCallMs, shelved },
+      dollarsPerMonth: dollars / Math.max(1, (nowMs - firstMs) / (30 * DAY_MS)),
+    }),
+  );
+  const dearest = tools.sort((a, b) => b.dollarsPerMonth - a.dollarsPerMonth || b.tokens - a.tokens);
+  return { tools: dearest.slice(0, MOST_LINES), more: Math.max(0, tools.length - MOST_LINES), wouldSave, saved };
+}
+
+/** Compactions seen and avoided, and what pauses cost, in the last days. @throws StoreUnavailable */
+export async function contextsView(
+  { contexts, clock }: PageParts,
+  days: number,
+  project: string | undefined,
+): Promise<ContextReport> {
+  const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  return contexts({ sinceDay, project });
+}
+
+/** Tool results that contain the words of a query. @throws StoreUnavailable */
+export function found(
+  { recall, project: own }: PageParts,
+  {
+    query,
+    project = own,
+    limit,
+  }: { readonly query: string; readonly project?: string | undefined; readonly limit: number },
+): Promise<RecallAnswer> {
+  return recall.search({ query, scope: 'project', limit: Math.min(Math.max(1, limit), MAX_HITS), project, task: '' });
+}
+
+/** How large and how old the store is. @throws StoreUnavailable */
+export async function storeView({ store, limits, clock }: PageParts): Promise<StoreShown> {
+  const [stats, ages] = await Promise.all([store.stats(), store.records.ages()]);
+  const { maxBytes, ttlS, place } = limits;
+  return { ...stats, ...ages, maxBytes, ttlS, place, nowMs: clock.nowMs() };
+}
+
+/** Originals that are kept, the newest first. @throws StoreUnavailable */
+export async function prunesFrom({ store }: PageParts, before: number | undefined): Promise<PrunePage> {
+  const limit = PRUNES_OF_A_PAGE;
+  const found = await store.records.prunesByAge({ limit: limit + 1, before });
+  const prunes = found.slice(0, limit);
+  return { prunes, next: found.length > limit ? (prunes.at(-1)?.row ?? null) : null };
+}

@@ -1,0 +1,145 @@
+import type { ReportedUsage } from '../../../core/ports/request-facts.ts';
+import { field, parsed } from '../../../wires/json/value.ts';
+import {
+  numberOf,
+  projectOf,
+  type Session,
+  type SessionReader,
+  type SessionRequest,
+  Thread,
+  textOf,
+} from './recorded.ts';
+
+/** The model's message that is being read. The file has one line for each of its blocks. */
+interface Answer {
+  readonly key: string;
+  readonly blocks: unknown[];
+  /** Tool results that arrived before its last block. They are placed after it. */
+  readonly results: unknown[];
+  readonly request: Omit<SessionRequest, 'usage' | 'reasoning' | 'history' | 'length'>;
+  usage: ReportedUsage;
+}
+
+interface Conversation {
+  readonly thread: Thread;
+  answer: Answer | null;
+}
+
+/**
+ * Reads a session of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`): lines of `user` and `assistant` with
+ * the message as sent over the wire (with usage in those of `assistant`), and a line `compact_boundary` where the
+ * history is restarted. Messages of sub-agents are marked `isSidechain`. Tools may run while the model is still
+ * writing, so their results may come between the lines of one message; lines with the same message id and request id
+ * belong together.
+ */
+export class ClaudeSession implements SessionReader {
+  readonly #conversations = new Map<string, Conversation>();
+  readonly #requests: SessionRequest[] = [];
+  readonly #offered = new Set<string>();
+  #nameless = 0;
+
+  line(text: string): void {
+    const line = parsed(text); // `undefined` for the incomplete last line of a running session
+    const conversation = this.#conversation(line);
+    if (field(line, 'subtype') === 'compact_boundary') {
+      this.#finish(conversation);
+      conversation.thread.restart();
+      return;
+    }
+    const message = field(line, 'message');
+    const content = field(message, 'content');
+    const type = field(line, 'type');
+    if (type === 'attachment') this.#offer(field(line, 'attachment'));
+    if (typeof content !== 'string' && !Array.isArray(content)) return;
+    if (type === 'assistant') this.#said(conversation, line, message, content);
+    if (type !== 'user') return;
+    const { answer, thread } = conversation;
+    if (answer !== null && isResult(content)) answer.results.push({ role: 'user', content });
+    else {
+      this.#finish(conversation);
+      thread.add({ role: 'user', content }, false);
+    }
+  }
+
+  end(): Session {
+    for (const conversation of this.#conversations.values()) this.#finish(conversation);
+    return { requests: this.#requests, offered: this.#offered };
+  }
+
+  #said(conversation: Conversation, line: unknown, message: unknown, content: unknown): void {
+    const id = textOf(field(message, 'id')) || textOf(field(line, 'uuid')) || `line ${this.#nameless++}`;
+    const key = `${id}\n${textOf(field(line, 'requestId'))}`;
+    const usage = usageOf(field(message, 'usage'));
+    const blocks: unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: content }];
+    const shown = blocks.filter((block) => !THOUGHTS.has(textOf(field(block, 'type'))));
+    if (conversation.answer?.key === key) {
+      conversation.answer.blocks.push(...shown);
+      conversation.answer.usage = usage; // each line reports the total so far
+      return;
+    }
+    this.#finish(conversation);
+    conversation.answer = {
+      key,
+      blocks: shown,
+      results: [],
+      usage,
+      request: {
+        key,
+        thread: this.#nameOf(line),
+        atMs: Date.parse(textOf(field(line, 'timestamp'))) || 0,
+        wire: 'messages',
+        model: textOf(field(message, 'model')),
+        project: projectOf(field(line, 'cwd')),
+      },
+    };
+  }
+
+  /** Ends the answer: its request is complete, and the results that arrived meanwhile follow. */
+  #finish(conversation: Conversation): void {
+    const { answer, thread } = conversation;
+    conversation.answer = null;
+    if (answer === null) return;
+    const { usage } = answer;
+    if ((usage.input ?? 0) > 0) {
+      const length = thread.fit(usage.input ?? 0);
+      this.#requests.push({ ...answer.request, history: thread.messages, length, usage, reasoning: null });
+    }
+    if (answer.blocks.length > 0) thread.add({ role: 'assistant', content: answer.blocks }, true);
+    for (const result of answer.results) thread.add(result, false);
+  }
+
+  #conversation(line: unknown): Conversation {
+    const name = this.#nameOf(line);
+    const known = this.#conversations.get(name) ?? { thread: new Thread(), answer: null };
+    this.#conversations.set(name, known);
+    return known;
+  }
+
+  #nameOf(line: unknown): string {
+    return field(line, 'isSidechain') === true ? `side ${textOf(field(line, 'agentId'))}` : 'main';
+  }
+
+  #offer(attachment: unknown): void {
+    if (field(attachment, 'type') !== 'deferred_tools_delta') return;
+    const names = field(attachment, 'addedNames');
+    for (const name of Array.isArray(names) ? names : []) {
+      if (this.#offered.size < MAX_OFFERED) this.#offered.add(textOf(name));
+    }
+  }
+}
+
+const MAX_OFFERED = 2_000;
+/** Thinking blocks are left out: they are signed, and contain no tool results. */
+const THOUGHTS: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking']);
+
+function isResult(content: unknown): boolean {
+  return Array.isArray(content) && content.some((block) => field(block, 'type') === 'tool_result');
+}
+
+function usageOf(usage: unknown): ReportedUsage {
+  const read = numberOf(field(usage, 'cache_read_input_tokens'));
+  const written = numberOf(field(usage, 'cache_creation_input_tokens'));
+  const written1h = numberOf(field(field(usage, 'cache_creation'), 'ephemeral_1h_input_tokens'));
+  const input = numberOf(field(usage, 'input_tokens')) + read + written;
+  return { input, output: numberOf(field(usage, 'output_tokens')), read, written, written1h };
+}

@@ -1,0 +1,96 @@
+import { field, parsed } from '../../../wires/json/value.ts';
+import {
+  numberOf,
+  projectOf,
+  type Session,
+  type SessionReader,
+  type SessionRequest,
+  Thread,
+  textOf,
+} from './recorded.ts';
+
+/** Types of items that the model writes. A request contained the items before the first of them. */
+const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
+
+/**
+ * Reads a session of Codex (`~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl`): lines of `{timestamp, type, payload}`;
+ * items of the conversation are in `response_item`, the model in `turn_context`, the usage of a request in `event_msg`
+ * of type `token_count`; `compacted` restarts the history.
+ */
+export class CodexSession implements SessionReader {
+  readonly #thread = new Thread();
+  readonly #requests: SessionRequest[] = [];
+  /** The number of items in the newest request; -1 if there was none since the last bill. */
+  #requestLength = -1;
+  #model = '';
+  #project = '';
+  #billed = '';
+
+  line(text: string): void {
+    const line = parsed(text); // `undefined` for the incomplete last line of a running session
+    const payload = field(line, 'payload');
+    const type = field(line, 'type');
+    if (type === 'session_meta' || type === 'turn_context') {
+      this.#model = textOf(field(payload, 'model')) || this.#model;
+      this.#project = projectOf(field(payload, 'cwd')) || this.#project;
+    } else if (type === 'response_item') this.#item(payload);
+    else if (type === 'compacted') this.#compacted(payload);
+    else if (type === 'event_msg' && field(payload, 'type') === 'token_count') this.#bill(line, payload);
+  }
+
+  end(): Session {
+    return { requests: this.#requests, offered: new Set() };
+  }
+
+  #item(item: unknown): void {
+    const kind = textOf(field(item, 'type'));
+    const made = MADE.has(kind) || field(item, 'role') === 'assistant';
+    if (made && this.#requestLength < 0) this.#requestLength = this.#thread.messages.length;
+    // reasoning is long and contains no tool results
+    if (kind !== 'reasoning') this.#thread.add(item, made);
+  }
+
+  #compacted(payload: unknown): void {
+    const history = field(payload, 'replacement_history');
+    const message = {
+      type: 'message',
+      role: 'user',
+      content: [{ type: 'input_text', text: textOf(field(payload, 'message')) }],
+    };
+    this.#thread.restart();
+    for (const item of Array.isArray(history) ? history : [message]) this.#thread.add(item, false);
+    this.#requestLength = -1;
+  }
+
+  /** Adds the last request with its usage. Reports of rate limits repeat the same usage, which is ignored. */
+  #bill(line: unknown, payload: unknown): void {
+    const info = field(payload, 'info');
+    const total = JSON.stringify(field(info, 'total_token_usage') ?? null);
+    const usage = field(info, 'last_token_usage');
+    const input = numberOf(field(usage, 'input_tokens'));
+    if (total === this.#billed || input === 0) return;
+    this.#billed = total;
+    const requestLength = this.#requestLength < 0 ? this.#thread.messages.length : this.#requestLength;
+    this.#requestLength = -1;
+    const length = this.#thread.fit(input, requestLength);
+    const timestamp = textOf(field(line, 'timestamp'));
+    this.#requests.push({
+      key: `${timestamp}\n${total}`,
+      thread: 'main',
+      atMs: Date.parse(timestamp) || 0,
+      wire: 'responses',
+      model: this.#model,
+      project: this.#project,
+      history: this.#thread.messages,
+      length,
+      usage: {
+        input,
+        output: numberOf(field(usage, 'output_tokens')),
+        read: numberOf(field(usage, 'cached_input_tokens')),
+        written: null,
+        written1h: null,
+      },
+      reasoning: numberOf(field(usage, 'reasoning_output_tokens')),
+    });
+  }
+}

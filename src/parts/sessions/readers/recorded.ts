@@ -1,0 +1,124 @@
+import type { ReportedUsage } from '../../../core/ports/request-facts.ts';
+
+/** A message (or item) of a conversation as it went over the wire. */
+export interface SessionMessage {
+  readonly json: string;
+  /** Whether the model wrote it. */
+  readonly made: boolean;
+}
+
+/** The wire for which the requests of a session are reconstructed. */
+export type SessionWire = 'messages' | 'responses' | 'chat';
+
+/** A request reconstructed from an agent's session file: its messages and its usage. */
+export interface SessionRequest {
+  /** Identifies the request across files. */
+  readonly key: string;
+  /**
+   * The conversation, within the file, to which it belongs: agents store those of their sub-agents in the same file.
+   */
+  readonly thread: string;
+  readonly atMs: number;
+  readonly wire: SessionWire;
+  readonly model: string;
+  /** Last part of the session's working directory. */
+  readonly project: string;
+  /** The request consists of the first `length` of these messages. The model's answer comes next. */
+  readonly history: readonly SessionMessage[];
+  readonly length: number;
+  readonly usage: ReportedUsage;
+  /** Tokens of reasoning in `usage.output`; `null` if they are not reported. */
+  readonly reasoning: number | null;
+  /** `usage` is a share of what the file reports for the whole session. */
+  readonly shared?: true;
+}
+
+/** The content of a session file. */
+export interface Session {
+  /** The requests in order. */
+  readonly requests: readonly SessionRequest[];
+  /** Tools that were offered by name. */
+  readonly offered: ReadonlySet<string>;
+}
+
+/** Reconstructs the requests of one session file, line by line. */
+export interface SessionReader {
+  /** Reads a line. A line that is not understood is ignored. */
+  line(text: string): void;
+  /** The session after the lines so far. */
+  end(): Session;
+}
+
+/**
+ * A growing conversation. Messages are only added, never changed, so that requests can share the list. A restarted
+ * history gets a new list.
+ */
+export class Thread {
+  #messages: SessionMessage[] = [];
+
+  get messages(): readonly SessionMessage[] {
+    return this.#messages;
+  }
+
+  /** @param made - by the model */
+  add(message: unknown, made: boolean): void {
+    this.#messages.push({ json: JSON.stringify(message), made });
+  }
+
+  /** Begins a new history, empty or with the messages that remain. */
+  restart(messages: readonly SessionMessage[] = []): void {
+    this.#messages = [...messages];
+  }
+
+  /** Removes messages that cannot have been in a request of this size. @param length - messages of that request */
+  fit(inputTokens: number, length = this.#messages.length): number {
+    const lost = lostBefore(this.#messages.slice(0, length), inputTokens);
+    if (lost > 0) this.restart(this.#messages.slice(lost));
+    return length - lost;
+  }
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function numberOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+}
+
+/** Name of a project by its folder. */
+export function projectOf(folder: unknown): string {
+  return textOf(folder).split(/[\\/]/).filter(Boolean).at(-1) ?? '';
+}
+
+/** Upper bound for the mean number of bytes per token of a request. */
+const MOST_BYTES_PER_TOKEN = 8;
+const SPARE_BYTES = 64 * 1024;
+/** Images are stored as text, but billed by their size in pixels. */
+const IMAGE = /"type":"(?:input_)?image(?:_url)?"/;
+const IMAGE_BYTES = 8 * 1024;
+
+/** Whether a message contains an image. */
+export function hasImage({ json }: SessionMessage): boolean {
+  return IMAGE.test(json);
+}
+
+/**
+ * The number of first messages that cannot have been in a request of this size, because its history was restarted
+ * without a record in the file. If there are any, more messages are removed until half of the possible size is left, so
+ * that the next requests can continue from this one.
+ */
+function lostBefore(messages: readonly SessionMessage[], inputTokens: number): number {
+  const room = inputTokens * MOST_BYTES_PER_TOKEN + SPARE_BYTES;
+  if (messages.reduce((sum, { json }) => sum + json.length, 0) <= room) return 0;
+  const bytesOf = (message: SessionMessage): number => (hasImage(message) ? IMAGE_BYTES : message.json.length);
+  let bytes = messages.reduce((sum, message) => sum + bytesOf(message), 0);
+  if (bytes <= room) return 0;
+  let lost = 0;
+  for (const message of messages.slice(0, -1)) {
+    if (bytes <= room / 2) break;
+    bytes -= bytesOf(message);
+    lost++;
+  }
+  return lost;
+}

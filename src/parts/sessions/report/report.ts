@@ -1,0 +1,61 @@
+import type { Call, Io } from '../../../cli/command.ts';
+import { readSettings } from '../../../cli/read-settings.ts';
+import { painter } from '../../../cli/terminal.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { ProgressBar } from '../../lab/progress.ts';
+import { sessionFiles } from './places.ts';
+import { shareText } from './share.ts';
+import { nothingText, sessionsText } from './text.ts';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * `report --sessions`: what the sessions on this machine cost, and what pruning would have changed. Files are read
+ * where they lie; nothing is sent and nothing is written.
+ */
+export async function reportSessions(call: Call, io: Io, days: number): Promise<number> {
+  const sinceMs = io.clock.nowMs() - days * DAY_MS;
+  const files = sessionFiles(io.homeDir, sinceMs);
+  const { settings } = readSettings(call, io);
+  const [{ pricesOf }, { Past }] = await Promise.all([
+    import('../../../ledger/installed-prices.ts'),
+    import('./past.ts'),
+  ]);
+  const bar = new ProgressBar(io.errIsTerminal === true ? io.err : null, files.length);
+  const store = await knowing(settings, io);
+  try {
+    const past = new Past({
+      ...{ settings, clock: io.clock, prices: pricesOf(settings) },
+      isKnown: store?.isKnown ?? null,
+      onProgress: (done, agent) => bar.show(done, agent),
+    });
+    const found = await past.report(files, sinceMs);
+    bar.clear();
+    if (call.values.json === true) io.out(`${JSON.stringify(found, null, 2)}\n`);
+    else if (found.report.totals.requests === 0) io.out(nothingText(sinceMs));
+    else if (call.values.share === true) {
+      const builtIn = pricesOf({ prices: null });
+      const isPublic = (model: string): boolean => builtIn.of(model, io.clock.nowMs()) !== null;
+      io.out(shareText(found, days, io.version, isPublic));
+    } else io.out(sessionsText(found, painter(io), io.columns));
+    return 0;
+  } finally {
+    bar.clear();
+    await store?.close();
+  }
+}
+
+/** Whether the store of this machine, if there is one, has one of some cuts. */
+async function knowing(settings: Settings, io: Io) {
+  const { openStore, storeExists } = await import('../../../app/store.ts');
+  if (!storeExists(settings, (path) => io.fileExists(path))) return null;
+  const store = await openStore(settings, { readonly: true, clock: io.clock });
+  return {
+    isKnown: async (pruneIds: readonly string[]): Promise<boolean> => {
+      const find = (id: string) => store.findPrune(id).catch(() => null); // a store that cannot be read knows nothing
+      const found = await Promise.all(pruneIds.map(find));
+      return found.some((prune) => prune !== null);
+    },
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,149 @@
+import { count, money, percent, plural } from '../../../cli/report/words.ts';
+import { type Paint, printable } from '../../../cli/terminal.ts';
+import type { MissCause } from '../../../core/ports/ledger.ts';
+import { table, wrap } from '../../lab/table.ts';
+import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';
+import { PLACES } from './places.ts';
+
+/** One screen: no line is longer, on whichever terminal. */
+const MOST_COLUMNS = 80;
+const MAX_ROWS = 5;
+
+/** Reasons for a cold cache, in words for a first-time reader. */
+const COLD: Readonly<Partial<Record<MissCause, string>>> = {
+  expired: 'pauses longer than the cache lifetime',
+  unknown: 'for a reason that the files do not show',
+  model_changed: 'another model was asked',
+  message_changed: 'the agent changed an earlier message',
+  tools_changed: 'the agent changed its tools',
+  system_changed: 'the agent changed its instructions',
+};
+
+/** The text if there is nothing to report. */
+export function nothingText(sinceMs: number): string {
+  const since = new Date(sinceMs).toISOString().slice(0, 10);
+  const agents = [...new Set(PLACES.map(({ agent }) => agent))].join(', ');
+  return `${wrap(`no session of ${agents} since ${since} below your home folder: --since 1y looks further back`, MOST_COLUMNS, 2)}\n`;
+}
+
+/**
+ * The cost of the sessions and the effect that pruning would have had, as one page of text. @param columns - of the
+ * terminal
+ */
+export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST_COLUMNS): string {
+  const width = Math.min(columns, MOST_COLUMNS);
+  const { report } = found;
+  const wrapped = (text: string): string => wrap(printable(text), width, 2);
+  const parts = [
+    [paint('bold', `Your sessions since ${report.sinceDay}`), wrapped(whoWords(found)), ...report.notes.map(wrapped)],
+    billLines(found).map(wrapped),
+    costLines(report).map(wrapped),
+    tableLines(
+      'project',
+      report.projects.map((one) => ({ name: one.project, ...one })),
+      width,
+    ),
+    tableLines(
+      'model',
+      report.models.map((one) => ({ name: one.model, ...one })),
+      width,
+    ),
+    toolLines(report, width),
+    [
+      paint(
+        'dim',
+        wrapped(
+          'Nothing left this machine. Removed tokens are estimated from the billed usage of each session; mcp-pruner run claude (or codex, …) prunes the next one.',
+        ),
+      ),
+    ],
+  ];
+  return `${parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function whoWords({ sessions, agents, skipped }: SessionsReport): string {
+  const who = Object.entries(agents).map(([agent, requests]) => `${agent} ${count(requests)}`);
+  const unread = skipped > 0 ? `; ${plural(skipped, 'file')} could not be read` : '';
+  return `${plural(sessions, 'session')}, requests: ${who.join(', ')}${unread}`;
+}
+
+function share(part: number, whole: number): string {
+  return percent(whole > 0 ? part / whole : null);
+}
+
+/** The bill, starting with the cases without one. */
+function billLines({ report: { totals, lines }, throughProxy, sessions }: SessionsReport): string[] {
+  const input = totals.fresh + totals.write5m + totals.write1h + totals.read;
+  const went =
+    throughProxy > 0 ? `${plural(throughProxy, 'session')} already went through the proxy: not counted in "saved"` : '';
+  const priced = totals.unpriced < totals.requests;
+  const spent = `spent ${money(totals.dollars)}, by the usage in the files${totals.estimated > 0 ? ` (${plural(totals.estimated, 'request')} estimated from the totals of their session)` : ''}`;
+  const saved = `with pruning ${money(totals.dollarsWith)}: ${money(totals.saved)} saved (${share(totals.saved, totals.dollars)})`;
+  const tokens = `${count(totals.removed)} of ${count(input)} input tokens less (${share(totals.removed, input)})`;
+  const lost =
+    lines.used > 0
+      ? `of ${count(lines.used)} lines that the model used again, ${count(lines.lost)} (${share(lines.lost, lines.used)}) would have been cut; recover_text brings them back`
+      : '';
+  const cuts = throughProxy < sessions ? [...(priced ? [saved] : []), tokens, lost] : [];
+  return [priced ? spent : 'no dollars: none of these models has a price', ...cuts, went].filter((line) => line !== '');
+}
+
+/** Costs that can be reduced without pruning. */
+function costLines({ misses, compactions, rereads, offered }: PastReport): string[] {
+  const cold = misses
+    .filter(({ cause, dollars }) => COLD[cause] !== undefined && dollars > 0)
+    .map(
+      ({ cause, requests, dollars }) =>
+        `cold cache, ${COLD[cause]}: ${money(dollars)} in ${plural(requests, 'request')}`,
+    );
+  const lines = [...cold];
+  if (compactions.count > 0) {
+    lines.push(`compactions: ${count(compactions.count)}; with pruning ${count(compactions.withCuts)}`);
+  }
+  if (rereads.count > 0) {
+    lines.push(`the same call with the same result: ${plural(rereads.count, 'time')}, ${money(rereads.dollars)}`);
+  }
+  const { neverCalled } = offered;
+  if (neverCalled.length > 0) {
+    lines.push(`tools nobody called: ${count(neverCalled.length)} of ${count(offered.count)} (${fewOf(neverCalled)})`);
+  }
+  return lines;
+}
+
+function fewOf(names: readonly string[]): string {
+  const shown = names.slice(0, 3).join(', ');
+  return names.length > 3 ? `${shown}, …` : shown;
+}
+
+function tableLines(title: string, rows: readonly (PastTotals & { name: string })[], width: number): string[] {
+  const shown = rows
+    .slice(0, MAX_ROWS)
+    .map(({ name, requests, unpriced, dollars, saved }) => [
+      named(name),
+      count(requests),
+      ...(unpriced === requests ? ['no price', '-'] : [money(dollars), money(saved)]),
+    ]);
+  return [table([[title, 'requests', 'spent', 'saved'], ...shown], { width })];
+}
+
+function toolLines({ tools }: PastReport, width: number): string[] {
+  const rows = tools
+    .slice(0, MAX_ROWS)
+    .map(({ tool, kind, texts, tokens, removed }) => [
+      named(tool),
+      named(kind),
+      ...[texts, tokens, removed].map(count),
+    ]);
+  return rows.length === 0
+    ? []
+    : [table([['tool', 'kind', 'texts', 'tokens', 'removed'], ...rows], { textColumns: 2, width })];
+}
+
+/** Names come from files: one line, and no longer than what a table can hold. */
+function named(name: string): string {
+  const line = printable(name || '-').replaceAll(/[\t\n]/g, ' ');
+  return line.length > 30 ? `${line.slice(0, 29)}…` : line;
+}

@@ -1,0 +1,80 @@
+import type { BoldnessStep, LedgerTurn } from '../../../../core/ports/ledger.ts';
+import type { CutPlace, LedgerConversation, LedgerStore, LedgerSum } from '../../../../core/ports/ledger-store.ts';
+import { unsupported } from './unsupported.ts';
+
+/** Requests read at a time while searching for those of the viewer's projects. */
+const PAGE = 500;
+
+/** The ledger, narrowed to some projects. */
+export class NarrowedLedger implements LedgerStore {
+  readonly #unscoped: LedgerStore;
+  readonly #ownProjects: readonly string[];
+
+  constructor(unscoped: LedgerStore, ownProjects: readonly string[]) {
+    this.#unscoped = unscoped;
+    this.#ownProjects = ownProjects;
+  }
+
+  /** Requests are billed by the process that forwards them. */
+  settle = unsupported;
+  add = unsupported;
+
+  async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
+    const all = await Promise.all(
+      this.#visibleProjects(project).map((one) => this.#unscoped.sums({ sinceDay, project: one })),
+    );
+    return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+  }
+
+  /** Budgets are those of the whole server. */
+  spent = unsupported;
+
+  async totals({ sinceDay, project }: Parameters<LedgerStore['totals']>[0]): Promise<readonly LedgerSum[]> {
+    const all = await Promise.all(
+      this.#visibleProjects(project).map((one) => this.#unscoped.totals({ sinceDay, project: one })),
+    );
+    return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+  }
+
+  /** Two projects may begin a conversation with the same words; both then have the same conversation id. */
+  async turns({ conversationId, after, limit }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
+    const found: LedgerTurn[] = [];
+    for (let behind = after; found.length < limit; ) {
+      const from = behind === undefined ? {} : { after: behind };
+      const page = await this.#unscoped.turns({ conversationId, limit: PAGE, ...from });
+      found.push(...page.filter(({ project }) => this.#ownProjects.includes(project)));
+      behind = page.at(-1)?.requestId;
+      if (page.length < PAGE) break;
+    }
+    return found.slice(0, limit);
+  }
+
+  async conversations({
+    sinceMs,
+    project,
+    limit,
+  }: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
+    const all = await Promise.all(
+      this.#visibleProjects(project).map((one) => this.#unscoped.conversations({ sinceMs, limit, project: one })),
+    );
+    return all
+      .flat()
+      .sort((a, b) => b.lastMs - a.lastMs)
+      .slice(0, limit);
+  }
+
+  async cutIn(pruneId: string): Promise<CutPlace | null> {
+    const place = await this.#unscoped.cutIn(pruneId);
+    return place !== null && this.#ownProjects.includes(place.project) ? place : null;
+  }
+
+  async steps(): Promise<readonly BoldnessStep[]> {
+    return (await this.#unscoped.steps()).filter(({ project }) => this.#ownProjects.includes(project));
+  }
+
+  addStep = unsupported;
+
+  #visibleProjects(project: string | undefined): readonly string[] {
+    return project === undefined ? this.#ownProjects : this.#ownProjects.filter((one) => one === project);
+  }
+}

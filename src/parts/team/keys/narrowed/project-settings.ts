@@ -1,0 +1,28 @@
+import type { ProjectSettingsRow, ProjectSettingsStore } from '../../../../core/ports/project-settings.ts';
+import { unsupported } from './unsupported.ts';
+
+/** Settings of projects, narrowed to some of them. */
+export class NarrowedProjectSettings implements ProjectSettingsStore {
+  readonly #unscoped: ProjectSettingsStore;
+  readonly #ownProjects: readonly string[];
+
+  constructor(unscoped: ProjectSettingsStore, ownProjects: readonly string[]) {
+    this.#unscoped = unscoped;
+    this.#ownProjects = ownProjects;
+  }
+
+  /** Only operators change settings. */
+  set = unsupported;
+
+  version(): Promise<number> {
+    return this.#unscoped.version();
+  }
+
+  async current(): Promise<readonly ProjectSettingsRow[]> {
+    return (await this.#unscoped.current()).filter(({ project }) => this.#ownProjects.includes(project));
+  }
+
+  async history(project: string, limit: number): Promise<readonly ProjectSettingsRow[]> {
+    return this.#ownProjects.includes(project) ? this.#unscoped.history(project, limit) : [];
+  }
+}

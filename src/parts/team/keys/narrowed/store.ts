@@ -1,0 +1,204 @@
+import type { BrowseStore } from '../../../../core/ports/browse.ts';
+import type { CompactionStore } from '../../../../core/ports/compactions.ts';
+import type { LedgerStore } from '../../../../core/ports/ledger-store.ts';
+import type { ProjectSettingsStore } from '../../../../core/ports/project-settings.ts';
+import type { ProjectStore, Viewer } from '../../../../core/ports/projects.ts';
+import type { RecallStore } from '../../../../core/ports/recall.ts';
+import type { Records } from '../../../../core/ports/records.ts';
+import type { SegmentStore } from '../../../../core/ports/segments.ts';
+import type { SentMessage } from '../../../../core/ports/sent.ts';
+import type { ShelfStore } from '../../../../core/ports/shelf.ts';
+import type {
+  Committed,
+  Decision,
+  EventRecord,
+  Store,
+  StoreBatch,
+  StoredEvent,
+  StoredPrune,
+  UsageTotal,
+} from '../../../../core/ports.ts';
+import { StoreUnavailable } from '../../../../errors/errors.ts';
+import type { StoreHandle } from '../../../../store/handle.ts';
+import { NarrowedBrowse } from './browse.ts';
+import { NarrowedCompactions } from './compactions.ts';
+import { NarrowedLedger } from './ledger.ts';
+import { NarrowedProjectSettings } from './project-settings.ts';
+import { NarrowedRecall } from './recall.ts';
+import { NarrowedRecords } from './records.ts';
+import { NarrowedSegments } from './segments.ts';
+import { NarrowedShelf } from './shelf.ts';
+import { unsupported } from './unsupported.ts';
+
+/** A store with its project ownership. */
+export interface Wide {
+  readonly store: StoreHandle;
+  readonly projects: () => Promise<ProjectStore>;
+  /**
+   * As `verifiedHistoryProject` of the core: the project name under which conversations with a verified history are
+   * recorded.
+   */
+  readonly verifiedHistoryProject: (project: string) => string;
+}
+
+/**
+ * A store as visible to the holder of a key: limited to its projects. It implements the same ports as the whole store,
+ * so that tools, views and services built on it have no further access. A method added to a port does not compile until
+ * it is narrowed here. Data of other projects is treated like missing data, and queried in the same way.
+ */
+export class NarrowedStore implements StoreHandle {
+  readonly segments: SegmentStore;
+  readonly records: Records;
+  readonly ledger: LedgerStore;
+  readonly recall: RecallStore;
+  readonly compactions: CompactionStore;
+  readonly projectSettings: ProjectSettingsStore;
+  readonly shelf: ShelfStore;
+  readonly browse: BrowseStore;
+  readonly #unscoped: Wide;
+  readonly #ownProjects: readonly string[];
+  readonly #viewer: Viewer;
+
+  /** @param ownProjects - the viewer's projects */
+  constructor(unscoped: Wide, viewer: Viewer, ownProjects: readonly string[]) {
+    const { store, projects } = unscoped;
+    this.#unscoped = unscoped;
+    this.#viewer = viewer;
+    this.#ownProjects = ownProjects;
+    this.segments = new NarrowedSegments(store.segments, ownProjects, unscoped);
+    this.records = new NarrowedRecords(store.records, ownProjects, viewer.project, projects);
+    this.ledger = new NarrowedLedger(store.ledger, ownProjects);
+    this.projectSettings = new NarrowedProjectSettings(store.projectSettings, ownProjects);
+    this.compactions = new NarrowedCompactions(store.compactions, ownProjects);
+    this.browse = new NarrowedBrowse(store.browse, ownProjects);
+    this.shelf = new NarrowedShelf(store.shelf, ownProjects);
+    this.recall = new NarrowedRecall(store.recall, ownProjects, (ids) => this.#owned(ids));
+  }
+
+  id(): Promise<string | null> {
+    return this.#unscoped.store.id();
+  }
+
+  ready(): Promise<void> {
+    return this.#unscoped.store.ready();
+  }
+
+  problem(): StoreUnavailable | null {
+    return this.#unscoped.store.problem();
+  }
+
+  untilBack(ms: number): Promise<boolean> {
+    return this.#unscoped.store.untilBack(ms);
+  }
+
+  failingSinceMs(): number | null {
+    return this.#unscoped.store.failingSinceMs();
+  }
+
+  pressed(): boolean {
+    return this.#unscoped.store.pressed();
+  }
+
+  epoch(): string {
+    return this.#unscoped.store.epoch();
+  }
+
+  async findPrune(pruneId: string): Promise<StoredPrune | null> {
+    return (await this.#owned([pruneId])).has(pruneId) ? this.#unscoped.store.findPrune(pruneId) : null;
+  }
+
+  async findOriginal(pruneId: string): Promise<string | null> {
+    return (await this.#owned([pruneId])).has(pruneId) ? this.#unscoped.store.findOriginal(pruneId) : null;
+  }
+
+  async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
+    const owned = await this.#owned(pruneIds);
+    return this.#unscoped.store.knownPruneIds(pruneIds.filter((id) => owned.has(id)));
+  }
+
+  async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
+    const found = await this.#unscoped.store.findDecisions(keys);
+    const owned = await this.#owned([...found.values()].flatMap(({ pruneId }) => pruneId ?? []));
+    return new Map([...found].filter(([, { pruneId }]) => pruneId !== null && owned.has(pruneId)));
+  }
+
+  async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
+    const owned = await this.#owned(batch.touch);
+    const touch = batch.touch.filter((id) => owned.has(id));
+    const missing = batch.touch.filter((id) => !owned.has(id));
+    const done = await this.#unscoped.store.commit({ ...batch, touch, owner: this.#viewer.project }, waitMs);
+    return { ...done, missing: [...missing, ...done.missing] };
+  }
+
+  /** Sent-message records are found by the hash of all earlier messages, which a viewer does not have. */
+  findSent(): Promise<Map<string, SentMessage>> {
+    return Promise.resolve(new Map());
+  }
+
+  markServed(textHashes: readonly string[]): Promise<void> {
+    return this.#unscoped.store.markServed(textHashes);
+  }
+
+  wasServed(): Promise<Set<string>> {
+    return Promise.resolve(new Set());
+  }
+
+  markRefused = unsupported;
+
+  refusedConversations(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
+  replaceNote = unsupported;
+
+  onRefused(): () => void {
+    return () => undefined;
+  }
+
+  onKeys(): () => void {
+    return () => undefined;
+  }
+
+  addUsage = unsupported;
+
+  /** Totals by day, model and tool cover all projects. */
+  usage(): Promise<readonly UsageTotal[]> {
+    return Promise.resolve([]);
+  }
+
+  addEvents(events: readonly EventRecord[]): Promise<void> {
+    return this.#unscoped.store.addEvents(events.map((event) => ({ ...event, project: this.#viewer.project })));
+  }
+
+  async events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
+    return (await this.#unscoped.projects()).events(this.#ownProjects, query);
+  }
+
+  async stats(): ReturnType<Store['stats']> {
+    const { prunes, snapshots, bytes } = await (await this.#unscoped.projects()).sizes(this.#ownProjects);
+    return { prunes, snapshots, bytes };
+  }
+
+  /** Upkeep is reserved to the whole store. */
+  sweep(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  /** The tables of extensions are not divided by project. */
+  get sql(): never {
+    throw new StoreUnavailable('unsupported');
+  }
+
+  projects = unsupported;
+  keys = unsupported;
+  erasure = unsupported;
+
+  /** Closed together with the underlying store. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async #owned(pruneIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return (await this.#unscoped.projects()).owned(this.#ownProjects, pruneIds);
+  }
+}

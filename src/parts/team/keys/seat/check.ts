@@ -1,0 +1,27 @@
+import type { Io } from '../../../../cli/command.ts';
+import type { Finding } from '../../../../cli/doctor/finding.ts';
+import type { Settings } from '../../../../config/settings.ts';
+
+/** Whether any key exists, if each request must name one. */
+export async function checkKeys(settings: Settings, io: Io): Promise<Finding[]> {
+  if (!settings.requireKey) return [];
+  const advice = 'mcp-pruner keys create --name <name> --project <project>';
+  const { openStore, storeExists } = await import('../../../../app/store.ts');
+  if (!storeExists(settings, (path) => io.fileExists(path))) return [noKey(advice)];
+  const store = await openStore(settings, { readonly: true, clock: io.clock });
+  try {
+    const nowMs = io.clock.nowMs();
+    const all = await (await store.keys()).all();
+    const open = all.filter(({ revokedMs, expiresMs }) => revokedMs === null && (expiresMs ?? nowMs + 1) > nowMs);
+    if (open.length === 0) return [noKey(advice)];
+    return [{ level: 'ok', what: `each request must name a key: ${open.length} of ${all.length} are open` }];
+  } catch {
+    return []; // faults of the store are reported elsewhere
+  } finally {
+    await store.close();
+  }
+}
+
+function noKey(advice: string): Finding {
+  return { level: 'failure', what: 'each request must name a key (MCP_PRUNER_REQUIRE_KEY), and there is none', advice };
+}

@@ -1,0 +1,71 @@
+import type { Services } from '../../../../app/compose.ts';
+import { Ownership } from '../../../../core/ownership.ts';
+import type { KeyStore } from '../../../../core/ports/keys.ts';
+import type { ProjectStore } from '../../../../core/ports/projects.ts';
+import type { OpenExtension } from '../../../../extensions/extension.ts';
+import { Gate } from '../gate.ts';
+import { Identities } from '../identity.ts';
+import { KeyRing } from '../key-ring.ts';
+import { Refusals } from '../refusals.ts';
+import { KeyDoor } from './door.ts';
+
+/** Pause before the next attempt to assign owners to prunes without one, if the store could not be written. */
+const ADOPT_AGAIN_MS = 10_000;
+
+/** Reads the keys, and follows their changes. */
+export async function openKeys(services: Services): Promise<OpenExtension> {
+  const { settings, store, events, clock, log, failures } = services;
+  const onFailure = failures.of({ extension: 'keys' });
+  const keys = once<KeyStore>(() => store.keys());
+  const projects = once<ProjectStore>(() => store.projects());
+  const ring = new KeyRing({ keys, clock, onKeys: (listener) => store.onKeys(listener), onFailure });
+  const refusals = new Refusals(events, clock);
+  const gate = new Gate({ ring, keys, refusals, clock, onFailure });
+  await ring.start();
+  if (ring.size === 0 && settings.trustedAuthHeader === null)
+    log.warn('keys are required, but there is none: create one with mcp-pruner keys create');
+  let adopting: NodeJS.Timeout | undefined;
+  const adopt = async (): Promise<void> => {
+    try {
+      await (await projects()).adopt();
+    } catch (cause) {
+      onFailure('not_adopted', cause);
+      adopting = setTimeout(() => void adopt(), ADOPT_AGAIN_MS).unref();
+    }
+  };
+  await adopt();
+  const owners = new Ownership(projects, store);
+  const identities = identitiesOf(settings);
+  return {
+    owners,
+    door: async ({ destinations }) => {
+      const door = new KeyDoor({ gate, identities, destinations, onFailure });
+      return (coming) => door.enter(coming);
+    },
+    views: async (open) => (await import('./views.ts')).viewsByKey({ gate, owners, projects }, open),
+    readings: { keys: async () => (await import('./page.ts')).keysOnPage(services, await keys()) },
+    budgets: () => ring.budgets(),
+    onBudgets: (listener) => ring.onChanged(listener),
+    onOverBudget: (code, keyId) => gate.refused(code, keyId),
+    async close() {
+      clearTimeout(adopting);
+      refusals.flush();
+      await ring.close();
+    },
+  };
+}
+
+function identitiesOf(settings: Services['settings']): Identities | undefined {
+  const { trustedAuthHeader: userHeader, trustedGroupsHeader: groupsHeader, trustedProxies: proxies } = settings;
+  if (userHeader === null) return undefined;
+  return new Identities({ userHeader, groupsHeader, proxies, groupProjects: settings.groupProjects });
+}
+
+/** Opens something on first use, and only once. */
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | undefined;
+  return () => {
+    opened ??= open();
+    return opened;
+  };
+}

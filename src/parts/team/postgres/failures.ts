@@ -1,0 +1,48 @@
+import { StoreUnavailable } from '../../../errors/errors.ts';
+
+/** Prefixes of PostgreSQL's and Node's error codes; the first match wins. All others mean `unreachable`. */
+const CODES: readonly (readonly [prefix: string, reason: string])[] = [
+  ['53100', 'full'],
+  ['25006', 'readonly'],
+  ['40', 'locked'],
+  ['55P03', 'locked'],
+  ['57014', 'locked'],
+  ['53', 'unreachable'],
+  ['57P', 'unreachable'],
+  ['08', 'unreachable'],
+  ['28', 'refused'],
+  ['3D000', 'refused'],
+  ['42501', 'refused'],
+  ['XX00', 'corrupt'],
+  ['58', 'error'],
+  ['2', 'error'],
+  ['4', 'error'],
+  ['P0', 'error'],
+];
+
+/** Converts any driver error to `StoreUnavailable`. Existing ones pass unchanged. */
+export function failureOf(cause: unknown): StoreUnavailable {
+  if (cause instanceof StoreUnavailable) return cause;
+  const code = codeOf(cause);
+  const known = CODES.find(([prefix]) => code.startsWith(prefix) && /^[0-9A-Z]{5}$/.test(code));
+  return new StoreUnavailable(known?.[1] ?? 'unreachable', { cause });
+}
+
+/** Whether the same transaction may succeed if repeated at once. */
+export function mayBeRepeated(cause: unknown): boolean {
+  return ['40001', '40P01'].includes(codeOf(cause));
+}
+
+/** Whether the database refuses further connections, which says nothing about the existing ones. */
+export function isExhausted(cause: unknown): boolean {
+  return codeOf(cause) === '53300';
+}
+
+/** Whether the database is completely unusable, so that the next call need not try. */
+export function isAway({ reason }: StoreUnavailable): boolean {
+  return reason === 'unreachable' || reason === 'refused' || reason === 'newer_schema';
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+}

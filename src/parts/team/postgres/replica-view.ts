@@ -1,0 +1,216 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClientBase } from 'pg';
+import { StoreUnavailable } from '../../../errors/errors.ts';
+import type { Database } from './database.ts';
+
+export interface ReplicaViewOptions {
+  readonly database: Database;
+  /** Called when conversations were refused, by this process or another. */
+  readonly onRefused: () => void;
+  /** Called when keys were created, changed or revoked. */
+  readonly onKeys: () => void;
+}
+
+/** Poll interval for changes by other processes; a notification triggers a poll at once. */
+const POLL_MS = 1_000;
+/** Poll interval while calls wait during a short outage. */
+const HURRY_MS = 100;
+/** Poll interval while requests wait during a longer outage. */
+const WAITED_MS = 250;
+/** Maximum number of served texts in memory, equal to the table's bound. */
+const MAX_SERVED = 100_000;
+/** Interval of new attempts to listen, for connections that cannot (a pooler in transaction mode). */
+const LISTEN_AGAIN_MS = 30_000;
+
+interface Known {
+  readonly deletedGeneration: number;
+  readonly directiveGeneration: number;
+  readonly servedSeq: number;
+  readonly refusedSeq: number;
+  readonly keyGeneration: number;
+}
+
+interface KnownRow {
+  readonly deleted: number;
+  readonly directives: number;
+  readonly served: number;
+  readonly refused: number;
+  readonly keys: number;
+}
+
+/**
+ * Shared state of all replicas, so that a request needs no query: the generations of prunes and directives, and the
+ * texts served by recovery. Updated by `LISTEN`, with polling as a fallback.
+ */
+export class ReplicaView {
+  readonly #options: ReplicaViewOptions;
+  readonly #served = new Map<string, number>();
+  #known: Known | null = null;
+  /** A new number invalidates everything remembered before: the database was away. */
+  #serial = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #listener: (ClientBase & { end(): Promise<void> }) | null = null;
+  #listenAgainAt = 0;
+  #polling: Promise<void> | null = null;
+  #pollAgain = false;
+  #closed = false;
+
+  constructor(options: ReplicaViewOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StoreUnavailable before the first contact with the database */
+  get deleted(): string {
+    return `${this.#serial}.${this.#require().deletedGeneration}`;
+  }
+
+  /** @throws StoreUnavailable before the first contact with the database */
+  get directives(): string {
+    return `${this.#serial}.${this.#require().directiveGeneration}`;
+  }
+
+  get directiveGeneration(): number {
+    return this.#known?.directiveGeneration ?? -1;
+  }
+
+  /** Whether notifications arrive; otherwise only polling works. */
+  get listens(): boolean {
+    return this.#listener !== null;
+  }
+
+  /** Expiry of a served text, or `undefined`. */
+  servedUntil(hash: string): number | undefined {
+    return this.#served.get(hash);
+  }
+
+  /**
+   * Polls now, repeatedly during an outage, and from then on periodically. Never rejects: `Database.failure` has the
+   * error.
+   */
+  async start(): Promise<void> {
+    await this.poll();
+    while (this.#options.database.isAwaited && !this.#closed) {
+      await pause(HURRY_MS);
+      await this.poll();
+    }
+    this.#schedule();
+  }
+
+  /** Polls more often from now on, because the database is unreachable and calls wait for it. */
+  hurry(): void {
+    this.#schedule();
+  }
+
+  /** Polls for changes. Never rejects. */
+  poll(): Promise<void> {
+    if (this.#polling !== null) {
+      this.#pollAgain = true;
+      return this.#polling;
+    }
+    this.#polling = this.#pollUntilStill().finally(() => {
+      this.#polling = null;
+    });
+    return this.#polling;
+  }
+
+  /** Polls for all changes up to now; a poll already running may have started too early. */
+  async pollAnew(): Promise<void> {
+    await this.#polling;
+    await this.poll();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#polling;
+    await this.#listener?.end().catch(() => undefined); // no longer needed
+  }
+
+  #require(): Known {
+    if (this.#options.database.isClosed) throw new StoreUnavailable('closed');
+    if (this.#known === null) throw this.#options.database.failure?.error ?? new StoreUnavailable('unreachable');
+    return this.#known;
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    clearTimeout(this.#timer);
+    const { isAwaited, isWaitedFor } = this.#options.database;
+    const delayMs = isAwaited ? HURRY_MS : isWaitedFor ? WAITED_MS : POLL_MS;
+    this.#timer = setTimeout(() => void this.poll().then(() => this.#schedule()), delayMs).unref();
+  }
+
+  async #pollUntilStill(): Promise<void> {
+    do {
+      this.#pollAgain = false;
+      try {
+        await this.#pollOnce();
+      } catch {
+        return; // the database has recorded it, and the next poll tries again
+      }
+    } while (this.#pollAgain && !this.#closed);
+  }
+
+  async #pollOnce(): Promise<void> {
+    const { database, onRefused, onKeys } = this.#options;
+    const wasAway = database.isAway;
+    if (wasAway) {
+      await database.retry();
+      this.#serial++;
+    }
+    await this.#listen();
+    const [row] = await database.query<KnownRow>(
+      `SELECT (SELECT value FROM mcp_pruner.meter WHERE name = 'deleted_generation') AS deleted,
+              (SELECT value FROM mcp_pruner.meter WHERE name = 'directive_generation') AS directives,
+              (SELECT value FROM mcp_pruner.meter WHERE name = 'key_generation') AS keys,
+              (SELECT seq FROM mcp_pruner.log_seq WHERE log = 'served') AS served,
+              (SELECT seq FROM mcp_pruner.log_seq WHERE log = 'left_alone') AS refused`,
+    );
+    if (!row) return;
+    const before = this.#known;
+    if ((before?.servedSeq ?? 0) !== row.served) await this.#readServed(before?.servedSeq ?? 0);
+    this.#known = {
+      deletedGeneration: row.deleted,
+      directiveGeneration: row.directives,
+      servedSeq: row.served,
+      refusedSeq: row.refused,
+      keyGeneration: row.keys,
+    };
+    if (before !== null && before.refusedSeq !== row.refused) onRefused();
+    if (before !== null && before.keyGeneration !== row.keys) onKeys();
+  }
+
+  async #readServed(after: number): Promise<void> {
+    const rows = await this.#options.database.query<{ hash: string; expires_ms: number }>(
+      'SELECT hash, expires_ms FROM mcp_pruner.served WHERE id > $1 ORDER BY id',
+      [after],
+    );
+    for (const { hash, expires_ms } of rows) {
+      this.#served.delete(hash);
+      this.#served.set(hash, expires_ms);
+    }
+    for (const hash of this.#served.keys()) {
+      if (this.#served.size <= MAX_SERVED) break;
+      this.#served.delete(hash);
+    }
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#listener !== null || this.#closed || performance.now() < this.#listenAgainAt) return;
+    this.#listenAgainAt = performance.now() + LISTEN_AGAIN_MS;
+    let client: (ClientBase & { end(): Promise<void> }) | undefined;
+    try {
+      client = await this.#options.database.dedicated();
+      const opened = client;
+      opened.on('notification', () => void this.poll());
+      opened.once('end', () => {
+        if (this.#listener === opened) this.#listener = null;
+        this.#listenAgainAt = 0;
+      });
+      await opened.query('LISTEN mcp_pruner');
+      this.#listener = opened;
+    } catch {
+      await client?.end().catch(() => undefined); // polling continues without it
+    }
+  }
+}

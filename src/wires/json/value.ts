@@ -1,0 +1,137 @@
+import type { Edit } from '../../engine/text/render.ts';
+
+/** The value of a JSON text, or `undefined` if the text is not JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A field of an object; `undefined` for anything else. */
+export function field(value: unknown, name: string): unknown {
+  return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}
+
+/** The value if it is a finite number, such as a count of tokens; otherwise `null`. */
+export function finiteNumber(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/**
+ * Translates offsets in a decoded JSON string to offsets in its encoded form (without quotes).
+ *
+ * @param raw - the encoded form, escapes as they stand
+ * @param offsets - ascending offsets (UTF-16 units) in the decoded string
+ */
+export function encodedOffsets(raw: string, offsets: readonly number[]): number[] {
+  const out: number[] = [];
+  let at = 0;
+  let decoded = 0;
+  let next = 0;
+  while (next < offsets.length) {
+    const backslash = raw.indexOf('\\', at);
+    const plain = (backslash < 0 ? raw.length : backslash) - at;
+    for (let target = offsets[next]; target !== undefined && target <= decoded + plain; target = offsets[++next]) {
+      out.push(at + target - decoded);
+    }
+    if (backslash < 0) break;
+    decoded += plain + 1;
+    at = backslash + (raw.charCodeAt(backslash + 1) === 0x75 ? 6 : 2);
+  }
+  if (out.length !== offsets.length) throw new RangeError('offset beyond the end of the string');
+  return out;
+}
+
+/** Encodes a text as the inside of a JSON string. */
+function encodeText(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/**
+ * Turns edits of a decoded string into edits of its encoded form, so that every byte outside the cuts stays as the
+ * client wrote it.
+ *
+ * @param base - added to every offset: where the encoded form begins in what is edited
+ */
+export function encodeEdits(raw: string, edits: readonly Edit[], base: number): Edit[] {
+  const offsets = encodedOffsets(
+    raw,
+    edits.flatMap(({ start, end }) => [start, end]),
+  );
+  return edits.map(({ text }, i) => ({
+    start: base + (offsets[2 * i] ?? 0),
+    end: base + (offsets[2 * i + 1] ?? 0),
+    text: encodeText(text),
+  }));
+}
+
+/** A long string inside a JSON text: `[start, end)` is the literal in the text, quotes included. */
+interface JsonField {
+  readonly start: number;
+  readonly end: number;
+  readonly value: string;
+}
+
+/**
+ * Finds the long string values of a text that is JSON as a whole (a tool result wrapped by its client). Keys and
+ * one-line strings are left out, because there is nothing to cut in them; a one-line string that is itself JSON may
+ * contain lines and is included.
+ *
+ * @param minChars - shortest value, in UTF-16 units
+ * @returns `null` when the text is not JSON or holds no such value
+ */
+export function longJsonFields(text: string, minChars: number): JsonField[] | null {
+  const first = firstSolid(text);
+  if (first !== '{' && first !== '[' && first !== '"') return null;
+  if (!text.includes('\\n')) return null;
+  try {
+    JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const fields: JsonField[] = [];
+  for (let start = text.indexOf('"'); start >= 0; ) {
+    const end = endOfString(text, start);
+    if (end - start >= minChars && !isKey(text, end)) {
+      const value: unknown = JSON.parse(text.slice(start, end));
+      if (typeof value === 'string' && value.length >= minChars && mayHoldLines(value))
+        fields.push({ start, end, value });
+    }
+    start = text.indexOf('"', end);
+  }
+  return fields.length > 0 ? fields : null;
+}
+
+/** Whether a value has several lines, or is JSON on one line with strings of several lines. */
+function mayHoldLines(value: string): boolean {
+  if (value.includes('\n')) return true;
+  const first = firstSolid(value);
+  return (first === '{' || first === '[' || first === '"') && value.includes('\\n');
+}
+
+function firstSolid(text: string): string {
+  return /[^ \t\n\r]/.exec(text)?.[0] ?? '';
+}
+
+/** End (exclusive) of the string that opens at `start`; the text is known to be valid JSON. */
+export function endOfString(text: string, start: number): number {
+  let i = start + 1;
+  for (;;) {
+    const quote = text.indexOf('"', i);
+    if (quote < 0) return text.length;
+    let slash = quote - 1;
+    while (slash >= i && text.charCodeAt(slash) === 92) slash--;
+    // `i` is never in the middle of an escape, so the run of backslashes before the quote begins at or after it.
+    if ((quote - slash) % 2 === 1) return quote + 1;
+    i = quote + 1;
+  }
+}
+
+function isKey(text: string, end: number): boolean {
+  let i = end;
+  for (let code = text.charCodeAt(i); code === 32 || code === 9 || code === 10 || code === 13; )
+    code = text.charCodeAt(++i);
+  return text.charAt(i) === ':';
+}

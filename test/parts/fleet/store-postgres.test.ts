@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { StoredFleet } from '../../../src/parts/fleet/tables/fleet-store.ts';
+import { openPostgresStore, type PostgresStore } from '../../../src/parts/team/postgres/store.ts';
+import { aCommit, anEvent, aWrite, type FleetBench, fleetStoreSuite } from '../../contract/fleet-store.suite.ts';
+import { manualClock } from '../../contract/store.suite.ts';
+import { afterwards } from '../../helpers/afterwards.ts';
+import { hasPostgres, sharedDatabase } from '../../helpers/postgres.ts';
+
+async function openAt(url: string, clock = manualClock()): Promise<PostgresStore> {
+  const store = openPostgresStore({ url, clock, ttlMs: 80_000, maxBytes: 1e9, maxEvents: 20_000 });
+  afterwards(() => store.close());
+  await store.ready();
+  return store;
+}
+
+describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
+  const emptyDatabase = sharedDatabase();
+
+  const open = async (): Promise<FleetBench> => {
+    const clock = manualClock();
+    const store = await openAt(await emptyDatabase(), clock);
+    return {
+      store: new StoredFleet(store.sql),
+      clock,
+      events: () => store.events({ fromSeq: 0, limit: 10_000 }),
+      logs: (childId) => store.records.childLogs({ childId, fromSeq: 0, limit: 100 }),
+    };
+  };
+  fleetStoreSuite('PostgreSQL', open, { filled: false });
+
+  describe('the fleet of two replicas', () => {
+    it('delivers each change of the blackboard once and in order to a watcher while both write', async () => {
+      const url = await emptyDatabase();
+      const [one, other] = await Promise.all([openAt(url), openAt(url)]);
+      const [writer, second, reader] = [
+        new StoredFleet(one.sql),
+        new StoredFleet(other.sql),
+        new StoredFleet(other.sql),
+      ];
+      const writes = [writer, second].flatMap(({ board }, w) =>
+        Array.from({ length: 15 }, (_, i) =>
+          board.set([aWrite(`k${i % 4}`, w), aWrite(`w${w}-${i}`)], () => [anEvent('bb')]),
+        ),
+      );
+      let writing = true;
+      const done = Promise.all(writes).finally(() => {
+        writing = false;
+      });
+      const seen: number[] = [];
+      for (let last = false; !last; ) {
+        last = !writing;
+        const { events } = await reader.board.changes({ after: seen.at(-1) ?? 0, namespace: null, limit: 7 });
+        seen.push(...events.map(({ version }) => version));
+        if (events.length > 0) last = false;
+      }
+      await done;
+      expect(seen).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
+      expect(await one.events({ fromSeq: 0, limit: 100 })).toHaveLength(60);
+    });
+
+    it('gives a lock to one of those who want it, and a version to one of those who commit', async () => {
+      const url = await emptyDatabase();
+      const stores = await Promise.all([openAt(url), openAt(url)]);
+      const fleets = await Promise.all(stores.map((store) => new StoredFleet(store.sql)));
+      const asked = Array.from({ length: 10 }, (_, i) => ({
+        graphId: 'g',
+        holder: `h${i}`,
+        ttlMs: null,
+        newId: `l${i}`,
+      }));
+      const locks = await Promise.all(asked.map((ask, i) => fleets[i % 2]?.graphs.lock(ask, () => [])));
+      expect(new Set(locks.map((lock) => lock?.holder)).size).toBe(1);
+      await fleets[0]?.graphs.unlock(locks[0]?.lockId ?? '', () => []);
+      const commits = await Promise.all(Array.from({ length: 6 }, (_, i) => fleets[i % 2]?.graphs.commit(aCommit())));
+      expect(commits.filter((outcome) => outcome?.kind === 'committed')).toHaveLength(1);
+      expect(commits.filter((outcome) => outcome?.kind === 'conflict')).toHaveLength(5);
+      expect((await fleets[1]?.graphs.head('g'))?.version).toBe(1);
+    });
+  });
+});

@@ -1,0 +1,157 @@
+import Database from 'better-sqlite3';
+import type { ChildRecord } from '../../../src/parts/fleet/ports.ts';
+import { StoredFleet } from '../../../src/parts/fleet/tables/fleet-store.ts';
+import { encodeBody } from '../../../src/store/decision-codec.ts';
+import { openSqliteStore } from '../../../src/store/sqlite.ts';
+import { Agent } from '../../gc/agent.ts';
+import { serverLog, sourceFile } from '../../helpers/texts.ts';
+import { seedLedger } from './month.ts';
+import type { Stage } from './stage.ts';
+
+/** What tools may answer to do harm: markup, a line of a megabyte, text that turns its direction, control characters. */
+export const HOSTILE = [
+  '<script>window.hit = 1; document.title = "hit"</script>',
+  '<img src=x onerror="window.hit = 2">',
+  '</code></div><iframe src="javascript:parent.hit=3"></iframe>',
+  '"><svg onload=window.hit=4>',
+  '&lt;b&gt; {{7*7}} javascript:window.hit=5',
+  'مرحبا بالعالم \u202eevil\u202c \u2066isolate\u2069 שלום',
+  '\u0000\u0007\u001b[31mred\u001b[0m \u2028 \u2029 lone \ud83d',
+  `a line of a megabyte ${'x'.repeat(1_000_000)}`,
+].join('\n');
+
+/** An agent that looks for a failing payment: a file, a log with the failure, a hostile answer, and some turns after. */
+export async function work(stage: Stage, headers: Record<string, string> = {}): Promise<Agent> {
+  const agent = new Agent(stage, stage.upstream, headers);
+  const asked = { path: 'src/orders.ts', context_focus_question: 'Where is a voucher counted?' };
+  agent.tool('read_file', asked, sourceFile(60), 'I look at the orders first.');
+  await agent.send();
+  agent.tool('bash', { command: 'npm start' }, serverLog(600), 'Now the log of the server.');
+  await agent.send();
+  agent.tool('web_fetch', { url: 'https://evil.example' }, `${serverLog(200, 7)}${HOSTILE}\n${serverLog(200, 8)}`);
+  await agent.send();
+  agent.say('user', 'And now repair it.');
+  agent.chatter(2);
+  await agent.send();
+  return agent;
+}
+
+/** A month in the ledger, and for the newest conversation a compaction, a recovery, a priced request; a declared tool. Returns it. */
+export async function addHistory(stage: Stage): Promise<string> {
+  const read = async (path: string) => (await fetch(`${stage.url}/page/api/${path}`)).json();
+  const { prunes } = (await read('prunes')) as { prunes: { pruneId: string }[] };
+  const { requests } = (await read('requests?project=default')) as { requests: { conversation: string }[] };
+  const [name = ''] = requests.map((one) => one.conversation);
+  const ranges = [{ start_line: 5, end_line: 20 }];
+  // the newest prunes are those of other projects
+  await stage.call('recover_text', { prune_id: prunes.at(-1)?.pruneId, ranges, include_line_numbers: true });
+  const nowMs = Date.now();
+  const store = openSqliteStore({
+    path: stage.dbPath,
+    clock: { nowMs: () => nowMs },
+    ttlMs: 1e8,
+    maxBytes: 1e9,
+    maxEvents: 1e6,
+  });
+  const about = {
+    project: 'default',
+    client: 'codex',
+    product: 'codex',
+    model: 'gpt-test',
+    session: '',
+    tokens: 90_000,
+    atMs: nowMs,
+  };
+  await store.compactions.add({ ...about, continues: name });
+  const tool = { name: 'big_tool', hash: 'h', kind: 'plain', tokens: 900, saves: 600 } as const;
+  const seen = { project: 'checkout', client: 'codex', conversation: 'c', isFirst: true, declarations: [tool] };
+  await store.shelf.record({
+    ...seen,
+    calls: new Map(),
+    shortened: new Set<string>(),
+    tokensSaved: 0,
+    never: () => false,
+    atMs: nowMs,
+  });
+  await store.close();
+  await seedLedger(stage.dbPath, name);
+  return name;
+}
+
+const BODY = encodeBody({
+  ...{ key: '', pruneId: null, textHash: 'h', cuts: [], sourceType: 'logs', kind: 'log', whole: '', warnings: [] },
+  ...{ lines: 100, keptLines: 40, tokensBefore: 1000, tokensAfter: 400, goal: '', tool: 'bash' },
+});
+
+/**
+ * Rows as they would be after many requests: their events, prunes, a thousand conversations, the last with most texts.
+ *
+ * @param texts - how many prunes and texts, at the most as many as requests
+ */
+export async function fillStore(path: string, requests: number, texts = requests): Promise<void> {
+  const options = { clock: { nowMs: () => Date.now() }, ttlMs: 86_400_000, maxBytes: 1e9, maxEvents: 1_000_000 };
+  const store = openSqliteStore({ path, ...options });
+  const day = new Date().toISOString().slice(0, 10);
+  await store.ledger.add([], [{ day, project: 'p', slice: 'all', key: '', field: 'requests', value: requests }]);
+  await store.close();
+  const db = new Database(path);
+  const nowMs = Date.now();
+  const upTo = (most: number): string =>
+    `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${most})`;
+  db.exec(`
+    BEGIN;
+    ${upTo(requests)} INSERT INTO event (ts_ms, kind, level, run_id, op_id, payload)
+      SELECT ${nowMs} - (${requests} - i) * 1000, 'request', 'info', 'c-' || (i % 1000), 'r' || i,
+        json_object('wire', 'chat', 'model', 'model-' || (i - 1), 'messages', i % 300, 'tokens_saved', i % 9000,
+          'status', 200, 'end', 'answered', 'total_ms', i % 4000) FROM c;
+    INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, content) VALUES ('h', 0, 2, 1, 1, 1);
+    ${upTo(texts)} INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms)
+      SELECT printf('prn_%012d', i), 1, 'k' || i,
+        '${BODY}', ${nowMs} - (${texts} - i), ${nowMs} + 80000000 FROM c;
+    ${upTo(1_000)} INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms)
+      SELECT 'p', 'c-' || i, '', 9, 1, 9, ${nowMs} - (1000 - i) * 1000 FROM c;
+    ${upTo(texts)} INSERT INTO segment (project, name, conversation, task, ordinal, first_turn, seen_turn, created_ms, role,
+        type, effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
+      SELECT 'p', 's' || i, 1000, '', i, i / 5, 9, ${nowMs}, 'tool', 'code', 'read', 100, 10, 'read', 'f' || i, 0, 0, 0,
+        x'', x'', x'' FROM c;
+    ${upTo(requests)} INSERT INTO ledger_turn (request_id, at_ms, project, conversation, wire, model, arm, estimated, fresh, write5m,
+        write1h, read, output, dollars, dollars_without, removed, removed_new, miss, miss_tokens, miss_dollars, miss_at,
+        regret_tokens, regret_dollars)
+      SELECT 'r' || i, ${nowMs} - (${requests} - i) * 1000, 'p', 'c-' || (i % 1000 + 1), 'chat', 'm', 'pruned', 0, 100, 0, 0, 900, 9,
+        (i % 1000 + 0.5) / 1000, 1, 50, 20, NULL, 0, 0, -1, 0, 0 FROM c;
+    INSERT INTO usage VALUES ('${new Date(nowMs).toISOString().slice(0, 10)}', 'm', '', ${requests}, 9, 9, 9000, 900);
+    COMMIT;
+  `);
+  db.close();
+}
+
+/** Writes a child that has said something, and a fact on the blackboard, into the store of a server. */
+export async function addFleet(path: string): Promise<void> {
+  const options = { clock: { nowMs: () => Date.now() }, ttlMs: 86_400_000, maxBytes: 1e9, maxEvents: 1_000 };
+  const store = openSqliteStore({ path, ...options });
+  const fleet = new StoredFleet(store.sql);
+  const about = { runId: null, opId: null, jobId: null, graphId: null, nodeId: null, childId: null };
+  const record: ChildRecord = {
+    ...{ childId: 'child-1', state: 'terminated', agent: 'codex', command: null, role: 'reviewer', limits: {} },
+    ...{ limitsUnenforced: [], metadata: {}, correlation: about, workdir: '/secret', manifestPath: null },
+    ...{ tokenHash: 'a-hash', instanceId: 'i', pid: 1, processStart: null, createdMs: Date.now(), startedMs: 1 },
+    ...{
+      attachedMs: null,
+      endedMs: Date.now(),
+      exitCode: 0,
+      signal: null,
+      stopReason: null,
+      starts: 1,
+      limitsTold: [],
+    },
+    usage: { messages: 7, tokensIn: 1_200, tokensOut: 34, costUsd: null, wallclockMs: 0 },
+  };
+  await fleet.children.insert({ record, spec: {} }, 10);
+  const line = { tsMs: Date.now(), childId: 'child-1', runId: null, parsed: null };
+  await store.records.addChildLogs([
+    { ...line, stream: 'stdout', message: '<b>hello</b>' },
+    { ...line, stream: 'stderr', message: 'something broke' },
+  ]);
+  await fleet.board.set([{ key: 'plan:next', namespace: 'plan', value: '1', tags: [], ttlMs: null }], () => []);
+  await store.close();
+}
