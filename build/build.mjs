@@ -1,6 +1,9 @@
-// node build/build.mjs [folder] [--clean]
+// node build/build.mjs [folder] [--clean] [--types] [--if-changed]
 // Builds dist/, or that folder: one file per part that is loaded together, libraries included. A start that reads 55 files
-// instead of 774 takes two thirds of the CPU. Parts behind an `import()` stay separate files.
+// instead of 774 takes two thirds of the CPU. Parts behind an `import()` stay separate files. With --types, the types of the library
+// as well; with --if-changed, nothing if the sources are those of the last build.
+
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -14,15 +17,29 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { exit, stderr } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
+import { makeDriver } from './driver.mjs';
 import { buildPage } from './page.mjs';
+import { writeTypes } from './types.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values, positionals } = parseArgs({ options: { clean: { type: 'boolean' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { clean: { type: 'boolean' }, types: { type: 'boolean' }, 'if-changed': { type: 'boolean' } },
+  allowPositionals: true,
+});
 const out = resolve(positionals[0] ?? join(root, 'dist'));
 const source = (path) => join(root, 'src', path);
+const problem = makeDriver();
+if (problem !== null) {
+  stderr.write(`${problem}\n`);
+  exit(1);
+}
+const sources = hashOfSources();
+const stamp = join(out, 'sources.sha256');
+if (values['if-changed'] && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) exit(0);
 
 const bundle = await rolldown({
   cwd: root,
@@ -50,6 +67,7 @@ for (const part of [...output].sort((a, b) => Number(isEntry(a)) - Number(isEntr
 chmodSync(join(out, 'cli.js'), 0o755);
 removeOldParts(new Set(output.map(({ fileName }) => fileName)));
 
+if (values.types) writeTypes(join(out, 'index.d.ts'));
 const ofPage = await buildPage(join(out, 'page'));
 const libraries = new Set();
 for (const id of [...output.flatMap(({ moduleIds = [] }) => moduleIds), ...ofPage]) {
@@ -63,6 +81,20 @@ writeFileSync(
     .map(licenceOf)
     .join(`\n${'-'.repeat(80)}\n`),
 );
+
+writeFileSync(stamp, sources);
+
+/** Hash of all that a build is made from, in hex. */
+function hashOfSources() {
+  const files = ['src', 'build'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)),
+  );
+  const hash = createHash('sha256');
+  for (const file of [...files, 'package.json', 'package-lock.json', 'tsconfig.json'].sort()) {
+    if (statSync(join(root, file)).isFile()) hash.update(`${file}\n`).update(readFileSync(join(root, file)));
+  }
+  return hash.digest('hex');
+}
 
 function isEntry({ type, isEntry = false }) {
   return type === 'chunk' && isEntry;
@@ -90,13 +122,15 @@ function removeOldParts(current) {
   }
 }
 
-/** What the licence of a library asks to be kept with a copy of it. */
+/** The licence and the notices of a library, which have to accompany its copy in dist/. */
 function licenceOf(folder) {
   const {
     name,
     version,
     license = 'no licence named',
   } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-  return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8') : ''}`;
+  const texts = readdirSync(folder)
+    .filter((entry) => /^(?:licen[cs]e|notice)/i.test(entry))
+    .map((entry) => readFileSync(join(folder, entry), 'utf8'));
+  return [`${name} ${version} (${license})`, ...texts].join('\n\n');
 }

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -18,7 +19,7 @@ import { projectFiles, projectRoot } from './helpers/project-files.ts';
 const root = projectRoot;
 const text = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
 const manifest = JSON.parse(text('package.json')) as Readonly<
-  Record<'optionalDependencies' | 'bugs' | 'repository', Readonly<Record<string, string>>> & {
+  Record<'optionalDependencies' | 'bugs' | 'repository' | 'scripts', Readonly<Record<string, string>>> & {
     homepage: string;
     files: readonly string[];
   }
@@ -38,7 +39,7 @@ describe('a build', () => {
     const dayMs = 24 * 3_600_000;
     utimesSync(recent, new Date(), new Date(Date.now() - 6 * dayMs));
     utimesSync(old, new Date(), new Date(Date.now() - 8 * dayMs));
-    execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder]);
+    execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder, '--types']);
     expect([existsSync(recent), existsSync(old), existsSync(join(folder, 'cli.js'))]).toEqual([true, false, true]);
     const [, part = ''] = /from "\.\/(parts\/[^"]+)"/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
     expect(part).toMatch(/-[\w-]{8}\.js$/);
@@ -52,6 +53,13 @@ describe('a build', () => {
     const before = opened.map(({ other }) => readFileSync(other, 'utf8'));
     execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder]);
     expect(opened.map(({ other }) => readFileSync(other, 'utf8'))).toEqual(before);
+    // unchanged sources: nothing is written
+    const { mtimeMs } = statSync(join(folder, 'cli.js'));
+    execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder, '--if-changed']);
+    expect(statSync(join(folder, 'cli.js')).mtimeMs).toBe(mtimeMs);
+    const types = readFileSync(join(folder, 'index.d.ts'), 'utf8');
+    expect(types).toContain('export { type BuildOptions, buildMcpServers,');
+    expect(types).not.toMatch(/^import |from '/m);
     expect(readFileSync(join(folder, 'cli.js'), 'utf8')).not.toBe(before[0]);
     expect(readdirSync(join(folder, 'parts')).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
@@ -61,8 +69,19 @@ describe('the package', () => {
   it('depends only on packages that are not bundled', () => {
     const [, external = ''] = /external: \[([^\]]*)\]/.exec(text('build/build.mjs')) ?? [];
     const names = [...external.matchAll(/'([^']+)'/g)].map(([, name]) => name);
-    expect(names).toContain('better-sqlite3');
-    expect(Object.keys(manifest.optionalDependencies).sort()).toEqual(names.sort());
+    // the driver of Node 20 is compiled, so its users install it themselves
+    expect(names.sort()).toEqual(['better-sqlite3', ...Object.keys(manifest.optionalDependencies)]);
+  });
+
+  it('has no script that npm runs by itself, because .npmrc switches these off', () => {
+    expect(text('.npmrc')).toContain('ignore-scripts=true');
+    const names = Object.keys(manifest.scripts);
+    const implied = names.filter((name) =>
+      names.some(
+        (other) => name === `pre${other}` || name === `post${other}` || /^(?:pre|post)?install$|^prepare/.test(name),
+      ),
+    );
+    expect(implied).toEqual([]);
   });
 
   it('names its repository and its issue tracker', () => {

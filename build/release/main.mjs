@@ -56,6 +56,10 @@ function checkVersion() {
 
 /** @returns the path of the tarball */
 function pack() {
+  execFileSync(process.execPath, [join(root, 'build/build.mjs'), '--clean', '--types'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   const [{ filename, files, size }] = JSON.parse(npm(['pack', '--json', '--silent', '--pack-destination', out], root));
   say(`${filename}: ${files.length} files, ${(size / 1024).toFixed(0)} KiB`);
   return join(out, filename);
@@ -73,9 +77,10 @@ function tryOn(major, file) {
     const path = bin === null ? process.env.PATH : `${bin}:${process.env.PATH}`;
     const nodedir = bin === null ? {} : { npm_config_nodedir: resolve(bin, '..') };
     const env = { ...process.env, PATH: path, ...nodedir };
-    // Node 20 compiles SQLite's driver, which newer versions of npm do for packages that are allowed to only
+    // Node 20 needs a driver that is compiled; newer versions of npm run scripts of listed packages only
     writeFileSync(join(work, 'package.json'), '{"private":true,"allowScripts":{"better-sqlite3":true}}');
-    npm(['install', '--no-audit', '--no-fund', '--loglevel=error', file], work, env);
+    const driver = Number(major) < 22 ? ['better-sqlite3@12', '--build-from-source'] : [];
+    npm(['install', '--no-audit', '--no-fund', '--loglevel=error', file, ...driver], work, env);
     const run = (...args) =>
       execFileSync(join(work, 'node_modules/.bin', name), args, {
         cwd: work,
@@ -95,7 +100,10 @@ function tryOn(major, file) {
 function binOf(major, folder) {
   const place = join(folder, 'node');
   mkdirSync(place);
-  npm(['install', '--prefix', place, '--no-save', '--loglevel=error', `node@${major}`], place);
+  npm(
+    ['install', '--prefix', place, '--no-save', '--ignore-scripts=false', '--loglevel=error', `node@${major}`],
+    place,
+  );
   const packages = join(place, 'node_modules');
   // the package puts the binary into its own folder, or leaves it in one for the platform
   const found = readdirSync(packages).find((entry) => existsSync(join(packages, entry, 'bin/node')));

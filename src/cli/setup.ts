@@ -48,6 +48,10 @@ export const setup: Command = {
   async run(call, io) {
     const [name = ''] = call.positionals;
     const client = findClient(name);
+    if (REMOTE_AGENTS.has(name.toLowerCase()))
+      throw new UsageError(
+        `${name} sends its requests from its own servers, which bypass a local proxy: it cannot be set up`,
+      );
     if (client === undefined) throw new UsageError(`${JSON.stringify(name)} is not one of ${names.join(', ')}`);
     const purpose = purposeOf(call);
     const loaded = readSettings(call, io);
@@ -74,6 +78,9 @@ export const setup: Command = {
 function placeOf(io: Io): ClientPlace {
   return { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
 }
+
+/** Agents whose requests to models do not leave from the user's machine. */
+const REMOTE_AGENTS: ReadonlySet<string> = new Set(['cursor', 'windsurf', 'amp', 'augment']);
 
 type Purpose = 'print' | 'write' | 'undo';
 

@@ -145,6 +145,7 @@ describe('mcp-pruner setup', () => {
 
   it.each([
     [['setup', 'emacs'], 2, /is not one of claude, codex/],
+    [['setup', 'cursor'], 2, /cursor sends its requests from its own servers, which bypass a local proxy/],
     [['setup', 'opencode'], 2, /--model/],
     [['setup', 'codex', '--write', '--undo'], 2, /exclude/],
     [['setup', 'codex', '--mcp', 'pigeon'], 2, /--mcp/],

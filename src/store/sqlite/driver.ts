@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import type Database from 'better-sqlite3';
 
 /**
- * The driver for this Node: better-sqlite3 13 requires Node 22 and includes its binary; 12 is compiled at installation.
- * From Node 24.19 on, 12 aborts the process when a statement is garbage-collected while the process is idle, so it
- * serves Node 20 only.
+ * The driver for this Node: better-sqlite3 13 requires Node 22 and includes its binary. Node 20 needs 12, which is compiled:
+ * a clone does so when it is built (`build/driver.mjs`), other users install it. From Node 24.19 on, 12 aborts the process when
+ * a statement is garbage-collected while the process is idle, so it serves Node 20 only.
  */
 const NAME = Number(process.versions.node.split('.')[0]) >= 22 ? 'better-sqlite3-13' : 'better-sqlite3';
 
@@ -46,5 +46,5 @@ export function driverProblem(): string | null {
 
 const REPAIR_ADVICE =
   NAME === 'better-sqlite3'
-    ? 'it is compiled at installation, which needs a C++ compiler, make and python3; then run npm rebuild better-sqlite3'
+    ? 'use Node 22 or newer, which needs no compiler; or install a C++ compiler, make and python3, then run npm run build (in a clone) or npm install --global better-sqlite3@12'
     : 'run npm install again with this Node';

@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
 import type { ChildRecord } from '../../../src/parts/fleet/ports.ts';
 import { StoredFleet } from '../../../src/parts/fleet/tables/fleet-store.ts';
 import { encodeBody } from '../../../src/store/decision-codec.ts';
+import { sqliteDriver } from '../../../src/store/sqlite/driver.ts';
 import { openSqliteStore } from '../../../src/store/sqlite.ts';
 import { Agent } from '../../gc/agent.ts';
 import { serverLog, sourceFile } from '../../helpers/texts.ts';
@@ -94,7 +94,7 @@ export async function fillStore(path: string, requests: number, texts = requests
   const day = new Date().toISOString().slice(0, 10);
   await store.ledger.add([], [{ day, project: 'p', slice: 'all', key: '', field: 'requests', value: requests }]);
   await store.close();
-  const db = new Database(path);
+  const db = new (sqliteDriver())(path);
   const nowMs = Date.now();
   const upTo = (most: number): string =>
     `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${most})`;
