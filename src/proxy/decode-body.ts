@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { type Decoder, unzstd } from './zstd.ts';
 
-/** Time limit of decoding on the main thread, in milliseconds; native decoders run on other threads and ignore it. */
+/** CPU time for decoding on the main thread, in milliseconds; native decoders run on other threads and ignore it. */
 const DECODE_MS = 1_000;
 
 /** Supported encodings, by their names in RFC 9110 §8.4.1 and RFC 8878 §7. */
@@ -25,7 +25,7 @@ export async function decodeBody(body: Buffer, encoding: string, maxBytes: numbe
   const decode = decoders.get(name);
   if (decode === undefined) return null;
   try {
-    return await decode(body, { maxBytes, timeoutMs: DECODE_MS });
+    return await decode(body, { maxBytes, cpuMs: DECODE_MS });
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 import type { FailureReporter } from '../base/failures.ts';
 import type { CompactionWatch } from '../core/compactions/watch.ts';
-import { TIMED_OUT, within } from '../core/decide/turns.ts';
+import { longestMs, type Patience, patienceOf, TIMED_OUT, within } from '../core/decide/time-limits.ts';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { ResultKeeper } from '../core/recall/keeper.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
@@ -37,7 +37,7 @@ export interface PruneStepOptions {
   readonly budget: Pick<ByteBudget, 'take'>;
   /** Budget of replays for requests that `budget` was not granted to: they also use the heap. */
   readonly lateBudget: Pick<ByteBudget, 'take'>;
-  /** Time limit of each phase (finding, deciding, storing), in milliseconds. */
+  /** `MCP_PRUNER_TIMEOUT_MS`. */
   readonly timeoutMs: number;
   /** Lets requests wait while the store, which alone has their history, is unavailable. If absent, they do not wait. */
   readonly storeWait?: Pick<StoreWait, 'wait'>;
@@ -77,8 +77,8 @@ export interface Pruned {
   readonly fallbacks: readonly string[];
 }
 
-/** How long a request waits for its turn if forwarding it unchanged is not acceptable. */
-const VERIFIED_PATIENCE_MS = 30_000;
+/** Intervals by which a request waits longer in all than for its decisions: for its history, and until all is stored. */
+const OTHER_INTERVALS = 2;
 
 /**
  * Prunes requests in bodies and frames. If the provider verifies the history, recorded cuts are replayed even when
@@ -146,9 +146,9 @@ export class PruneStep {
 
   /** @throws HistoryUnknown if the request may wait for the store */
   async #prune(incoming: IncomingBody, mayWait: boolean): Promise<Pruned> {
-    const { maxBodyBytes, dialect, budget, lateBudget, timeoutMs } = this.#options;
-    const granted = await budget.take(incoming.body.length, timeoutMs);
-    const release = granted ?? (await lateBudget.take(incoming.body.length, this.#patienceMs));
+    const { maxBodyBytes, dialect, budget, lateBudget } = this.#options;
+    const granted = await budget.take(incoming.body.length, longestMs(this.#patience));
+    const release = granted ?? (await lateBudget.take(incoming.body.length, this.#patience.intervalMs));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
     // if the provider verifies the history, an unpruned request could be refused: it is replayed without a budget
     if (release === null && !this.#verifiesHistory) return unchanged(...fallbacks);
@@ -181,10 +181,8 @@ export class PruneStep {
     return { rewritten, changed: isSent ? rewritten.body : null, dryRun, fallbacks };
   }
 
-  /** How long to wait for a byte budget: longer if the provider may refuse the unpruned request. */
-  get #patienceMs(): number {
-    const { timeoutMs } = this.#options;
-    return this.#verifiesHistory ? Math.max(VERIFIED_PATIENCE_MS, timeoutMs) : timeoutMs;
+  get #patience(): Patience {
+    return patienceOf(this.#options.timeoutMs, this.#verifiesHistory);
   }
 
   /**
@@ -204,7 +202,8 @@ export class PruneStep {
     try {
       const work = policy.dryRun ? rewriter.rewriteDry(request) : rewriter.rewrite(request, policy);
       // a backstop: finding, deciding and storing each have their own time limit
-      const rewritten = await within(work, 3 * this.#patienceMs, (cause) => {
+      const { intervalMs, intervals } = this.#patience;
+      const rewritten = await within(work, { intervalMs, intervals: intervals + OTHER_INTERVALS }, (cause) => {
         // stopping late work is not a failure
         if (cause !== TIMED_OUT) onFailure('rewritten_too_late', cause, { requestId });
       });
@@ -234,7 +233,7 @@ export class PruneStep {
       onFailure('not_looked_at', cause, { requestId });
       return null;
     };
-    return within(rewriter.rewriteDry(request), timeoutMs, failed).catch(failed);
+    return within(rewriter.rewriteDry(request), { intervalMs: timeoutMs, intervals: 1 }, failed).catch(failed);
   }
 
   #modeOf({ context }: IncomingBody): Pick<Situation, 'isOff' | 'isShadow'> {

@@ -2,13 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
+import { threadCpuMs } from '../core/decide/time-limits.ts';
 
 /** Limits of decoding. */
 export interface DecodeLimits {
   /** Maximum size of the result, in bytes. */
   readonly maxBytes: number;
-  /** Time limit if it runs on the main thread, in milliseconds. */
-  readonly timeoutMs: number;
+  /** Maximum CPU time if it runs on the main thread, in milliseconds. */
+  readonly cpuMs: number;
 }
 
 /** Decodes one encoding. Rejects if the bytes are broken or a limit is exceeded. */
@@ -41,7 +42,7 @@ const TURN_MS = 10;
  *
  * @throws Error if the bytes are broken, truncated, require a dictionary, or exceed a limit
  */
-export async function unzstdInTurns(body: Buffer, { maxBytes, timeoutMs }: DecodeLimits): Promise<Buffer> {
+export async function unzstdInTurns(body: Buffer, { maxBytes, cpuMs }: DecodeLimits): Promise<Buffer> {
   const frame = checkedFrame(body, maxBytes);
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -49,18 +50,21 @@ export async function unzstdInTurns(body: Buffer, { maxBytes, timeoutMs }: Decod
   const stream = new Decompress((piece, isLast) => {
     size += piece.length;
     if (size > maxBytes) throw new RangeError('the decoded body is too large');
-    if (performance.now() > deadline) throw new Error('decoding takes too long');
+    if (usedMs + threadCpuMs() - startedMs > cpuMs) throw new Error('decoding takes too long');
     pieces.push(piece);
     ended = isLast === true;
   });
   let turn = performance.now();
-  const deadline = turn + timeoutMs;
+  let usedMs = 0; // before this turn
+  let startedMs = threadCpuMs();
   for (let at = 0; at < frame.length; at += SLICE_BYTES) {
     const end = Math.min(at + SLICE_BYTES, frame.length);
     stream.push(frame.subarray(at, end), end === frame.length);
     if (performance.now() - turn > TURN_MS) {
+      usedMs += threadCpuMs() - startedMs;
       await nextTurn();
       turn = performance.now();
+      startedMs = threadCpuMs();
     }
   }
   if (!ended) throw new Error('the zstd frame is unfinished');

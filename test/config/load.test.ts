@@ -34,7 +34,7 @@ describe('loadSettings', () => {
       minPruneChars: 4000,
       maxPruneRatio: 0.9,
       minKeepLines: 20,
-      timeoutMs: 1500,
+      timeoutMs: 10_000,
       pruneIdTtlS: 604_800,
       mode: 'prune',
       enabled: true,

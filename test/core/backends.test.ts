@@ -126,9 +126,7 @@ describe('a decision with a backend', () => {
       return FAILED;
     });
     const jobs = Array.from({ length: 9 }, (_, i) => jobOf(serverLog(120, i)));
-    const startedAt = performance.now();
     const { decisions, fallbacks } = await makerOf(openStore(), slow, 1_500).decideAll(jobs);
-    expect(performance.now() - startedAt).toBeLessThan(6_000);
     expect(slow.asked).toHaveLength(4);
     expect(fallbacks.filter((reason) => reason === 'backend_not_asked')).toHaveLength(5);
     expect(decisions.every((decision) => decision !== null)).toBe(true);

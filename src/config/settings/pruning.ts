@@ -52,9 +52,9 @@ export const pruningSettings = {
   }),
   timeoutMs: setting({
     rule: wholeNumber(1, MAX_TIMER_MS),
-    fallback: 1500,
+    fallback: 10_000,
     unit: 'ms',
-    doc: 'Time limit for pruning one text. After it the text passes whole.',
+    doc: 'A safety net: CPU time for one text, and how long a request waits if the process does nothing. On a busy machine a request waits up to six times as long, or 90 s if the provider verifies the history. After that new texts pass whole.',
   }),
   includeMarkers: setting({
     rule: onOff(),

@@ -6,7 +6,7 @@ import { annotate, renderText } from '../../engine/text/render.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import { PrunerError } from '../../errors/errors.ts';
 import { askBackend, backendTime } from '../decide/ask-backend.ts';
-import { decisionKey, type Job, wholeDecision } from '../decide/decision.ts';
+import { decisionKey, isLate, type Job, wholeDecision } from '../decide/decision.ts';
 import type { DecisionCache } from '../decide/decision-cache.ts';
 import { reasonOf } from '../failure-reason.ts';
 import { keyOf, numbersHash, textHash } from '../hash.ts';
@@ -219,9 +219,9 @@ async function decideNow(
   if (input.text.length > maxInputChars) return wholeFor(job, key, 'input_too_large');
   try {
     const question = { job, scores: scored?.scores ?? null };
-    const { decision } = await decisions.make(key, question, startedAt + input.options.timeoutMs);
+    const { decision } = await decisions.make(key, question, { deadline: startedAt + input.options.timeoutMs });
     // A decision cut short by the time-out must not be replayed as a complete one.
-    if (decision.warnings.includes('timeout')) return wholeFor(job, key, 'timeout');
+    if (isLate(decision)) return wholeFor(job, key, 'timeout');
     return { decision, fault: faultOf(decision) };
   } catch (cause) {
     onFailure('internal_error', cause);

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock, Decision, NewDecision, Store, StoreBatch } from '../ports.ts';
-import type { Job } from './decision.ts';
+import { isLate, type Job } from './decision.ts';
 import { type Decider, MainThreadDecider } from './decision-maker.ts';
+import type { TimeLimit } from './time-limits.ts';
 
 /** A cached decision, and whether it is stored. */
 interface CachedDecision {
@@ -96,24 +97,22 @@ export class DecisionCache {
     return this.#memory.has(key);
   }
 
-  /**
-   * Decides under a key that the store does not have; a cached decision is used if there is one.
-   *
-   * @param deadline - on the `performance.now()` clock
-   */
-  async make(key: string, { job, scores }: Question, deadline: number): Promise<NewDecision> {
+  /** Decides under a key that the store does not have; a cached decision is used if there is one. */
+  async make(key: string, { job, scores }: Question, limit: TimeLimit): Promise<NewDecision> {
     const known = this.#memory.get(key)?.decision;
-    return { decision: known ?? (await this.#decider.decide(job, key, deadline, scores)), text: job.text };
+    return { decision: known ?? (await this.#decider.decide(job, key, limit, scores)), text: job.text };
   }
 
-  /** Caches new decisions. They are used even if they cannot be stored now. */
+  /** Caches new decisions, except for late ones. They are used even if they cannot be stored now. */
   remember(made: readonly NewDecision[]): void {
-    for (const { decision } of made) this.#memory.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
+    for (const { decision } of made) {
+      if (!isLate(decision)) this.#memory.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
+    }
   }
 
   /**
    * Stores decisions with their originals and the records of what is about to be sent, in one transaction. Two requests
-   * at once may have made different decisions (by a backend, or because one ran out of time): all then use the one that
+   * at once may have made different decisions (by a backend): all then use the one that
    * was stored first, and this commit writes no records.
    *
    * @param waitMs - how long to wait for another writer of the store, in milliseconds

@@ -1,20 +1,17 @@
+import type { FallbackCode } from '../../errors/errors.ts';
 import { pruneIdOf } from '../hash.ts';
 import type { SentMessage } from '../ports/sent.ts';
 import type { Decision, LineScorer, NewDecision, Scored } from '../ports.ts';
 import { askAboutAll, backendTime } from './ask-backend.ts';
-import { decide, decisionKey, type Job } from './decision.ts';
+import { decide, decisionKey, isLate, type Job } from './decision.ts';
 import type { DecisionCache, Stored } from './decision-cache.ts';
+import { limitReached, type Patience, patienceOf, type TimeLimit } from './time-limits.ts';
 import { Turns } from './turns.ts';
 
 /** Decides about texts, on this thread or on a worker. */
 export interface Decider {
-  /**
-   * As `decide`.
-   *
-   * @param deadline - latest `performance.now()` at which deciding may still be running; after that the text stays
-   * whole (`timeout`)
-   */
-  decide(job: Job, key: string, deadline: number, scores: Float64Array | null): Promise<Decision>;
+  /** As `decide`, within a time limit. */
+  decide(job: Job, key: string, limit: TimeLimit, scores: Float64Array | null): Promise<Decision>;
 }
 
 /** Decides on the main thread, taking turns with other work. */
@@ -26,14 +23,17 @@ export class MainThreadDecider implements Decider {
     this.#turns = turns;
   }
 
-  decide(job: Job, key: string, deadline: number, scores: Float64Array | null): Promise<Decision> {
-    return this.#turns.run(() => decide(job, key, () => performance.now() > deadline, scores));
+  decide(job: Job, key: string, limit: TimeLimit, scores: Float64Array | null): Promise<Decision> {
+    return this.#turns.run(() => decide(job, key, limitReached(limit), scores));
   }
 }
 
 export interface DecisionMakerOptions {
   readonly decisionCache: DecisionCache;
-  /** Maximum time that one request may spend on deciding, and again on writing, in milliseconds. */
+  /**
+   * `MCP_PRUNER_TIMEOUT_MS`: the CPU time for one text, the time for a backend and for another writer of the store, and
+   * the interval of `patienceOf`.
+   */
   readonly timeoutMs: number;
   /** The backend that scores lines; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
@@ -44,7 +44,7 @@ export interface Decided {
   readonly decisions: readonly Decision[];
   /** Those of them that the store does not have yet. */
   readonly fresh: readonly NewDecision[];
-  /** Why the engine ranked alone although a backend is configured: a code for each such text. */
+  /** For each text that was not decided as planned a code: `timeout`, or why a backend gave no scores. */
   readonly fallbacks: readonly string[];
 }
 
@@ -64,31 +64,30 @@ export class DecisionMaker {
     return this.#options.decisionCache.trustMs;
   }
 
-  /**
-   * How long a request waits for all its decisions, including store reads, in milliseconds: more than `timeoutMs`, so
-   * that decisions at the deadline still arrive.
-   */
-  get patienceMs(): number {
-    return this.#options.timeoutMs * 1.5;
+  /** How long a request waits for all its decisions. */
+  patienceOf(verifiesHistory: boolean): Patience {
+    return patienceOf(this.#options.timeoutMs, verifiesHistory);
   }
 
-  /** The deadline, on the `performance.now()` clock, for deciding that starts now. */
-  deadline(): number {
-    return performance.now() + this.#options.timeoutMs;
+  /** When backends must have answered a request that is decided from now on, by `performance.now()`. */
+  backendDeadline(): number {
+    return performance.now() + backendTime(this.#options.timeoutMs);
   }
 
   /**
    * Decides about texts. New decisions must be stored before anything is sent. If a backend does not answer within the
-   * time-out, the engine ranks alone. That decision is replayed, whatever the backend answers later.
+   * time-out, the engine ranks alone. That decision is replayed, whatever the backend answers later. A text that took
+   * too much time stays whole, and is decided again in the next conversation that has it.
    *
-   * @param deadline - on the `performance.now()` clock; several calls for one request share it
+   * @param backendDeadline - several calls for one request share it
    * @throws StoreUnavailable if earlier decisions cannot be read
    */
-  async decideAll(jobs: readonly Job[], deadline = this.deadline()): Promise<Decided> {
+  async decideAll(jobs: readonly Job[], backendDeadline = this.backendDeadline()): Promise<Decided> {
     const keys = jobs.map((job) => this.#keyOf(job));
     const known = await this.#find(jobs, keys);
-    const { fresh, fallbacks } = await this.#decideNew(jobs, keys, known, deadline);
-    for (const { decision } of fresh) known.set(decision.key, decision);
+    const { made, fallbacks } = await this.#decideNew(jobs, keys, known, backendDeadline);
+    for (const { decision } of made) known.set(decision.key, decision);
+    const fresh = made.filter(({ decision }) => !isLate(decision));
     return { decisions: keys.flatMap((key) => known.get(key) ?? []), fresh, fallbacks };
   }
 
@@ -128,8 +127,8 @@ export class DecisionMaker {
   /** Decisions without the store, for a dry run. */
   async decideDry(jobs: readonly Job[]): Promise<readonly Decision[]> {
     const keys = jobs.map((job) => this.#keyOf(job));
-    const { fresh } = await this.#decideNew(jobs, keys, new Map(), this.deadline());
-    const byKey = new Map(fresh.map(({ decision }) => [decision.key, decision]));
+    const { made } = await this.#decideNew(jobs, keys, new Map(), this.backendDeadline());
+    const byKey = new Map(made.map(({ decision }) => [decision.key, decision]));
     return keys.flatMap((key) => byKey.get(key) ?? []);
   }
 
@@ -172,23 +171,24 @@ export class DecisionMaker {
     jobs: readonly Job[],
     keys: readonly string[],
     known: ReadonlyMap<string, Decision>,
-    deadline: number,
-  ): Promise<Pick<Decided, 'fresh' | 'fallbacks'>> {
+    backendDeadline: number,
+  ): Promise<{ readonly made: readonly NewDecision[]; readonly fallbacks: readonly string[] }> {
     const open = new Map<string, Job>();
     for (const [i, job] of jobs.entries()) {
       const key = keys[i] ?? '';
       if (!known.has(key)) open.set(key, job);
     }
-    if (open.size === 0) return { fresh: [], fallbacks: [] };
-    const { decisionCache } = this.#options;
-    const scored = await this.#scoresFor(open, deadline);
+    if (open.size === 0) return { made: [], fallbacks: [] };
+    const { decisionCache, timeoutMs } = this.#options;
+    const scored = await this.#scoresFor(open, backendDeadline);
     const made = await Promise.all(
       [...open].map(([key, job]) =>
-        decisionCache.make(key, { job, scores: scored.get(key)?.scores ?? null }, deadline),
+        decisionCache.make(key, { job, scores: scored.get(key)?.scores ?? null }, { cpuMs: timeoutMs }),
       ),
     );
     decisionCache.remember(made);
-    return { fresh: made, fallbacks: [...scored.values()].flatMap(failureOf) };
+    const late = made.flatMap(({ decision }) => (isLate(decision) ? ('timeout' satisfies FallbackCode) : []));
+    return { made, fallbacks: [...late, ...[...scored.values()].flatMap(failureOf)] };
   }
 
   /** Backend scores, if a backend is configured, for texts without a cached decision. */
@@ -196,8 +196,7 @@ export class DecisionMaker {
     const { scorer, decisionCache } = this.#options;
     if (scorer === undefined) return new Map();
     const unknown = new Map([...open].filter(([key]) => !decisionCache.remembers(key)));
-    const now = performance.now();
-    return askAboutAll(scorer, unknown, now + backendTime(deadline - now));
+    return askAboutAll(scorer, unknown, deadline);
   }
 }
 

@@ -175,6 +175,11 @@ export function lateDecision(job: Job, key: string): Decision {
   return { ...wholeDecision(job, key, 'timeout'), warnings: ['timeout'] };
 }
 
+/** Whether a decision ran out of time. Such a decision is neither stored nor cached. */
+export function isLate({ warnings }: Decision): boolean {
+  return warnings.includes('timeout');
+}
+
 /** A decision that replaces a text by one marker. */
 function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole): Decision {
   const lineCount = countLines(job.text);

@@ -3,7 +3,7 @@ import { type FallbackCode, StoreUnavailable } from '../../errors/errors.ts';
 import { decide, type Job } from '../decide/decision.ts';
 import type { Decided, DecisionMaker } from '../decide/decision-maker.ts';
 import { decidableTexts, SHORT_ID } from '../decide/own-markers.ts';
-import { TIMED_OUT, within } from '../decide/turns.ts';
+import { TIMED_OUT, within } from '../decide/time-limits.ts';
 import { reasonOf } from '../failure-reason.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
@@ -67,11 +67,12 @@ export class DecideStage {
   }
 
   /** Decisions about the texts of a request; `null` if they take too long. */
-  #decideTexts({ found, known, read, scope }: DirectedRequest): Promise<DecidedTexts | null> {
+  #decideTexts({ found, known, read, scope, dialect }: DirectedRequest): Promise<DecidedTexts | null> {
     const { decisions, onFailure } = this.#options;
     const context = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, fixed: known.fixed };
-    const deciding = decideTexts(found, read.outcomesBefore, decisions.deadline(), context);
-    return within(deciding, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
+    const deciding = decideTexts(found, read.outcomesBefore, decisions.backendDeadline(), context);
+    const patience = decisions.patienceOf(dialect.verifiesHistory);
+    return within(deciding, patience, (cause) => onFailure('decided_too_late', cause));
   }
 
   /**
@@ -102,7 +103,7 @@ interface DecidedTexts {
   readonly results: ReadonlyMap<FoundText, Decision>;
   /** Decisions that must be made durable before anything of them is sent. */
   readonly fresh: readonly NewDecision[];
-  /** Codes of backends that failed. */
+  /** Codes of texts that were late, and of backends that failed. */
   readonly fallbacks: readonly string[];
 }
 
@@ -127,7 +128,7 @@ interface DecideContext {
 async function decideTexts(
   found: readonly FoundText[],
   outcomesBefore: readonly TextOutcome[],
-  deadline: number,
+  backendDeadline: number,
   { store, decisions, sent, fixed }: DecideContext,
 ): Promise<DecidedTexts> {
   const results = new Map<FoundText, Decision>(sent);
@@ -146,7 +147,7 @@ async function decideTexts(
   const wasServed = ({ job, around }: FoundText): boolean =>
     served.has(job.textHash) || around.some((hash) => served.has(hash));
   const decideGroup = async (texts: readonly FoundText[], whole: WhyWhole): Promise<void> => {
-    const made = await decideSome(texts, results, whole, deadline, decisions);
+    const made = await decideSome(texts, results, whole, backendDeadline, decisions);
     fallbacks.push(...made.fallbacks);
     fresh.push(...made.fresh);
   };
@@ -209,7 +210,7 @@ async function decideSome(
   texts: readonly FoundText[],
   results: Map<FoundText, Decision>,
   whole: WhyWhole,
-  deadline: number,
+  backendDeadline: number,
   decisions: DecisionMaker,
 ): Promise<Decided> {
   const reasons = texts.map((text) => (text.job.keepWhole === undefined ? whole(text) : false));
@@ -219,7 +220,7 @@ async function decideSome(
     const keepWhole = reasons[i];
     return keepWhole && !decided.has(job) ? { ...job, keepWhole } : job;
   });
-  const made = await decisions.decideAll(jobs, deadline);
+  const made = await decisions.decideAll(jobs, backendDeadline);
   texts.forEach((text, i) => {
     const decision = made.decisions[i];
     if (decision) results.set(text, decision);

@@ -13,11 +13,11 @@ export interface FallbackRow {
  */
 export const fallbackTable = {
   timeout: {
-    about: 'deciding or storing exceeded MCP_PRUNER_TIMEOUT_MS',
-    hint: 'Recorded cuts were replayed and new texts passed whole. Raise the limit if this happens often.',
+    about: 'deciding or storing exceeded the limits of MCP_PRUNER_TIMEOUT_MS',
+    hint: 'Recorded cuts were replayed and new texts passed whole. The machine is far too busy, or the limit too low.',
   },
   overloaded: {
-    about: 'the byte budget for bodies under rewriting was spent',
+    about: 'the byte budget for bodies under rewriting was spent for a minute',
     hint: 'Recorded cuts were replayed and new texts passed whole. Give the process a larger heap.',
   },
   body_too_large: {

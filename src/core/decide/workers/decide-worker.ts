@@ -1,11 +1,12 @@
 import { parentPort } from 'node:worker_threads';
 import { decide } from '../decision.ts';
+import { limitReached } from '../time-limits.ts';
 import type { Answer, Task } from './task.ts';
 
 /** The other thread of `WorkerDecider`: one task, one answer. */
-parentPort?.on('message', ({ job, key, timeoutMs, opinions }: Task) => {
-  const deadline = performance.now() + timeoutMs;
-  parentPort?.postMessage(answerTo(() => decide(job, key, () => performance.now() > deadline, opinions)));
+parentPort?.on('message', ({ job, key, cpuMs, timeoutMs, opinions }: Task) => {
+  const limit = cpuMs === undefined ? { deadline: performance.now() + timeoutMs } : { cpuMs };
+  parentPort?.postMessage(answerTo(() => decide(job, key, limitReached(limit), opinions)));
 });
 
 function answerTo(work: () => Answer['decision']): Answer {

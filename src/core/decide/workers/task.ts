@@ -5,7 +5,9 @@ import type { Job } from '../decision.ts';
 export interface Task {
   readonly job: Job;
   readonly key: string;
-  /** How long it may take, in milliseconds; clocks of two threads do not agree. */
+  /** CPU time that it may take, in milliseconds; absent: `timeoutMs` applies. */
+  readonly cpuMs: number | undefined;
+  /** How long the caller still waits, in milliseconds; clocks of two threads do not agree. */
   readonly timeoutMs: number;
   readonly opinions: Float64Array | null;
 }

@@ -6,6 +6,7 @@ import type { FailureReporter } from '../../../base/failures.ts';
 import type { Decision } from '../../ports.ts';
 import { type Job, lateDecision } from '../decision.ts';
 import type { Decider } from '../decision-maker.ts';
+import { onImpatience, patienceOf, type TimeLimit } from '../time-limits.ts';
 import type { Answer, Task } from './task.ts';
 
 export interface WorkerDeciderOptions {
@@ -29,7 +30,7 @@ const LARGE_CHARS = 256 * 1024;
  */
 const MAX_MAIN_THREAD_CHARS = 1024 * 1024;
 const PROGRAM = new URL('./decide-worker.js', import.meta.url);
-/** How long past its deadline a thread may be silent before it is ended. */
+/** How long past a caller's deadline a thread may be silent before it is ended. */
 const GRACE_MS = 250;
 /** Number of threads that may end by a fault before no new thread is started. */
 const MAX_FAULTS = 3;
@@ -38,13 +39,13 @@ const MAX_THREADS = 4;
 interface Waiting {
   readonly job: Job;
   readonly key: string;
-  readonly deadline: number;
+  readonly limit: TimeLimit;
   readonly opinions: Float64Array | null;
   readonly settle: (decision: Decision | Promise<Decision>) => void;
 }
 
 /**
- * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and the time limit
+ * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and a time limit
  * always holds. Threads start with the first large text and never keep the process alive.
  */
 export class WorkerDecider implements Decider {
@@ -64,18 +65,18 @@ export class WorkerDecider implements Decider {
     this.#program = existsSync(file) ? file : null; // run from its sources there is none
   }
 
-  decide(job: Job, key: string, deadline: number, opinions: Float64Array | null): Promise<Decision> {
+  decide(job: Job, key: string, limit: TimeLimit, opinions: Float64Array | null): Promise<Decision> {
     const { mainThread, largeChars = LARGE_CHARS, maxMainThreadChars = MAX_MAIN_THREAD_CHARS } = this.#options;
     const chars = job.text.length;
     const small = chars < largeChars && this.#mainThreadChars + chars < maxMainThreadChars;
     if (small || job.keepWhole !== undefined || job.cutWhole || !this.#canStart()) {
       this.#mainThreadChars += chars;
-      return mainThread.decide(job, key, deadline, opinions).finally(() => {
+      return mainThread.decide(job, key, limit, opinions).finally(() => {
         this.#mainThreadChars -= chars;
       });
     }
     return new Promise((settle) => {
-      this.#waiting.push({ job, key, deadline, opinions, settle });
+      this.#waiting.push({ job, key, limit, opinions, settle });
       this.#next();
     });
   }
@@ -112,8 +113,9 @@ export class WorkerDecider implements Decider {
   }
 
   #give(worker: Worker, waiting: Waiting): void {
-    const { job, key, deadline, opinions, settle } = waiting;
-    const timeoutMs = deadline - performance.now();
+    const { job, key, limit, opinions, settle } = waiting;
+    const { cpuMs, deadline } = limit;
+    const timeoutMs = (deadline ?? Number.POSITIVE_INFINITY) - performance.now();
     if (timeoutMs <= 0) {
       this.#idle.push(worker);
       settle(lateDecision(job, key));
@@ -134,18 +136,19 @@ export class WorkerDecider implements Decider {
       this.#decideOnMainThread(waiting);
       this.#next();
     };
-    const tooLate = setTimeout(() => {
+    const patience = cpuMs === undefined ? { intervalMs: timeoutMs + GRACE_MS, intervals: 1 } : patienceOf(cpuMs);
+    const endWait = onImpatience(patience, () => {
       finish();
       this.#drop(worker);
       settle(lateDecision(job, key));
       this.#next();
-    }, timeoutMs + GRACE_MS);
+    });
     const finish = (): void => {
-      clearTimeout(tooLate);
+      endWait();
       worker.off('message', onMessage).off('error', onEnd).off('exit', onEnd);
     };
     worker.on('message', onMessage).on('error', onEnd).on('exit', onEnd);
-    worker.postMessage({ job, key, timeoutMs, opinions } satisfies Task);
+    worker.postMessage({ job, key, cpuMs, timeoutMs, opinions } satisfies Task);
   }
 
   #drop(worker: Worker): void {
@@ -159,8 +162,8 @@ export class WorkerDecider implements Decider {
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  #decideOnMainThread({ job, key, deadline, opinions, settle }: Waiting): void {
-    settle(this.#options.mainThread.decide(job, key, deadline, opinions));
+  #decideOnMainThread({ job, key, limit, opinions, settle }: Waiting): void {
+    settle(this.#options.mainThread.decide(job, key, limit, opinions));
   }
 }
 

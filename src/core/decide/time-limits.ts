@@ -1,0 +1,108 @@
+/**
+ * When deciding about a text ends without a result: the text then stays whole (`timeout`).
+ *
+ * What is cut from a request must not depend on how busy the machine is. Its limit is CPU time for each text, many times
+ * what a text of the maximum size takes: queues and other processes do not use it up. A caller of `prune_text` sets a
+ * time on the wall clock instead, by `performance.now()`.
+ */
+export type TimeLimit =
+  | { readonly cpuMs: number; readonly deadline?: undefined }
+  | { readonly deadline: number; readonly cpuMs?: undefined };
+
+/** Returns whether a limit is reached. CPU time counts from this call on. */
+export function limitReached({ cpuMs, deadline }: TimeLimit): () => boolean {
+  if (cpuMs === undefined) return () => performance.now() > deadline;
+  const startedMs = threadCpuMs();
+  return () => threadCpuMs() - startedMs >= cpuMs;
+}
+
+type CpuUsage = typeof process.cpuUsage;
+
+/** CPU time of this thread, in milliseconds; of all threads before Node 22.19, which have no figure for one. */
+export function threadCpuMs(): number {
+  const { threadCpuUsage = process.cpuUsage } = process as { readonly threadCpuUsage?: CpuUsage };
+  return msOf(threadCpuUsage.call(process));
+}
+
+function msOf({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1000;
+}
+
+/** How long to wait for work of this process: some intervals of the wall clock. */
+export interface Patience {
+  readonly intervalMs: number;
+  /** Maximum number of intervals. Waiting ends earlier after one in which this process did nothing. */
+  readonly intervals: number;
+}
+
+/** Intervals of `MCP_PRUNER_TIMEOUT_MS` for which a request waits while this process works: a minute by default. */
+const INTERVALS = 6;
+/**
+ * Wait on wires that verify the history, where a text that passes whole could not be cut later: less than clients wait
+ * for an answer.
+ */
+const VERIFIED_PATIENCE_MS = 90_000;
+
+/**
+ * How long a request waits until its texts are decided.
+ *
+ * @param timeoutMs - `MCP_PRUNER_TIMEOUT_MS`
+ */
+export function patienceOf(timeoutMs: number, verifiesHistory = false): Patience {
+  if (!verifiesHistory) return { intervalMs: timeoutMs, intervals: INTERVALS };
+  return { intervalMs: Math.max(VERIFIED_PATIENCE_MS, timeoutMs), intervals: 1 };
+}
+
+/** The longest wait, in milliseconds. */
+export function longestMs({ intervalMs, intervals }: Patience): number {
+  return intervalMs * intervals;
+}
+
+/** A process that used a smaller share of an interval has done nothing but its upkeep. */
+const IDLE_SHARE = 0.03;
+
+/**
+ * Calls back when patience is exhausted. An interval in which the whole process was stopped (a machine that slept) does
+ * not count.
+ *
+ * @returns a function that ends the wait
+ */
+export function onImpatience({ intervalMs, intervals }: Patience, callback: () => void): () => void {
+  let left = intervals;
+  let startedMs = 0;
+  let usage: NodeJS.CpuUsage;
+  let timer: NodeJS.Timeout;
+  const startInterval = (): void => {
+    startedMs = performance.now();
+    usage = process.cpuUsage();
+    timer = setTimeout(endInterval, intervalMs);
+  };
+  const endInterval = (): void => {
+    const elapsedMs = performance.now() - startedMs;
+    const isIdle = msOf(process.cpuUsage(usage)) < IDLE_SHARE * elapsedMs;
+    const wasStopped = elapsedMs > 2 * intervalMs;
+    if (wasStopped || (--left > 0 && !isIdle)) startInterval();
+    else callback();
+  };
+  startInterval();
+  return () => clearTimeout(timer);
+}
+
+/** The time limit of a request has passed. */
+export const TIMED_OUT = new Error('deciding took too long');
+
+/**
+ * Result of `work`, or `null` when patience is exhausted. The work is not cancelled; its late result is dropped.
+ *
+ * @param onLate - called with the error of work that fails after that
+ */
+export function within<T>(work: Promise<T>, patience: Patience, onLate: (cause: unknown) => void): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    let failed = reject;
+    const end = onImpatience(patience, () => {
+      failed = onLate;
+      resolve(null);
+    });
+    void work.then(resolve, (cause: unknown) => failed(cause)).finally(end);
+  });
+}
