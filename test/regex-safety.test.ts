@@ -9,7 +9,7 @@ import { longJsonFields } from '../src/wires/json/value.ts';
 import { editedFiles } from '../src/wires/transcript/call-targets.ts';
 import { findFileBlocks, ownWords } from '../src/wires/transcript/file-blocks.ts';
 import { findFrame } from '../src/wires/transcript/text-results.ts';
-import { callFacts, isRecovery } from '../src/wires/transcript/tools.ts';
+import { callFacts, callsRecovery } from '../src/wires/transcript/tools.ts';
 import { cpuMs } from './helpers/cpu-time.ts';
 
 interface Pattern {
@@ -135,7 +135,7 @@ describe('readers of untrusted texts and arguments', () => {
     'JSON in strings': (text) => longJsonFields(text, 100),
     'arguments of a call': (text) => callFacts(call(JSON.stringify({ command: text, path: text }))),
     'files that a call changes': (text) => editedFiles(call(JSON.stringify({ command: text }))),
-    'calls of recover_text': (text) => isRecovery(call(text)),
+    'calls of recover_text': (text) => callsRecovery(call(text)),
     markers: (text) => parseMarker(`⟦PRUNÉ: prune_id=${text}`),
   };
   const units = [

@@ -20,6 +20,8 @@ export interface Hints {
   /** Lines at the start and the end that a client put around the text (headers, footers); they always stay. */
   readonly frameHead?: number;
   readonly frameTail?: number;
+  /** Lines that were recovered earlier in the conversation; they always stay. */
+  readonly served?: readonly LineRange[];
   /** The call asks a question (`context_focus_question`): the caller wants the answer, not the text. */
   readonly question?: boolean;
 }

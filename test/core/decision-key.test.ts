@@ -35,6 +35,7 @@ describe('the key of a decision', () => {
     ['caller', { ...JOB, caller: 'call' }],
     ['mode for small texts', { ...JOB, small: true }],
     ['boldness step', { ...JOB, boldness: { number: 7, step: 1 } }],
+    ['recovered lines', { ...JOB, hints: { ...JOB.hints, served: [{ startLine: 1, endLine: 1 }] } }],
     ['frame tail', { ...JOB, hints: { ...JOB.hints, frameTail: 2 } }],
   ])('changes with the %s', (_name, job) => expect(decisionKey(job)).not.toBe(decisionKey(JOB)));
 

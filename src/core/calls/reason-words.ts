@@ -58,6 +58,7 @@ const en: ReasonWords = {
     'diff-header': 'header of a diff',
     'file-spread': 'one line of each file that was found',
     structure: 'gives the text its structure',
+    recovered: 'was recovered earlier in the conversation',
   },
   measures: {
     raw: "the goal's words in it",
@@ -149,6 +150,7 @@ const fr: ReasonWords = {
     'diff-header': "en-tête d'un diff",
     'file-spread': 'une ligne de chaque fichier trouvé',
     structure: 'tient le reste ensemble',
+    recovered: 'a déjà été récupérée dans la conversation',
   },
   measures: {
     raw: "les mots de l'objectif qu'elle contient",

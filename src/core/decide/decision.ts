@@ -66,6 +66,8 @@ const HINT_PARTS = {
   frameHead: ({ frameHead = 0, frameTail = 0 }) => [`${frameHead}/${frameTail}`],
   frameTail: NOT_IN_KEY, // in the row of `frameHead`
   question: ({ question }) => (question ? ['question'] : []),
+  served: ({ served }) =>
+    served ? [`served=${served.map(({ startLine, endLine }) => `${startLine}-${endLine}`)}`] : [],
 } satisfies Record<keyof Hints, KeyParts<Hints>>;
 
 const LIMIT_PARTS = {

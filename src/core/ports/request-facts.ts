@@ -79,6 +79,8 @@ export interface RegretFacts {
   readonly boldness: number;
   /** Index of the message that shows it. Default: the last one. */
   readonly message?: number;
+  /** What a shell command asked for; without ranges, all lines. */
+  readonly recovered?: { readonly ranges: number; readonly lines: number };
 }
 
 /** Signs of progress in the messages from the model's last answer on: counts and hashes, never a text. */

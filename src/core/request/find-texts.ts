@@ -7,12 +7,13 @@ import type { CallInContext, Conversation } from '../../wires/goal/conversation.
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { encodeEdits, longJsonFields } from '../../wires/json/value.ts';
 import { movesWindow, shownFiles, withWindowFile } from '../../wires/transcript/call-targets.ts';
+import { type RecoveredLines, shellRecovery } from '../../wires/transcript/shell-recovery.ts';
 import { frameOf } from '../../wires/transcript/text-results.ts';
 import {
   type CallFacts,
   callFacts,
+  callsRecovery,
   isPlan,
-  isRecovery,
   listsRecovery,
   namesRecovery,
   type ToolCall,
@@ -62,6 +63,8 @@ export interface FoundText {
   readonly markerIds: readonly string[];
   /** Hashes of the JSON texts that contain it, outermost first. */
   readonly around: readonly string[];
+  /** Lines that shell commands had given out before it; absent if there are none, or if it stays whole anyway. */
+  readonly recovered?: readonly RecoveredLines[];
 }
 
 /**
@@ -119,7 +122,7 @@ export function foldAnswer(
   said: string,
   calls: readonly { readonly id: string; readonly call: ToolCall }[],
 ): void {
-  if (calls.some(({ call }) => isRecovery(call))) conversation.offerRecovery();
+  if (calls.some(({ call }) => callsRecovery(call))) conversation.offerRecovery();
   for (const { call } of calls) if (isPlan(call)) conversation.planned(call.args);
   conversation.assistantSaid(said, calls);
 }
@@ -135,11 +138,13 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
   const [first] = texts;
   if (!first) return [];
   const call = callAnswered(reading, first);
+  const shell = shellRecovery(call);
+  if (shell) conversation.gaveOut(shell.lines);
   const files = shownFiles(call);
   const shown = conversation.isShownAgain(files);
   const candidates = texts.filter(({ literal }) => literal.end - literal.start - 2 >= minChars(settings));
   if (candidates.length === 0 || message.opaque) return [];
-  const result = resultOf(call, first.name, conversation);
+  const result = resultOf(call, first.name, conversation, shell?.alone);
   const min = minCharsOf(result, settings);
   const large = candidates.filter(({ literal }) => literal.end - literal.start - 2 >= min);
   return large.flatMap(({ literal }) => {
@@ -170,13 +175,21 @@ interface ResultInContext {
   readonly goal: string;
   readonly recovery: boolean;
   readonly way: RecoveryHint;
+  /** Lines that shell commands have given out up to here. */
+  readonly recovered: readonly RecoveredLines[];
 }
 
-function resultOf(call: CallInContext | undefined, name: string, conversation: Conversation): ResultInContext {
+function resultOf(
+  call: CallInContext | undefined,
+  name: string,
+  conversation: Conversation,
+  recoversAlone = false,
+): ResultInContext {
   const facts = callFacts(call);
   const goal = conversation.goalFor(call, facts.question, facts.said);
-  const recovery = isRecovery(call) || isRecovery({ name, args: '' });
-  return { call, facts, tool: call?.name ?? name, goal, recovery, way: recoveryHint(conversation) };
+  const recovery = recoversAlone || callsRecovery(call) || callsRecovery({ name, args: '' });
+  const { recovered } = conversation;
+  return { call, facts, tool: call?.name ?? name, goal, recovery, way: recoveryHint(conversation), recovered };
 }
 
 /** Minimum length of a text that may be a candidate, in characters. */
@@ -260,6 +273,7 @@ function textsOf(piece: Piece, result: ResultInContext, keepWhole: string, setti
       skip,
       markerIds: markedIn(text),
       around,
+      ...(result.recovered.length > 0 && skip === '' && { recovered: result.recovered }),
     };
   });
 }
@@ -300,10 +314,12 @@ function readTextResult(reading: Reading, { result, text, literal, index }: User
   const candidates = result?.ranges.filter(({ start, end }) => end - start >= minChars(settings)) ?? [];
   if (!result) return [];
   const call = result.call ? conversation.textCall(withWindowFile(result.call, text)) : undefined;
+  const shell = shellRecovery(call);
+  if (shell) conversation.gaveOut(shell.lines);
   const files = shownFiles(call);
   const shown = conversation.isShownAgain(files);
   if (candidates.length === 0) return [];
-  const context = resultOf(call, '', conversation);
+  const context = resultOf(call, '', conversation, shell?.alone);
   const min = minCharsOf(context, settings);
   const large = candidates.filter(({ start, end }) => end - start >= min);
   const isRepeated = isReread(reading, literal, context) || shown;

@@ -32,9 +32,11 @@ import {
   type IncomingRequest,
   NO_SCOPE,
   type PersistedRequest,
+  type ReadRequest,
   type StoreState,
 } from './request.ts';
 import { controlGroupRequest, type Rewritten, refusedRequest, rewritten } from './rewritten.ts';
+import { ServedLines } from './served-lines.ts';
 
 export interface PipelineOptions {
   readonly store: Store;
@@ -82,6 +84,7 @@ export class RequestPipeline {
   readonly #answers: AnsweredConversations;
   readonly #accepted: AcceptedCuts;
   readonly #read: ReadStage;
+  readonly #served: ServedLines;
   readonly #decide: DecideStage;
   readonly #persist: PersistStage;
   readonly #reporter: SegmentReporter | null;
@@ -97,6 +100,7 @@ export class RequestPipeline {
     this.#accepted = new AcceptedCuts(store, this.#sent, onFailure);
     const counting = segments?.collector !== undefined || segments?.costCollector !== undefined;
     this.#read = new ReadStage({ find, findOf: options.findOf, counting, answers: this.#answers, turns, boldness });
+    this.#served = new ServedLines({ store, owners });
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });
     const decide = this.#decide;
     this.#persist = new PersistStage({ decisions, decide, render, sent: this.#sent, turns, owners, onFailure });
@@ -156,7 +160,7 @@ export class RequestPipeline {
   /** What would be cut if the whole conversation were new. Uses no store and changes nothing. */
   async rewriteDry(request: IncomingRequest): Promise<Rewritten> {
     const state: StoreState = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
-    const read = await this.#read.run(request, PRUNE, state, null);
+    const read = await this.#readTexts(request, PRUNE, state, null, true);
     const directed = directRequest(read, { ...NO_HISTORY, found: read.read.found }, undefined);
     const spliced = this.#persist.dry(directed, await this.#decide.dry(directed.found));
     return rewritten({ request: directed, spliced }, []);
@@ -227,10 +231,24 @@ export class RequestPipeline {
   ): Promise<DirectedRequest> {
     const { decisions, find, findOf, traces } = this.#options;
     const { reasonLanguage } = findOf?.((request.scope ?? NO_SCOPE).project, find) ?? find;
-    const read = await this.#read.run(request, policy, state, match);
+    const offline = skipReason !== null || state.failure !== null;
+    const read = await this.#readTexts(request, policy, state, match, offline);
     const recall = () => recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), skipReason);
     const known = await inSpan(traces, 'look-up', recall);
     return directRequest(read, known, reasonLanguage);
+  }
+
+  /** Reads a request and marks the lines in it that were recovered before. */
+  async #readTexts(
+    request: IncomingRequest,
+    policy: Policy,
+    state: StoreState,
+    match: PrefixMatch | null,
+    offline: boolean,
+  ): Promise<ReadRequest> {
+    const reading = await this.#read.run(request, policy, state, match);
+    const found = await this.#served.mark(reading.read.found, reading.scope.project, offline);
+    return found === reading.read.found ? reading : { ...reading, read: { ...reading.read, found } };
   }
 
   /**

@@ -7,7 +7,8 @@ import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.t
 import type { CallInContext } from '../../wires/goal/conversation.ts';
 import { askedLines, editedFiles } from '../../wires/transcript/call-targets.ts';
 import { ownWords } from '../../wires/transcript/file-blocks.ts';
-import { callFacts, isRecovery } from '../../wires/transcript/tools.ts';
+import { isRecovery } from '../../wires/transcript/shell-recovery.ts';
+import { callFacts } from '../../wires/transcript/tools.ts';
 import type { Turns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
 import type {

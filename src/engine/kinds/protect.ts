@@ -20,6 +20,9 @@ export function protectLines(kind: Kind, text: Omit<Protectable, 'inner'>, hints
   const tail = Math.min(view.n, hints?.frameTail ?? 0);
   for (let i = 0; i < first; i++) protect(i, 'frame');
   for (let i = view.n - tail; i < view.n; i++) protect(i, 'frame');
+  for (const { startLine, endLine } of hints?.served ?? []) {
+    for (let i = startLine - 1; i < endLine; i++) protect(i, 'recovered');
+  }
   protectDirectives(view, protect);
   if (view.numbered) protectCoordinates(view, protect);
   const inner = { first, end: Math.max(first, view.n - tail) };

@@ -20,6 +20,7 @@ export const RULES = [
   'file-spread',
   'structure',
   'id',
+  'recovered',
 ] as const;
 
 export type Rule = (typeof RULES)[number];

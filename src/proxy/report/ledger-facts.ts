@@ -13,7 +13,16 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
-import { addedIn, headOf, isAnswer, messagesOf, negated, quotedCuts, workOf } from './message-facts.ts';
+import {
+  addedIn,
+  headOf,
+  isAnswer,
+  messagesOf,
+  negated,
+  quotedCuts,
+  shellRecoveries,
+  workOf,
+} from './message-facts.ts';
 
 /** Facts for the ledger that are not part of the rewritten request. */
 export interface Circumstances {
@@ -76,7 +85,9 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
       .slice(unsure)
       .filter(({ tokensBefore }) => tokensBefore > 0)
       .map((outcome) => textFacts(outcome, forwardedOriginal)),
-    regrets: forwardedOriginal ? [] : [...rereads(outcomes, unsure), ...quotedCuts(rewritten)],
+    regrets: forwardedOriginal
+      ? []
+      : [...rereads(outcomes, unsure), ...quotedCuts(rewritten), ...shellRecoveries(rewritten, tail)],
     lineage:
       caller === ''
         ? ''

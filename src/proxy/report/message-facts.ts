@@ -13,7 +13,7 @@ import type { ScannedCall, ScannedMessage, ScannedText } from '../../wires/diale
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { field, parsed } from '../../wires/json/value.ts';
-import { isRecovery } from '../../wires/transcript/tools.ts';
+import { isRecovery, shellRecovery } from '../../wires/transcript/shell-recovery.ts';
 import {
   editFailed,
   isCorrection,
@@ -249,6 +249,42 @@ function cutLine(received: Buffer, until: number, edits: readonly BodyEdit[], li
 function outcomeAt({ messages, outcomes }: Rewritten, { start }: BodyEdit) {
   const index = messages.findIndex(({ span }) => span.start <= start && start < span.end);
   return outcomes.find(({ messageIndex, pruneId }) => messageIndex === index && pruneId !== null);
+}
+
+/** The beginning of an output that reports a failure instead of lines. */
+const NOT_RECOVERED =
+  /^\W{0,9}(?:mcp-pruner: |.{0,80}(?:command not found|No such file|not recognized|npm (?:ERR|error)))/;
+
+/**
+ * Lines that shell commands have recovered, from a message on: as regrets of the texts that were cut. An original of
+ * another conversation counts nowhere.
+ */
+export function shellRecoveries(
+  { received, messages, conversation, outcomes }: Rewritten,
+  since: number,
+): RegretFacts[] {
+  const regrets: RegretFacts[] = [];
+  for (const [i, message] of messages.slice(since).entries()) {
+    for (const { use, callId, name, literal } of message.texts) {
+      const recovery = use === 'result' ? shellRecovery(conversation.callOf(callId, name)) : null;
+      const lines = recovery?.lines.filter(({ pruneId }) => outcomes.some((one) => one.pruneId === pruneId)) ?? [];
+      const output = lines.length > 0 ? (decodeString(received, literal.start, literal.end) ?? '') : '';
+      if (output.trim() === '' || NOT_RECOVERED.test(output)) continue;
+      const tokens = estimateTokens(output);
+      for (const { pruneId, ranges } of lines) {
+        const cut = outcomes.find((one) => one.pruneId === pruneId);
+        if (!cut) continue;
+        const { tool, kind, boldness = 0, lines: all, tokensBefore } = cut;
+        const count = ranges.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
+        // the output may contain more than these lines, and a filter may leave fewer of them
+        const share = ranges.length === 0 ? 1 : Math.min(1, count / Math.max(1, all));
+        const most = Math.round(Math.min(tokens / lines.length, share * tokensBefore));
+        const recovered = { ranges: ranges.length, lines: count };
+        regrets.push({ how: 'recovered', tool, kind, pruneId, boldness, tokens: most, message: since + i, recovered });
+      }
+    }
+  }
+  return regrets;
 }
 
 /** Bytes at both ends of a result that are read, because they show how a call ended. */

@@ -250,6 +250,9 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
     if (pruneId) add('pruned', 'info', { prune_id: pruneId, kind, ...after });
     else add('left_whole', 'debug', { reason: whole, ...after });
   }
+  for (const { how, pruneId, recovered } of report.facts?.regrets ?? []) {
+    if (how === 'recovered') add('recovered', 'info', { prune_id: pruneId, ...recovered });
+  }
   for (const reason of report.fallbacks) add('fallback', 'warn', { reason });
   const { status } = report;
   if (report.end === 'client_gone') add('client_failed', 'warn', { reason: 'gone', status });

@@ -1,3 +1,4 @@
+import type { RecoveredLines } from '../transcript/shell-recovery.ts';
 import type { ToolCall } from '../transcript/tools.ts';
 import { MAX_NAMING_CHARS, namesFile } from './named-files.ts';
 import { SharedLog } from './shared-log.ts';
@@ -34,6 +35,8 @@ interface Kept {
    * the same as `asked`.
    */
   readonly naming?: readonly [words: string, plan: string];
+  /** Absent if nothing was recovered in a shell. */
+  readonly recovered?: readonly RecoveredLines[];
 }
 
 /**
@@ -42,6 +45,8 @@ interface Kept {
  */
 const MAX_KEPT_CALLS = 64;
 const MAX_KEPT_ARGS = 16_000;
+/** Maximum number of recoveries in a shell whose lines are recognised later. */
+const MAX_RECOVERED = 64;
 /** Maximum number of shown files that are stored. */
 const MAX_KEPT_SHOWN = 200;
 /**
@@ -75,6 +80,7 @@ export class Conversation {
   #plan = '';
   #id = '';
   #recovers = false;
+  #recovered: readonly RecoveredLines[] = [];
   #spoken = '';
   /** The newest text of the answer that is being read; some wires send the text and each call as separate items. */
   #answerWords = '';
@@ -101,6 +107,7 @@ export class Conversation {
     fork.#plan = this.#plan;
     fork.#id = this.#id;
     fork.#recovers = this.#recovers;
+    fork.#recovered = this.#recovered;
     fork.#spoken = this.#spoken;
     fork.#answerWords = this.#answerWords;
     return fork;
@@ -127,6 +134,7 @@ export class Conversation {
       calls,
       spoken: this.#spoken || undefined,
       shown: shown.length > 0 ? shown : undefined,
+      recovered: this.#recovered.length > 0 ? this.#recovered : undefined,
       naming: this.#namingWords !== this.#userWords || this.#plan !== '' ? [this.#namingWords, this.#plan] : undefined,
     } satisfies Kept);
   }
@@ -150,13 +158,23 @@ export class Conversation {
     const conversation = new Conversation();
     try {
       const kept = JSON.parse(text) as Kept;
-      const { id, asked, calls, recovers = false, spoken = '', shown = [], naming = [asked, ''] } = kept;
+      const {
+        id,
+        asked,
+        calls,
+        recovers = false,
+        spoken = '',
+        shown = [],
+        naming = [asked, ''],
+        recovered = [],
+      } = kept;
       for (const path of shown) conversation.#shown.add(nameOf(path), path);
       for (const [callId, call] of calls) conversation.#calls.add(callId, call);
       conversation.#id = id;
       conversation.#userWords = asked;
       [conversation.#namingWords, conversation.#plan] = naming;
       conversation.#recovers = recovers;
+      conversation.#recovered = recovered;
       conversation.#spoken = spoken;
     } catch {
       // written by another version, or not by `toText`: what was read before the error is kept
@@ -182,6 +200,16 @@ export class Conversation {
   /** Whether the conversation so far shows that the model can call `recover_text`. */
   get recovers(): boolean {
     return this.#recovers;
+  }
+
+  /** Records lines that a shell command gave out. */
+  gaveOut(lines: readonly RecoveredLines[]): void {
+    if (lines.length > 0) this.#recovered = [...this.#recovered, ...lines].slice(-MAX_RECOVERED);
+  }
+
+  /** Lines that shell commands have given out so far, the newest last. The list itself is never changed. */
+  get recovered(): readonly RecoveredLines[] {
+    return this.#recovered;
   }
 
   /** Adds the user's own words, without files and injected reminders. */

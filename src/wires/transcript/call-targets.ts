@@ -132,6 +132,12 @@ export function innerCommand(command: string): string {
   return inner?.trimStart().replace(/^(["'])(.*)\1\s*$/s, '$2') ?? command;
 }
 
+/** The shell command of a call as it was written; `''` if it has none. */
+export function commandOf(call: ToolCall): string {
+  const args = parseArgs(call.args);
+  return stringOf(args, ['command', 'cmd', 'script', 'code', 'commands']);
+}
+
 /** Divides a command outside quotes; quoted text stays in its stage. */
 export function shellParts(command: string): ShellParts {
   const parts: string[][] = [];

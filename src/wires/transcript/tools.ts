@@ -301,9 +301,10 @@ export function isReport(call: ToolCall | undefined): boolean {
 const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$|(?:^|__)recall$/i;
 
 /**
- * Whether a call recovered or searched originals: by its own name (`mcp__server__recover_text`) or through a bridge.
+ * Whether a call used a tool that recovers or searches originals: by its own name (`mcp__server__recover_text`) or
+ * through a bridge.
  */
-export function isRecovery(call: ToolCall | undefined): boolean {
+export function callsRecovery(call: ToolCall | undefined): boolean {
   if (!call) return false;
   if (RECOVER.test(call.name)) return true;
   const named = [...call.args.slice(0, 4_000).matchAll(/"(?:name|tool|tool_name|toolName)"\s*:\s*"([^"\\]{0,200})"/g)];

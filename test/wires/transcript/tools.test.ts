@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callFacts, isRecovery } from '../../../src/wires/transcript/tools.ts';
+import { callFacts, callsRecovery } from '../../../src/wires/transcript/tools.ts';
 import { cpuMs } from '../../helpers/cpu-time.ts';
 
 function factsOf(name: string, args: unknown) {
@@ -109,7 +109,7 @@ describe('what the model wanted', () => {
     const call = { name: 'bash', args };
     for (let i = 0; i < 5; i++) {
       callFacts(call);
-      isRecovery(call);
+      callsRecovery(call);
     }
     expect(cpuMs() - startedAt).toBeLessThan(500);
   });
@@ -118,7 +118,7 @@ describe('what the model wanted', () => {
     const startedAt = cpuMs();
     const call = { name: 'aB_'.repeat(100_000), args: '{}' };
     callFacts(call);
-    isRecovery(call);
+    callsRecovery(call);
     expect(cpuMs() - startedAt).toBeLessThan(500);
   });
 });
@@ -134,7 +134,7 @@ describe('a call that asks for originals', () => {
     'mcp-pruner-recover_text',
     'mcp.pruner.recover_text',
   ])('is recognised by its name: %s', (name) => {
-    expect(isRecovery({ name, args: '{}' })).toBe(true);
+    expect(callsRecovery({ name, args: '{}' })).toBe(true);
   });
 
   it.each([
@@ -144,7 +144,7 @@ describe('a call that asks for originals', () => {
     ['mcp', { tool: 'pruner_recover_text' }],
     ['bridge', { arguments: { name: 'somebody' }, name: 'recover_text' }],
   ])('is recognised through a bridge: %s %j', (name, args) => {
-    expect(isRecovery({ name, args: JSON.stringify(args) })).toBe(true);
+    expect(callsRecovery({ name, args: JSON.stringify(args) })).toBe(true);
   });
 
   it.each([
@@ -155,6 +155,6 @@ describe('a call that asks for originals', () => {
     ['grep', { pattern: '"name": "recover_text"' }],
     ['unrecover_text', {}],
   ])('is not recognised in others: %s %j', (name, args) => {
-    expect(isRecovery({ name, args: JSON.stringify(args) })).toBe(false);
+    expect(callsRecovery({ name, args: JSON.stringify(args) })).toBe(false);
   });
 });

@@ -1,0 +1,129 @@
+import { BoundedMap } from '../../base/bounded-map.ts';
+import { lineAt, splitLines } from '../../engine/text/lines.ts';
+import type { LineRange } from '../../engine/types.ts';
+import { StoreUnavailable } from '../../errors/errors.ts';
+import type { RecoveredLines } from '../../wires/transcript/shell-recovery.ts';
+import type { Ownership } from '../ownership.ts';
+import type { Store } from '../ports.ts';
+import type { FoundText } from './find-texts.ts';
+
+export interface ServedLinesOptions {
+  readonly store: Pick<Store, 'findOriginal'>;
+  /** Present if originals belong to projects. */
+  readonly owners?: Ownership | undefined;
+}
+
+/** Maximum length of the originals with which one request's texts are compared, in characters. Chosen. */
+const MAX_CHARS = 4_000_000;
+/** Originals whose lines are cached. Chosen: a conversation recovers from a few. */
+const MAX_CACHED = 16;
+/** Shorter lines (`}`, `OK`) occur in any text. They count only next to other served lines. */
+const LEAST_CHARS = 6;
+/** A text with a larger share of served lines was given out: it is never cut. */
+const MOST_SHARE = 0.5;
+/** A line number in front of a line, as `nl`, `cat -n`, `grep -n`, `diff` and `recover_text` print it. */
+const NUMBERED = /^[-+ ]?\s{0,12}\d{1,9}(?:│ ?|\t|: ?|→| ?\| ?|-| {1,3})/;
+
+/**
+ * Recognises, in new texts, lines of originals that shell commands have given out earlier in the conversation. The
+ * commands are part of the conversation and originals never change, so the result is the same on every replica and in
+ * every later request.
+ */
+export class ServedLines {
+  readonly #options: ServedLinesOptions;
+  /** The lines of an original's ranges, trimmed. */
+  readonly #lines = new BoundedMap<string, ReadonlySet<string>>(MAX_CACHED);
+
+  constructor(options: ServedLinesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Marks served lines in texts, and texts that mainly consist of them as recovered. Texts stay whole if the originals
+   * cannot be read.
+   *
+   * @param offline - the store must not be queried
+   */
+  async mark(texts: readonly FoundText[], project: string, offline: boolean): Promise<readonly FoundText[]> {
+    if (texts.every(({ recovered }) => recovered === undefined)) return texts;
+    if (offline) return texts.map(asRecovered);
+    try {
+      return await Promise.all(texts.map((text) => this.#markOne(text, project)));
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      return texts.map(asRecovered);
+    }
+  }
+
+  async #markOne(text: FoundText, project: string): Promise<FoundText> {
+    if (text.recovered === undefined) return text;
+    const served = servedIn(text.job.text, await this.#linesOf(text.recovered, project));
+    if (served.share > MOST_SHARE) return asRecovered(text);
+    if (served.ranges.length === 0) return text;
+    return { ...text, job: { ...text.job, hints: { ...text.job.hints, served: served.ranges } } };
+  }
+
+  /** The lines of all originals that the project owns, the newest first as far as the limit allows. */
+  async #linesOf(recovered: readonly RecoveredLines[], project: string): Promise<ReadonlySet<string>[]> {
+    const { owners } = this.#options;
+    const ids = [...new Set(recovered.map(({ pruneId }) => pruneId))];
+    const owned = new Set(owners ? await owners.ownedBy(project, ids) : ids);
+    const sets: ReadonlySet<string>[] = [];
+    let left = MAX_CHARS;
+    for (const lines of recovered.toReversed()) {
+      if (!owned.has(lines.pruneId)) continue;
+      const key = JSON.stringify(lines);
+      const known = this.#lines.get(key);
+      const text = known ? '' : ((await this.#options.store.findOriginal(lines.pruneId)) ?? '');
+      left -= text.length;
+      if (left < 0) break;
+      const set = known ?? linesIn(text, lines.ranges);
+      this.#lines.set(key, set);
+      sets.push(set);
+    }
+    return sets;
+  }
+}
+
+function asRecovered(text: FoundText): FoundText {
+  return text.recovered === undefined ? text : { ...text, skip: 'recovered' };
+}
+
+function linesIn(text: string, ranges: readonly LineRange[]): ReadonlySet<string> {
+  const lines = splitLines(text);
+  const set = new Set<string>();
+  for (const { startLine, endLine } of ranges.length > 0 ? ranges : [{ startLine: 1, endLine: lines.count }]) {
+    for (let line = startLine; line <= Math.min(endLine, lines.count); line++) set.add(lineAt(lines, line).trim());
+  }
+  set.delete('');
+  return set;
+}
+
+/** The lines of a text that one of the sets has, with or without a number in front. */
+function servedIn(text: string, sets: readonly ReadonlySet<string>[]): { ranges: LineRange[]; share: number } {
+  const lines = splitLines(text);
+  const ranges: { startLine: number; endLine: number }[] = [];
+  let served = 0;
+  let all = 0;
+  let blanks = 0;
+  for (let line = 1; line <= lines.count; line++) {
+    const content = lineAt(lines, line);
+    const trimmed = content.trim();
+    if (trimmed === '') {
+      blanks++;
+      continue;
+    }
+    all++;
+    const bare = content.replace(NUMBERED, '').trim();
+    const last = ranges.at(-1);
+    const joins = last !== undefined && last.endLine === line - 1 - blanks;
+    const distinct = bare.length >= LEAST_CHARS || joins;
+    if (distinct && sets.some((set) => set.has(trimmed) || set.has(bare))) {
+      served++;
+      if (joins) last.endLine = line;
+      else ranges.push({ startLine: line, endLine: line });
+    }
+    blanks = 0;
+  }
+  return { ranges, share: all === 0 ? 0 : served / all };
+}
