@@ -131,11 +131,11 @@ export async function openMounts(parts: MountParts): Promise<RequestListener> {
   };
   mountMetrics(app, parts, access);
   mountAdmin(app, parts, open);
-  const choose = choiceOfViews(parts);
+  const ownViews = viewsOf(parts);
   app.use(
-    choose === undefined
+    ownViews === undefined
       ? viewOf(parts, access)
-      : await choose({
+      : await ownViews.open({
           parts,
           allowed: callersOf(parts.settings),
           onSignedIn: signInsOf(parts),
@@ -153,7 +153,7 @@ export async function openMounts(parts: MountParts): Promise<RequestListener> {
 }
 
 /** The extension that chooses views, if one is on. */
-function choiceOfViews({ opened }: MountParts): OpenExtension['views'] {
+function viewsOf({ opened }: MountParts): OpenExtension['views'] {
   return opened.find(({ views }) => views !== undefined)?.views;
 }
 
@@ -208,11 +208,11 @@ function onThrown({ log }: MountParts): ErrorRequestHandler {
 
 function mountMetrics(app: Express, parts: MountParts, access: LocalGuardOptions): void {
   const guard = localGuard(access);
-  const viewersDiffer = choiceOfViews(parts) !== undefined;
+  const views = viewsOf(parts);
   const admit: RequestHandler = (req, res, next) => {
     // metrics cover all projects: they need the token, or a viewer of all projects
-    if (viewersDiffer && viewerOf(req)?.projects === 'all') next();
-    else if (viewersDiffer && access.bearerToken === undefined) sendError(res, 'key_missing');
+    if (views && viewerOf(req)?.projects === 'all') next();
+    else if (views && access.bearerToken === undefined) sendError(res, views.refusal);
     else guard(req, res, next);
   };
   app.get('/metrics', admit, async (_req, res) => {

@@ -1,21 +1,23 @@
-import { errorsForAgents, extensionErrors } from '../extensions/errors.ts';
 import type { ErrorRow } from './rows/error-row.ts';
 import { errorsOfCalls } from './rows/of-calls.ts';
 import { type FallbackCode, fallbackTable } from './rows/of-fallbacks.ts';
 import { errorsOfRequests } from './rows/of-requests.ts';
 
-/**
- * Every failure that a client can see, once: `docs/errors.md` is printed from here. Public: add rows, never renumber.
- */
-export const errorTable = { ...errorsOfCalls, ...extensionErrors, ...errorsOfRequests };
+/** Every failure of the product itself that a client can see. Public: add rows, never renumber. */
+export const errorTable = { ...errorsOfCalls, ...errorsOfRequests };
 
 export { type FallbackCode, fallbackTable };
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** The row of a code. */
-export function errorRow(code: ErrorCode): ErrorRow {
-  return errorTable[code];
+/** A row with its code. Optional parts have failures of their own, and pass them on as such rows. */
+export interface CodedRow extends ErrorRow {
+  readonly code: string;
+}
+
+/** The row of a code; a row that already has its code is returned unchanged. */
+export function errorRow(code: ErrorCode | CodedRow): CodedRow {
+  return typeof code === 'string' ? { code, ...errorTable[code] } : code;
 }
 
 /**
@@ -23,30 +25,34 @@ export function errorRow(code: ErrorCode): ErrorRow {
  */
 export class PrunerError extends Error {
   override readonly name: string = 'PrunerError';
-  readonly code: ErrorCode;
-  /** Fields for the client besides the code; a `hint` among them takes precedence over that of the table. */
+  readonly row: CodedRow;
+  /** Fields for the client besides the code; a `hint` among them takes precedence over that of the row. */
   readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
-    super(code, options); // a client reads the code as the message
-    this.code = code;
+  constructor(code: ErrorCode | CodedRow, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    const row = errorRow(code);
+    super(row.code, options); // a client reads the code as the message
+    this.row = row;
     this.details = details;
   }
 
-  get rpcCode(): number {
-    return errorRow(this.code).rpc ?? errorTable.internal_error.rpc;
+  get code(): string {
+    return this.row.code;
   }
 
-  /** Message of the JSON-RPC error: the code, and for tools of agents the hint as well. */
+  get rpcCode(): number {
+    return this.row.rpc ?? errorTable.internal_error.rpc;
+  }
+
+  /** Message of the JSON-RPC error. */
   get rpcMessage(): string {
-    const { code, data } = this;
-    return code in errorsForAgents ? `${code}: ${String(data.hint)}` : code;
+    return this.code;
   }
 
   /** Further fields of a client's error besides number and code: the details and the remedy. */
   get data(): Readonly<Record<string, unknown>> {
     const { code, details } = this;
-    return details.hint === undefined ? { code, ...details, hint: errorRow(code).hint } : { code, ...details };
+    return details.hint === undefined ? { code, ...details, hint: this.row.hint } : { code, ...details };
   }
 }
 

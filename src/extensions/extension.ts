@@ -4,6 +4,7 @@ import type { OpenView, View } from '../app/mounts.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { Budget } from '../core/ports/budgets.ts';
+import type { CodedRow } from '../errors/errors.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
 import type { Answer } from '../parts/page/answers.ts';
 import type { AdminRoute } from '../parts/team/admin/routes.ts';
@@ -72,6 +73,14 @@ export interface DoorParts {
   readonly destinations: Destinations;
 }
 
+/** The views of an extension whose viewers see different data. */
+export interface Views {
+  /** Chooses the view from which a request is answered. */
+  open(input: OpenView): Promise<View>;
+  /** Refuses a caller who has shown no key and asks for data of all projects. */
+  readonly refusal: CodedRow;
+}
+
 /** An extension at work. */
 export interface OpenExtension {
   /** @param registry - returns all tools, for tools of the extension that call others */
@@ -82,8 +91,8 @@ export interface OpenExtension {
   readonly readings?: Readonly<Record<string, Answer>>;
   /** The page's actions on it, by path below `/page/api/`. */
   readonly actions?: Readonly<Record<string, Answer>>;
-  /** Chooses the view from which a request is answered, if viewers may see different data. */
-  readonly views?: (open: OpenView) => Promise<View>;
+  /** Absent: all viewers see the same data. */
+  readonly views?: Views;
   /** Records which project owns what requests store. */
   readonly owners?: Ownership;
   /** The budgets in force, besides those of projects. */

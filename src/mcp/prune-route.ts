@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler, type Request, type Response, type Ro
 import { z } from 'zod';
 import type { FailureReporter } from '../base/failures.ts';
 import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/calls/api.ts';
-import { type ErrorCode, errorRow, PrunerError } from '../errors/errors.ts';
+import { type CodedRow, type ErrorCode, errorRow, PrunerError } from '../errors/errors.ts';
 import { exceededBound, type JsonBounds } from '../wires/json/bounds.ts';
 import { parsed } from '../wires/json/value.ts';
 import { boundedBody } from './bounded-body.ts';
@@ -120,11 +120,12 @@ function keptLineNumbers({ annotations, stats, warnings }: PruneTextResult): num
 /** @param detail - the location of each fault, in the format of this contract's services */
 function refuse(
   res: Response,
-  type: ErrorCode,
-  message: string = errorRow(type).hint,
+  code: ErrorCode | CodedRow,
+  message: string = errorRow(code).hint,
   detail?: readonly object[],
 ): void {
-  send(res, errorRow(type).http ?? 500, { error: { message, type }, detail: detail ?? message });
+  const row = errorRow(code);
+  send(res, row.http ?? 500, { error: { message, type: row.code }, detail: detail ?? message });
 }
 
 function send(res: Response, status: number, json: object): void {
@@ -136,7 +137,7 @@ function onError({ maxBodyBytes, onFailure }: PruneRouterDeps): ErrorRequestHand
   return (cause: unknown, _req, res, _next) => {
     if (cause instanceof PrunerError && typeof cause.data.retry_after_ms === 'number') {
       res.setHeader('Retry-After', String(Math.ceil(cause.data.retry_after_ms / 1000)));
-      return refuse(res, cause.code);
+      return refuse(res, cause.row);
     }
     const { type, status } = readFailure(cause);
     if (type === 'entity.too.large') {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type ErrorCode, errorRow, errorTable } from '../errors/errors.ts';
+import { type CodedRow, type ErrorCode, errorRow, errorTable } from '../errors/errors.ts';
 
 /** Makes the JSON body of an error. */
 export type ErrorBody = (status: number, code: string, message: string) => Buffer;
@@ -16,7 +16,7 @@ const openaiError: ErrorBody = (_status, code, message) =>
  */
 export function sendError(
   res: ServerResponse,
-  code: ErrorCode,
+  code: ErrorCode | CodedRow,
   message: string = errorRow(code).hint,
   status: number = errorRow(code).http ?? 500,
   bodyOf: ErrorBody = openaiError,
@@ -25,7 +25,7 @@ export function sendError(
     res.destroy();
     return;
   }
-  const body = bodyOf(status, code, message);
+  const body = bodyOf(status, errorRow(code).code, message);
   res.statusCode = status;
   res.setHeader('content-type', 'application/json');
   res.setHeader('content-length', body.length);

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorTable, fallbackTable, PrunerError, StoreUnavailable } from '../../src/errors/errors.ts';
-import type { ErrorRow } from '../../src/errors/rows/error-row.ts';
-import { errorsPage } from './print.ts';
-
-const rows: readonly [string, ErrorRow][] = Object.entries(errorTable);
+import { errorsPage, allErrors as rows } from './print.ts';
 
 /** Codes that JSON-RPC knows as one number, told apart by their `code`. */
 const SHARED = -32600;
@@ -17,6 +14,10 @@ describe('the table of errors', () => {
     expect(rows.filter(([, { rpc, http }]) => rpc === null && http === null)).toEqual([]);
     const numbers = rows.flatMap(([, { rpc }]) => (rpc === null || rpc === SHARED ? [] : [rpc]));
     expect(new Set(numbers).size).toBe(numbers.length);
+  });
+
+  it('has each code once, in the product and in its parts together', () => {
+    expect(new Set(rows.map(([code]) => code)).size).toBe(rows.length);
   });
 
   it('uses only numbers that servers may choose', () => {

@@ -1,20 +1,26 @@
 import { errorTable, fallbackTable } from '../../src/errors/errors.ts';
 import type { ErrorRow } from '../../src/errors/rows/error-row.ts';
+import { errorsOfFleet } from '../../src/parts/fleet/errors.ts';
+import { errorsOfKeys } from '../../src/parts/team/keys/errors.ts';
+
+/** The failures of the product and of its parts. */
+export const allErrors: readonly (readonly [string, ErrorRow])[] = [errorTable, errorsOfFleet, errorsOfKeys].flatMap(
+  (table) => Object.entries<ErrorRow>(table),
+);
 
 /** `docs/errors.md`. */
 export function errorsPage(): string {
-  const rows: readonly [string, ErrorRow][] = Object.entries(errorTable);
-  const rpc = rows
+  const rpc = allErrors
     .flatMap(([code, row]) => (row.rpc === null ? [] : [{ code, number: row.rpc, ...row }]))
     .sort((a, b) => b.number - a.number);
-  const http = rows
+  const http = allErrors
     .flatMap(([code, row]) => (row.http === null ? [] : [{ code, status: row.http, ...row }]))
     .sort((a, b) => a.status - b.status);
   return `# Errors
 
 Every failure that a client can see. Codes and numbers are public: rows may be added, never renumbered. After a failure inside
 the proxy, the request is forwarded unchanged, and only the log reports it. Answers of the model's provider, errors included, pass
-unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors/errors.ts\`.
+unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors/\` and the \`errors.ts\` of optional parts.
 
 ## Calls of \`POST /rpc\` and over stdio
 

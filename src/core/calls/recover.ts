@@ -1,7 +1,7 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { type Lines, splitLines, startOf } from '../../engine/text/lines.ts';
 import { renderRanges } from '../../engine/text/render.ts';
-import { PrunerError } from '../../errors/errors.ts';
+import { type ErrorCode, PrunerError } from '../../errors/errors.ts';
 import { reasonOf } from '../failure-reason.ts';
 import { textHash } from '../hash.ts';
 import type { Store } from '../ports.ts';
@@ -63,7 +63,7 @@ async function forEach(inputs: readonly RecoverInput[], work: (input: RecoverInp
       await work(input);
     } catch (cause) {
       if (!(cause instanceof PrunerError)) throw cause;
-      throw new PrunerError(cause.code, { ...cause.details, index }, { cause });
+      throw new PrunerError(cause.row, { ...cause.details, index }, { cause });
     }
   }
 }
@@ -127,6 +127,6 @@ async function findOriginal({ store }: RecoverOptions, pruneId: string): Promise
   );
 }
 
-function failure(code: PrunerError['code'], pruneId: string, hint: string, options?: ErrorOptions): PrunerError {
+function failure(code: ErrorCode, pruneId: string, hint: string, options?: ErrorOptions): PrunerError {
   return new PrunerError(code, { code, prune_id: pruneId, hint }, options);
 }

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { FailureReporter } from '../../base/failures.ts';
-import { type ErrorCode, errorRow, PrunerError, StoreUnavailable } from '../../errors/errors.ts';
+import { type CodedRow, type ErrorCode, errorRow, PrunerError, StoreUnavailable } from '../../errors/errors.ts';
 import { InvalidRequest } from './request-input.ts';
 
 /**
@@ -23,12 +23,18 @@ export function securityHeaders(res: Response): void {
 }
 
 /** Refuses with a row of the table of errors. */
-export function refuse(res: Response, code: ErrorCode, message: string = errorRow(code).hint, status?: number): void {
+export function refuse(
+  res: Response,
+  code: ErrorCode | CodedRow,
+  message: string = errorRow(code).hint,
+  status?: number,
+): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
   }
-  res.status(status ?? errorRow(code).http ?? 500).json({ error: { type: code, message } });
+  const row = errorRow(code);
+  res.status(status ?? row.http ?? 500).json({ error: { type: row.code, message } });
 }
 
 /** Thrown to refuse with a row of the table of errors. */
@@ -60,7 +66,7 @@ export function answering(answer: Answer, onFailure: FailureReporter): RequestHa
       if (cause instanceof InvalidRequest) refuse(res, 'invalid_request', cause.message);
       else if (cause instanceof Refused) refuse(res, cause.code, cause.message);
       else if (cause instanceof StoreUnavailable) refuse(res, 'store_unavailable', undefined, 503);
-      else if (cause instanceof PrunerError) refuse(res, cause.code, hintOf(cause), statusOf(cause));
+      else if (cause instanceof PrunerError) refuse(res, cause.row, hintOf(cause), statusOf(cause));
       else {
         onFailure('internal_error', cause);
         refuse(res, 'internal_error');
@@ -77,8 +83,8 @@ function send(res: Response, value: object): void {
   res.end(body);
 }
 
-function hintOf({ code, details }: PrunerError): string {
-  return typeof details.hint === 'string' ? details.hint : errorRow(code).hint;
+function hintOf({ row, details }: PrunerError): string {
+  return typeof details.hint === 'string' ? details.hint : row.hint;
 }
 
 function statusOf({ code }: PrunerError): number {

@@ -1,5 +1,5 @@
-import { PrunerError } from '../../../errors/errors.ts';
 import { Changes } from '../changes.ts';
+import { FleetError } from '../errors.ts';
 import { type Caller, eventOf } from '../hints.ts';
 import type { BoardEntry, BoardEvent, BoardEvents, BoardStore, BoardWrite } from '../ports.ts';
 import { inTurns, nextTurn } from '../turns.ts';
@@ -39,7 +39,7 @@ export class Board {
     );
     await nextTurn();
     const entries = await this.#store.set(writes, eventsOf(caller));
-    if (entries === null) throw new PrunerError('E-FLEET-BOUND', { bound: 'entries of the blackboard' });
+    if (entries === null) throw new FleetError('E-FLEET-BOUND', { bound: 'entries of the blackboard' });
     this.changes.notify();
     await nextTurn(); // serialising large values for the answer takes long
     return entries.map(shownEntry);
@@ -47,7 +47,7 @@ export class Board {
 
   async get(key: string) {
     const entry = await this.#store.get(key);
-    if (entry === null) throw new PrunerError('E-BB-NOTFOUND', { key });
+    if (entry === null) throw new FleetError('E-BB-NOTFOUND', { key });
     return shownEntry(entry);
   }
 
@@ -142,7 +142,7 @@ async function valuesOf(inputs: readonly BoardInput[]): Promise<string[]> {
     return await inTurns(valueTexts(inputs.map(({ value }) => value)));
   } catch (cause) {
     if (!(cause instanceof ValueError)) throw cause;
-    throw new PrunerError('E-BB-VALUE', { index: cause.index, reason: cause.message }, { cause });
+    throw new FleetError('E-BB-VALUE', { index: cause.index, reason: cause.message }, { cause });
   }
 }
 

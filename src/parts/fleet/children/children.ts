@@ -1,4 +1,4 @@
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 import { type Caller, correlationOf, type Hints } from '../hints.ts';
 import type { ChildRecord, ChildState } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
@@ -69,7 +69,7 @@ export class Children {
       if (known !== null && isActive(known)) throw stateError(known);
       const file = readManifestFile(this.#options.places, path);
       if (file === null && known === null)
-        throw new PrunerError('E-CHILD-MANIFEST', { manifest_path: path, reason: 'there is no such file' });
+        throw new FleetError('E-CHILD-MANIFEST', { manifest_path: path, reason: 'there is no such file' });
       if (known === null) {
         const { role: fileRole, limits: fileLimits, ...spec } = file ?? {};
         const made = { ...spec, role: role ?? fileRole, limits: { ...fileLimits, ...limits } };
@@ -179,12 +179,12 @@ export class Children {
     return { child_id: childId, removed: true };
   }
 
-  /** @throws PrunerError `E-CHILD-LIMIT` when `more` further children would exceed the limit */
+  /** @throws FleetError `E-CHILD-LIMIT` when `more` further children would exceed the limit */
   async checkRoom(more: number): Promise<void> {
     const open = await this.#options.store.children.list({ open: true, limit: MAX_RECORDS });
     const { maxChildren } = this.#options;
     if (open.length + more > maxChildren)
-      throw new PrunerError('E-CHILD-LIMIT', { allowed: maxChildren, running: open.length });
+      throw new FleetError('E-CHILD-LIMIT', { allowed: maxChildren, running: open.length });
   }
 
   async #insert(
@@ -231,7 +231,7 @@ export class Children {
       logs: [meta('created')],
     };
     if (!(await store.children.insert(made, MAX_RECORDS)))
-      throw new PrunerError('E-CHILD-EXISTS', { child_id: childId });
+      throw new FleetError('E-CHILD-EXISTS', { child_id: childId });
     return record;
   }
 

@@ -1,4 +1,4 @@
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 import type { ChildRecord } from '../ports.ts';
 
 /** The limits of a child. */
@@ -27,7 +27,7 @@ export function defaultLimits({ wallclockMs, memoryMb, cpuPercent }: Ceilings): 
 /**
  * Applies a change to limits: named keys replace, `null` resets to the default (the ceiling), other keys stay.
  *
- * @throws PrunerError `E-CHILD-LIMIT` for a limit above its ceiling
+ * @throws FleetError `E-CHILD-LIMIT` for a limit above its ceiling
  */
 export function changedLimits(before: Limits, changes: LimitChanges, ceilings: Ceilings): Limits {
   const defaults = defaultLimits(ceilings);
@@ -37,7 +37,7 @@ export function changedLimits(before: Limits, changes: LimitChanges, ceilings: C
     if (change === undefined) continue;
     const allowed = defaults[key];
     if (change !== null && allowed !== undefined && change > allowed) {
-      throw new PrunerError('E-CHILD-LIMIT', { limit: key, allowed, asked: change });
+      throw new FleetError('E-CHILD-LIMIT', { limit: key, allowed, asked: change });
     }
     const value = change ?? allowed;
     if (value === undefined) delete limits[key];

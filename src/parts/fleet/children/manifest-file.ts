@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 import { childFields } from './input.ts';
 import type { Places } from './places.ts';
 import type { ChildInput } from './spec.ts';
@@ -9,13 +9,13 @@ const DEFAULT_AGENT = 'codex';
 const shape = z.strictObject(childFields);
 
 /**
- * Reads a manifest file inside the child roots; `null` if the file does not exist. @throws PrunerError
+ * Reads a manifest file inside the child roots; `null` if the file does not exist. @throws FleetError
  * `E-CHILD-MANIFEST`
  */
 export function readManifestFile(places: Places, path: string): ChildInput | null {
   const text = places.manifest(path, MAX_BYTES);
   if (text === null) return null;
-  const refuse = (reason: string): PrunerError => new PrunerError('E-CHILD-MANIFEST', { manifest_path: path, reason });
+  const refuse = (reason: string): FleetError => new FleetError('E-CHILD-MANIFEST', { manifest_path: path, reason });
   let value: unknown;
   try {
     value = JSON.parse(text);

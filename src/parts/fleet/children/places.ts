@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path';
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 
 /** The path with links resolved; `null` if it does not exist. */
 function real(path: string): string | null {
@@ -36,18 +36,18 @@ export class Places {
     return this.#commands.includes(name);
   }
 
-  /** Resolves an agent's name in the server's PATH. @throws PrunerError `E-CHILD-COMMAND` */
+  /** Resolves an agent's name in the server's PATH. @throws FleetError `E-CHILD-COMMAND` */
   agentFile(command: string): string {
     for (const folder of this.#path.split(delimiter).filter((one) => isAbsolute(one))) {
       const file = join(folder, command);
       if (isProgram(file)) return file;
     }
-    throw new PrunerError('E-CHILD-COMMAND', { command, reason: 'it is not installed, or not in PATH' });
+    throw new FleetError('E-CHILD-COMMAND', { command, reason: 'it is not installed, or not in PATH' });
   }
 
-  /** Resolves the path of an allowed program. @throws PrunerError `E-CHILD-COMMAND` */
+  /** Resolves the path of an allowed program. @throws FleetError `E-CHILD-COMMAND` */
   commandFile(command: string): string {
-    const refuse = (reason: string): PrunerError => new PrunerError('E-CHILD-COMMAND', { command, reason });
+    const refuse = (reason: string): FleetError => new FleetError('E-CHILD-COMMAND', { command, reason });
     if (!isAbsolute(command)) throw refuse('a command must be an absolute path');
     const file = real(command);
     if (file === null || !isProgram(file)) throw refuse('there is no such program');
@@ -57,24 +57,23 @@ export class Places {
     return resolve(command);
   }
 
-  /** The working folder of a child. @throws PrunerError `E-CHILD-COMMAND` for one outside the roots */
+  /** The working folder of a child. @throws FleetError `E-CHILD-COMMAND` for one outside the roots */
   folder(cwd: string | undefined): string {
     const [first] = this.#roots;
     if (first === undefined)
-      throw new PrunerError('E-CHILD-COMMAND', { reason: 'MCP_PRUNER_CHILD_ROOTS has no folder' });
+      throw new FleetError('E-CHILD-COMMAND', { reason: 'MCP_PRUNER_CHILD_ROOTS has no folder' });
     const folder = real(resolve(first, cwd ?? '.'));
     if (folder === null || !this.#isInside(folder) || !statSync(folder).isDirectory()) {
-      throw new PrunerError('E-CHILD-COMMAND', { reason: 'cwd is not a folder inside MCP_PRUNER_CHILD_ROOTS' });
+      throw new FleetError('E-CHILD-COMMAND', { reason: 'cwd is not a folder inside MCP_PRUNER_CHILD_ROOTS' });
     }
     return folder;
   }
 
-  /** The text of a manifest file; `null` if it does not exist. @throws PrunerError `E-CHILD-MANIFEST` */
+  /** The text of a manifest file; `null` if it does not exist. @throws FleetError `E-CHILD-MANIFEST` */
   manifest(path: string, maxBytes: number): string | null {
     const file = real(resolve(this.#roots[0] ?? '/', path));
     if (file === null) return null;
-    const refuse = (reason: string): PrunerError =>
-      new PrunerError('E-CHILD-MANIFEST', { manifest_path: path, reason });
+    const refuse = (reason: string): FleetError => new FleetError('E-CHILD-MANIFEST', { manifest_path: path, reason });
     if (!this.#isInside(file)) throw refuse('it lies outside MCP_PRUNER_CHILD_ROOTS');
     const stat = statSync(file);
     if (!stat.isFile()) throw refuse('it is not a file');

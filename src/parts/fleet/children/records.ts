@@ -1,5 +1,5 @@
-import { PrunerError } from '../../../errors/errors.ts';
 import { Changes } from '../changes.ts';
+import { FleetError } from '../errors.ts';
 import { eventOf } from '../hints.ts';
 import type { ChildChange, ChildLogLine, ChildRecord, ChildStore } from '../ports.ts';
 
@@ -12,7 +12,7 @@ export class ChildRecords {
     this.#store = store;
   }
 
-  /** @throws PrunerError `E-CHILD-NOT-FOUND` */
+  /** @throws FleetError `E-CHILD-NOT-FOUND` */
   async get(childId: string): Promise<ChildRecord> {
     return found(childId, await this.#store.get(childId));
   }
@@ -23,7 +23,7 @@ export class ChildRecords {
    * @param change - receives the record and the number of active children (starting, running or stopping); `null`
    * changes nothing
    * @returns the record after the change
-   * @throws PrunerError `E-CHILD-NOT-FOUND`
+   * @throws FleetError `E-CHILD-NOT-FOUND`
    */
   async update(
     childId: string,
@@ -36,7 +36,7 @@ export class ChildRecords {
 }
 
 function found(childId: string, record: ChildRecord | null): ChildRecord {
-  if (record === null) throw new PrunerError('E-CHILD-NOT-FOUND', { child_id: childId });
+  if (record === null) throw new FleetError('E-CHILD-NOT-FOUND', { child_id: childId });
   return record;
 }
 
@@ -69,6 +69,6 @@ export function limitReported(record: ChildRecord, key: string, used?: number): 
   };
 }
 
-export function stateError({ childId, state }: ChildRecord): PrunerError {
-  return new PrunerError('E-CHILD-STATE', { child_id: childId, state });
+export function stateError({ childId, state }: ChildRecord): FleetError {
+  return new FleetError('E-CHILD-STATE', { child_id: childId, state });
 }

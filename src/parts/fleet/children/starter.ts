@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 import type { ChildRecord } from '../ports.ts';
 import { childEnvironment, type Environment, maySet, secretsOf } from './environment.ts';
 import type { ChildFolders } from './folders.ts';
@@ -35,10 +35,10 @@ export class Starter {
     this.#keeper = keeper;
   }
 
-  /** Checks how a child is started, before anything is written. @throws PrunerError `E-CHILD-COMMAND` */
+  /** Checks how a child is started, before anything is written. @throws FleetError `E-CHILD-COMMAND` */
   checked({ agent, command, args, prompt, model, cwd, env }: ChildInput): StartSpec {
     const { places } = this.#options;
-    const refuse = (reason: string): PrunerError => new PrunerError('E-CHILD-COMMAND', { reason });
+    const refuse = (reason: string): FleetError => new FleetError('E-CHILD-COMMAND', { reason });
     if ((agent === undefined) === (command === undefined)) throw refuse('exactly one of agent and command is needed');
     if (agent !== undefined && !places.allowsAgent(agent))
       throw refuse('this agent is not in MCP_PRUNER_CHILD_COMMANDS');
@@ -52,15 +52,15 @@ export class Starter {
    * Starts a child that has a record.
    *
    * @returns its record once the process exists
-   * @throws PrunerError `E-CHILD-LIMIT`, `E-CHILD-START`, `E-CHILD-COMMAND`, `E-FLEET-RATE`
+   * @throws FleetError `E-CHILD-LIMIT`, `E-CHILD-START`, `E-CHILD-COMMAND`, `E-FLEET-RATE`
    */
   async start(made: ChildRecord): Promise<ChildRecord> {
     const { store, places, newToken, env } = this.#options;
     const { childId } = made;
-    if (this.#keeper.isClosed) throw new PrunerError('E-CHILD-START', { reason: 'the server is stopping' });
+    if (this.#keeper.isClosed) throw new FleetError('E-CHILD-START', { reason: 'the server is stopping' });
     this.#countStart();
     const spec = (await store.children.spec(childId)) as StartSpec | null;
-    if (spec === null) throw new PrunerError('E-CHILD-NOT-FOUND', { child_id: childId });
+    if (spec === null) throw new FleetError('E-CHILD-NOT-FOUND', { child_id: childId });
     const cwd = places.folder(spec.cwd);
     this.#checkEnv(spec.env); // an earlier version or other settings may have allowed it
     const token = newToken();
@@ -77,17 +77,17 @@ export class Starter {
     } catch (cause) {
       await this.#keeper.ended(live, null, null, 'error');
       const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'it could not be started';
-      throw new PrunerError('E-CHILD-START', { child_id: childId, reason }, { cause });
+      throw new FleetError('E-CHILD-START', { child_id: childId, reason }, { cause });
     }
   }
 
-  /** @throws PrunerError `E-CHILD-COMMAND` */
+  /** @throws FleetError `E-CHILD-COMMAND` */
   #checkEnv(env: StartSpec['env']): void {
     const refused = Object.keys(env ?? {}).find((name) => !maySet(name, this.#options.settable));
     if (refused === undefined) return;
     const reason = `env must not set ${refused}`;
     const hint = `${reason}: use a name that begins with MY_ or TASK_, or allow it with MCP_PRUNER_CHILD_ENV_ALLOW.`;
-    throw new PrunerError('E-CHILD-COMMAND', { reason, hint });
+    throw new FleetError('E-CHILD-COMMAND', { reason, hint });
   }
 
   /** Records that a child is starting, if the limit allows one more. */
@@ -107,7 +107,7 @@ export class Starter {
     });
     if (!tooMany) return starting;
     if (made.starts === 0) await store.children.remove(made.childId, []);
-    throw new PrunerError('E-CHILD-LIMIT', { allowed: maxChildren });
+    throw new FleetError('E-CHILD-LIMIT', { allowed: maxChildren });
   }
 
   async #run(
@@ -147,7 +147,7 @@ export class Starter {
       return { file: places.commandFile(command), args, env: {}, stdin };
     }
     const wired = launch(agent ?? '', { ...address, prompt, model, folder });
-    if (wired === null) throw new PrunerError('E-CHILD-COMMAND', { reason: `no agent is named ${agent}` });
+    if (wired === null) throw new FleetError('E-CHILD-COMMAND', { reason: `no agent is named ${agent}` });
     for (const { name, text } of wired.files) this.#folders.write(folder, name, text);
     return { file: places.agentFile(wired.command), args: [...wired.args, ...args], env: wired.env, stdin: null };
   }
@@ -157,7 +157,7 @@ export class Starter {
     this.#starts = this.#starts.filter((atMs) => atMs > nowMs - MINUTE_MS);
     const [oldest] = this.#starts;
     if (this.#starts.length >= STARTS_PER_MINUTE && oldest !== undefined) {
-      throw new PrunerError('E-FLEET-RATE', { retry_after_ms: Math.ceil(oldest + MINUTE_MS - nowMs) });
+      throw new FleetError('E-FLEET-RATE', { retry_after_ms: Math.ceil(oldest + MINUTE_MS - nowMs) });
     }
     this.#starts.push(nowMs);
   }

@@ -1,4 +1,4 @@
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
 import type { ContractRecord, ContractStore } from '../ports.ts';
 import { type Bid, type Heuristics, heuristicCost, rankBids } from './award.ts';
@@ -53,7 +53,7 @@ export class Contracts {
     const { store, newId, candidates } = this.#options;
     const present = announcement.auto_bid ? await candidates() : [];
     const bids = bidsOf(announcement, present);
-    if (bids.length === 0) throw new PrunerError('E-CNP-NO-BIDS', { task_id: announcement.task_id });
+    if (bids.length === 0) throw new FleetError('E-CNP-NO-BIDS', { task_id: announcement.task_id });
     const callId = newId();
     const heuristics = heuristicsOf(announcement);
     const since = new Map(present.map(({ childId, sinceMs }) => [childId, sinceMs]));
@@ -109,7 +109,7 @@ export class Contracts {
     const record = await this.#options.store.complete(callId, ({ taskId, agentId }) => [
       eventOf('cnp_completed', correlationOf({}, caller), { call_id: callId, task_id: taskId, agent_id: agentId }),
     ]);
-    if (record === null) throw new PrunerError('E-CNP-NOT-FOUND', { call_id: callId });
+    if (record === null) throw new FleetError('E-CNP-NOT-FOUND', { call_id: callId });
     const { taskId, status, agentId, completedMs } = record;
     return { call_id: callId, task_id: taskId, status, awarded_agent_id: agentId, completed_at: completedMs };
   }

@@ -1,4 +1,4 @@
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 import { eventOf } from '../hints.ts';
 import type { GraphStore } from '../ports.ts';
 import { inTurns } from '../turns.ts';
@@ -69,8 +69,8 @@ export class GraphCommits {
     });
     if (outcome.kind === 'locked') throw locked(outcome.lock);
     if (outcome.kind === 'conflict') throw conflict(graphId, base.version, outcome.found);
-    if (outcome.kind === 'gone') throw new PrunerError('E-TX-NOT-FOUND', { tx_id: id });
-    if (outcome.kind === 'full') throw new PrunerError('E-FLEET-BOUND', { bound: 'graphs' });
+    if (outcome.kind === 'gone') throw new FleetError('E-TX-NOT-FOUND', { tx_id: id });
+    if (outcome.kind === 'full') throw new FleetError('E-FLEET-BOUND', { bound: 'graphs' });
     const { version, committedMs } = outcome;
     if (changed) this.#versions.remember(graphId, { version, committedMs, document });
     return {
@@ -92,7 +92,7 @@ export class GraphCommits {
     const found = await inTurns(violationsOf(after));
     if (!enforce || found.length === 0) return found;
     const added = addedViolations(await inTurns(violationsOf(before)), found);
-    if (added.length > 0) throw new PrunerError('E-GRAPH-INVARIANT', { violations: added.slice(0, MAX_LISTED) });
+    if (added.length > 0) throw new FleetError('E-GRAPH-INVARIANT', { violations: added.slice(0, MAX_LISTED) });
     return found;
   }
 }

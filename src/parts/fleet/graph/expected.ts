@@ -18,7 +18,7 @@ export async function checkGiven(
   if (!isCommitted) throw conflict(graphId, graph_version ?? null, base.version);
 }
 
-/** @throws PrunerError `E-GRAPH-VERSION-CONFLICT` if another version is committed */
+/** @throws FleetError `E-GRAPH-VERSION-CONFLICT` if another version is committed */
 export function checkExpected(graphId: string, expected: number | undefined, found: number): void {
   if (expected !== undefined && expected !== found) throw conflict(graphId, expected, found);
 }

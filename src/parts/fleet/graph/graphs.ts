@@ -1,4 +1,4 @@
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 import type { FleetStore, GraphStore } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
 import { inTurns } from '../turns.ts';
@@ -158,7 +158,7 @@ export class Graphs {
           try {
             return await this.#commits.write(graphId, base, change, author, enforce);
           } catch (cause) {
-            const isConflict = cause instanceof PrunerError && cause.code === 'E-GRAPH-VERSION-CONFLICT';
+            const isConflict = cause instanceof FleetError && cause.code === 'E-GRAPH-VERSION-CONFLICT';
             if (!isConflict || expected !== undefined || attempt >= ATTEMPTS) throw cause;
           }
         }

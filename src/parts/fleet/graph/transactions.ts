@@ -1,4 +1,4 @@
-import { PrunerError } from '../../../errors/errors.ts';
+import { FleetError } from '../errors.ts';
 import { type Caller, eventOf } from '../hints.ts';
 import type { GraphSnapshot, GraphStore, OpenTransaction } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
@@ -58,7 +58,7 @@ export class Transactions {
       );
       if (begun.kind === 'locked') throw locked(begun.lock);
       if (begun.kind === 'conflict') throw conflict(graphId, base.version, begun.found);
-      if (begun.kind === 'full') throw new PrunerError('E-FLEET-BOUND', { bound: 'open transactions of a graph' });
+      if (begun.kind === 'full') throw new FleetError('E-FLEET-BOUND', { bound: 'open transactions of a graph' });
       const { startedMs, expiresMs } = begun.snapshot;
       return {
         tx_id: txId,
@@ -101,7 +101,7 @@ export class Transactions {
             graph: descriptorOf(document, open.graphId, preview),
           };
         }
-        throw new PrunerError('E-TX-NOT-FOUND', { tx_id: txId });
+        throw new FleetError('E-TX-NOT-FOUND', { tx_id: txId });
       }),
     );
   }
@@ -133,7 +133,7 @@ export class Transactions {
       ),
     ];
     const ended = await this.#store.rollback(txId, events);
-    if (ended === null) throw new PrunerError('E-TX-NOT-FOUND', { tx_id: txId });
+    if (ended === null) throw new FleetError('E-TX-NOT-FOUND', { tx_id: txId });
     const base = await this.#versions.version(open.graphId, open.baseVersion);
     return {
       tx_id: txId,
@@ -151,8 +151,8 @@ export class Transactions {
 
   async #open(txId: string): Promise<OpenTransaction> {
     const open = await this.#store.transaction(txId, expiredEvents);
-    if (open === 'expired') throw new PrunerError('E-TX-EXPIRED', { tx_id: txId });
-    if (open === null) throw new PrunerError('E-TX-NOT-FOUND', { tx_id: txId });
+    if (open === 'expired') throw new FleetError('E-TX-EXPIRED', { tx_id: txId });
+    if (open === null) throw new FleetError('E-TX-NOT-FOUND', { tx_id: txId });
     return open;
   }
 

@@ -41,7 +41,7 @@ export class GraphVersions {
     return head === null ? EMPTY : this.version(graphId, head.version);
   }
 
-  /** @throws PrunerError `E-GRAPH-NOT-FOUND` for a version that is not stored */
+  /** @throws FleetError `E-GRAPH-NOT-FOUND` for a version that is not stored */
   async version(graphId: string, version: number): Promise<Base> {
     const base = version === 0 ? EMPTY : await this.stored(graphId, version);
     if (base === null) throw notFound(graphId, version);

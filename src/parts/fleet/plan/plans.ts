@@ -1,6 +1,6 @@
 import type { FailureReporter } from '../../../base/failures.ts';
-import { PrunerError } from '../../../errors/errors.ts';
 import type { Board } from '../blackboard/board.ts';
+import { FleetError } from '../errors.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
 import type { FleetStore, PlanRecord, PlanState } from '../ports.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
@@ -94,9 +94,9 @@ export class Plans {
     tools: PlanTools,
   ): Promise<object> {
     const problems = problemsOf(input.tree, (tool) => refusalOf(tool, tools, this.#options.children));
-    if (problems.length > 0) throw new PrunerError('E-BT-INVALID', { problems: problems.slice(0, 20) });
+    if (problems.length > 0) throw new FleetError('E-BT-INVALID', { problems: problems.slice(0, 20) });
     if (this.#live.size >= MAX_RUNNING)
-      throw new PrunerError('E-FLEET-BOUND', { bound: 'plans at once', allowed: MAX_RUNNING });
+      throw new FleetError('E-FLEET-BOUND', { bound: 'plans at once', allowed: MAX_RUNNING });
     const { store, newId, instanceId, tickMs } = this.#options;
     const runId = hints.run_id ?? newId();
     const opId = hints.op_id ?? newId();
@@ -109,7 +109,7 @@ export class Plans {
       },
       [eventOf('plan_started', about, { mode, dry_run: input.dry_run })],
     );
-    if (record === null) throw new PrunerError('E-PLAN-STATE', { run_id: runId, state: 'running' });
+    if (record === null) throw new FleetError('E-PLAN-STATE', { run_id: runId, state: 'running' });
     const run = new PlanRun({
       mode,
       input,
@@ -140,7 +140,7 @@ export class Plans {
   async status(runId: string) {
     const live = this.#live.get(runId);
     const record = live?.record ?? (await this.#options.store.plans.get(runId));
-    if (record === null) throw new PrunerError('E-PLAN-NOT-FOUND', { run_id: runId });
+    if (record === null) throw new FleetError('E-PLAN-NOT-FOUND', { run_id: runId });
     const progress = live ? live.run.progress : record.progress;
     return {
       run_id: record.runId,
@@ -201,10 +201,10 @@ export class Plans {
     const live = this.#live.get(runId);
     if (!live) {
       const { state } = await this.status(runId);
-      throw new PrunerError('E-PLAN-STATE', { run_id: runId, state });
+      throw new FleetError('E-PLAN-STATE', { run_id: runId, state });
     }
     if (live.record.state === to) return;
-    if (live.record.state !== from) throw new PrunerError('E-PLAN-STATE', { run_id: runId, state: live.record.state });
+    if (live.record.state !== from) throw new FleetError('E-PLAN-STATE', { run_id: runId, state: live.record.state });
     if (to === 'paused') live.run.pause();
     else live.run.resume();
     const pausedMs = to === 'paused' ? await this.#nowMs(live.record) : null;
@@ -236,8 +236,8 @@ export class Plans {
       await this.#finish(this.#live.get(record.runId)?.record ?? record, hints, state, why, null, run.words).catch(
         (later: unknown) => this.#options.onFailure('plan_end', later),
       );
-      if (why === 'cancelled') throw new PrunerError('E-PLAN-CANCELLED', { run_id: record.runId, op_id: record.opId });
-      if (why === 'timeout') throw new PrunerError('E-BT-RUN-TIMEOUT', { run_id: record.runId, op_id: record.opId });
+      if (why === 'cancelled') throw new FleetError('E-PLAN-CANCELLED', { run_id: record.runId, op_id: record.opId });
+      if (why === 'timeout') throw new FleetError('E-BT-RUN-TIMEOUT', { run_id: record.runId, op_id: record.opId });
       throw cause;
     } finally {
       this.#live.delete(record.runId);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Records } from '../../../core/ports/records.ts';
-import { PrunerError } from '../../../errors/errors.ts';
 import type { Answer } from '../../page/answers.ts';
 import { bodyOf, name, queryOf } from '../../page/request-input.ts';
+import { FleetError } from '../errors.ts';
 import type { Fleet } from '../fleet.ts';
 import type { ChildRecord, FleetStore } from '../ports.ts';
 import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from './page-shapes.ts';
@@ -38,10 +38,10 @@ export function fleetActions({ children, plans }: Fleet): Readonly<Record<string
   };
 }
 
-/** The latest version of a graph. @throws PrunerError `E-GRAPH-NOT-FOUND` @throws StoreUnavailable */
+/** The latest version of a graph. @throws FleetError `E-GRAPH-NOT-FOUND` @throws StoreUnavailable */
 async function graphView(fleet: Fleet, graphId: string): Promise<GraphShown> {
   const found = await fleet.graphs.payload(graphId, null);
-  if (found === null) throw new PrunerError('E-GRAPH-NOT-FOUND', { graph_id: graphId });
+  if (found === null) throw new FleetError('E-GRAPH-NOT-FOUND', { graph_id: graphId });
   const { nodes, edges } = found.graph;
   const drawn = nodes.slice(0, MOST_NODES);
   const ids = new Set(drawn.map(({ id }) => id));

@@ -1,5 +1,5 @@
-import { PrunerError } from '../../../errors/errors.ts';
 import { Changes } from '../changes.ts';
+import { FleetError } from '../errors.ts';
 import { type Caller, eventOf } from '../hints.ts';
 import type { FieldStore, PointChange, StoredPoint } from '../ports.ts';
 import { nextTurn } from '../turns.ts';
@@ -27,11 +27,11 @@ export class Stigmergy {
   async mark(marks: readonly Mark[], caller: Caller) {
     const clean = marks.map(({ node_id, type, intensity }, index) => {
       const name = normaliseType(type);
-      if (name === null) throw new PrunerError('E-STIG-TYPE', { index });
+      if (name === null) throw new FleetError('E-STIG-TYPE', { index });
       return { nodeId: node_id, type: name, intensity };
     });
     const changes = await this.#store.mark(clean, eventsOf(caller));
-    if (changes === null) throw new PrunerError('E-FLEET-BOUND', { bound: 'pheromone points' });
+    if (changes === null) throw new FleetError('E-FLEET-BOUND', { bound: 'pheromone points' });
     this.changes.notify();
     return changes.map(shown);
   }

@@ -2,7 +2,8 @@ import type { RequestListener } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import { z } from 'zod';
 import type { FailureReporter } from '../../../base/failures.ts';
-import { type ErrorCode, errorRow, StoreUnavailable } from '../../../errors/errors.ts';
+import { type CodedRow, type ErrorCode, errorRow, StoreUnavailable } from '../../../errors/errors.ts';
+import { keyError } from '../keys/errors.ts';
 import { type AdminRoute, openApi } from './routes.ts';
 
 const MAX_BODY = '2mb';
@@ -21,7 +22,7 @@ export function adminRouter(
     const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
     router[route.method](path, (req, res) => {
       answer(route, req, res).catch((cause: unknown) => {
-        if (cause instanceof StoreUnavailable) refuse(res, 'keys_unavailable');
+        if (cause instanceof StoreUnavailable) refuse(res, keyError('keys_unavailable'));
         else refuse(res, 'internal_error');
         onFailure(cause instanceof StoreUnavailable ? cause.reason : 'internal_error', cause);
       });
@@ -47,6 +48,12 @@ async function answer(route: AdminRoute, req: Request, res: Response): Promise<v
   res.status(result.status).json(result.body);
 }
 
-function refuse(res: Response, code: ErrorCode, message: string = errorRow(code).hint, status?: number): void {
-  res.status(status ?? errorRow(code).http ?? 500).json({ error: { type: code, message } });
+function refuse(
+  res: Response,
+  code: ErrorCode | CodedRow,
+  message: string = errorRow(code).hint,
+  status?: number,
+): void {
+  const row = errorRow(code);
+  res.status(status ?? row.http ?? 500).json({ error: { type: row.code, message } });
 }

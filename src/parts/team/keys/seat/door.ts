@@ -9,6 +9,7 @@ import { sendError } from '../../../../proxy/send-error.ts';
 import type { Destinations } from '../../../../proxy/upstream/destinations.ts';
 import { discardUpload } from '../../../../proxy/upstream/unread-upload.ts';
 import type { Admitted, Counted, KeyRefusal, OverLimit } from '../admission.ts';
+import { keyError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import type { Identities } from '../identity.ts';
 
@@ -150,7 +151,13 @@ export class KeyDoor {
     const res = answer();
     const waitS = code === 'keys_unavailable' ? 1 : retryAfterS;
     if (waitS > 0) res.setHeader('Retry-After', String(waitS));
-    sendError(res, code, undefined, undefined, destinations.errorBodyFor(req));
+    sendError(
+      res,
+      code === 'upgrade_refused' ? code : keyError(code),
+      undefined,
+      undefined,
+      destinations.errorBodyFor(req),
+    );
     discardUpload(req);
   }
 }

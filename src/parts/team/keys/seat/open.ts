@@ -3,6 +3,7 @@ import { Ownership } from '../../../../core/ownership.ts';
 import type { KeyStore } from '../../../../core/ports/keys.ts';
 import type { ProjectStore } from '../../../../core/ports/projects.ts';
 import type { OpenExtension } from '../../../../extensions/extension.ts';
+import { keyError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { Identities } from '../identity.ts';
 import { KeyRing } from '../key-ring.ts';
@@ -42,7 +43,10 @@ export async function openKeys(services: Services): Promise<OpenExtension> {
       const door = new KeyDoor({ gate, identities, destinations, onFailure });
       return (coming) => door.enter(coming);
     },
-    views: async (open) => (await import('./views.ts')).viewsByKey({ gate, owners, projects }, open),
+    views: {
+      open: async (input) => (await import('./views.ts')).viewsByKey({ gate, owners, projects }, input),
+      refusal: keyError('key_missing'),
+    },
     readings: { keys: async () => (await import('./page.ts')).keysOnPage(services, await keys()) },
     budgets: () => ring.budgets(),
     onBudgets: (listener) => ring.onChanged(listener),

@@ -11,6 +11,7 @@ import type { HealthReport } from '../../../../mcp/tools/health.ts';
 import { admitted, viewerOf } from '../../../../proxy/doors/admitted.ts';
 import { PageAccess, type PageKeys } from '../../../page/access.ts';
 import type { FindingShown } from '../../../page/shapes.ts';
+import { keyError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { NarrowedStore } from '../narrowed/store.ts';
 
@@ -81,7 +82,7 @@ function chargeOf(gate: Gate): Viewing['chargeTexts'] {
     const over = by && (await gate.takeCalls(by, texts));
     if (!over) return;
     gate.refused(over.code, by.keyId);
-    throw new PrunerError(over.code, { retry_after_ms: over.retryAfterS * 1000 });
+    throw new PrunerError(keyError(over.code), { retry_after_ms: over.retryAfterS * 1000 });
   };
 }
 

@@ -1,4 +1,5 @@
-import type { ErrorRow } from '../../../../errors/rows/error-row.ts';
+import type { CodedRow } from '../../../errors/errors.ts';
+import type { ErrorRow } from '../../../errors/rows/error-row.ts';
 
 /** Failures of requests that must name a key, and of users whom an authenticating proxy vouches for. */
 export const errorsOfKeys = {
@@ -59,3 +60,8 @@ export const errorsOfKeys = {
     hint: 'The first request of this key is not answered yet; others may follow once it is. Try again in a moment.',
   },
 } as const satisfies Readonly<Record<string, ErrorRow>>;
+
+/** A row of keys, to be sent or thrown. */
+export function keyError(code: keyof typeof errorsOfKeys): CodedRow {
+  return { code, ...errorsOfKeys[code] };
+}

@@ -1,4 +1,5 @@
-import type { ErrorRow } from '../../../errors/rows/error-row.ts';
+import { PrunerError } from '../../errors/errors.ts';
+import type { ErrorRow } from '../../errors/rows/error-row.ts';
 
 /** Failures of the fleet: children, graphs, plans, contracts, and what a child may not do. */
 export const errorsOfFleet = {
@@ -167,3 +168,14 @@ export const errorsOfFleet = {
     hint: 'This agent has used up a limit that it was started with; it must end now.',
   },
 } as const satisfies Readonly<Record<string, ErrorRow>>;
+
+/** A failure of the fleet. Its callers are agents, whose clients mostly show only the message: it contains the hint. */
+export class FleetError extends PrunerError {
+  constructor(code: keyof typeof errorsOfFleet, details?: Readonly<Record<string, unknown>>, options?: ErrorOptions) {
+    super({ code, ...errorsOfFleet[code] }, details, options);
+  }
+
+  override get rpcMessage(): string {
+    return `${this.code}: ${String(this.data.hint)}`;
+  }
+}
