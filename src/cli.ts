@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
-import { main } from './cli/main.ts';
+import { main, type ProcessIo } from './cli/main.ts';
+import { commands } from './commands.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -13,7 +14,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 // diagnostics that nobody takes must not end a server
 process.stderr.on('error', () => {});
 
-process.exitCode = await main(process.argv.slice(2), {
+const io: ProcessIo = {
   env: process.env,
   platform: process.platform,
   homeDir: homedir(),
@@ -32,4 +33,8 @@ process.exitCode = await main(process.argv.slice(2), {
   events: process,
   streams: () => ({ input: process.stdin, output: process.stdout }),
   exit: (code) => process.exit(code),
+};
+process.exitCode = await main(process.argv.slice(2), io, {
+  commands,
+  edition: async () => (await import('./edition.ts')).edition,
 });

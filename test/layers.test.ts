@@ -124,11 +124,11 @@ function isAllowed({ file, target, typeOnly }: Import): boolean {
 
 /** Files that may name a part that can be left out: for the fleet the word itself, for keys their modules and classes. */
 const seats: readonly { readonly part: string; readonly word: RegExp; readonly allowed: RegExp }[] = [
-  { part: 'the fleet', word: /fleet/i, allowed: /^(?:parts\/fleet|extensions)\// },
+  { part: 'the fleet', word: /fleet/i, allowed: /^(?:(?:parts\/fleet|extensions)\/|(?:edition|commands)\.ts$)/ },
   {
     part: 'keys',
     word: /'[./]+(?:src\/)?(?:parts\/)?(?:team\/)?keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|NarrowedStore|keysSettings|openKeys)\b/,
-    allowed: /^(?:parts\/team|extensions)\//,
+    allowed: /^(?:(?:parts\/team|extensions)\/|(?:edition|commands)\.ts$)/,
   },
 ];
 
@@ -157,10 +157,12 @@ describe('the layers of the code', () => {
   });
 
   it('keep the command line from loading what it may not need', () => {
-    const eager = ['cli.ts', 'cli/main.ts'].flatMap((file) =>
+    const eager = ['cli.ts', 'commands.ts', 'cli/main.ts'].flatMap((file) =>
       [...sourceOf(file).matchAll(/^import (?!type\b).*from '(\.[^']+)'/gm)].map(([, target]) => target),
     );
-    expect(eager.filter((target) => /app|serve|store|proxy|mcp\/|settings\.ts|load/.test(target ?? ''))).toEqual([]);
+    expect(
+      eager.filter((target) => /app|serve|store|proxy|mcp\/|settings\.ts|load|edition|parts\//.test(target ?? '')),
+    ).toEqual([]);
   });
 
   it('open the port before the handlers of requests are loaded', () => {
@@ -173,6 +175,7 @@ describe('the layers of the code', () => {
       }
     };
     meet('app/serve.ts');
+    meet('edition.ts');
     expect(met.size).toBeGreaterThan(20);
     expect(
       [...met].filter((file) =>
@@ -182,7 +185,8 @@ describe('the layers of the code', () => {
   });
 
   it('keep a server without keys from loading their code', () => {
-    const ofKeys = /^(?:parts\/team\/keys\/(?!(?:errors|seat\/(?:extension|settings))$)|store\/(?:keys|projects)$)/;
+    const ofKeys =
+      /^(?:parts\/team\/keys\/(?!(?:errors|settings|seat\/(?:extension|check))$)|store\/(?:keys|projects)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
     const eager = programs
       .filter((file) => !inside(file))

@@ -3,6 +3,7 @@ import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
+import { edition } from '../../src/edition.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
 
@@ -23,6 +24,7 @@ export interface Forwarder {
  */
 export async function forwarderOf(env: Readonly<Record<string, string>>): Promise<Forwarder> {
   const { settings } = loadSettings({
+    table: edition.settings,
     env,
     platform: process.platform,
     homeDir: '/nowhere',

@@ -10,6 +10,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { EventLog } from '../../src/core/event-log.ts';
 import type { StoredEvent } from '../../src/core/ports.ts';
+import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { eventsOf } from '../../src/proxy/report/report.ts';
 import type { RequestReport } from '../../src/proxy/report/request-report.ts';
@@ -41,7 +42,8 @@ function settingsFor(dbPath: string, maxEvents: number): Settings {
   const readFile = (): string => {
     throw Object.assign(new Error('no file'), { code: 'ENOENT' });
   };
-  return loadSettings({ env, platform: 'linux', homeDir: folder, cwd: folder, readFile }).settings;
+  return loadSettings({ table: edition.settings, env, platform: 'linux', homeDir: folder, cwd: folder, readFile })
+    .settings;
 }
 
 function openStore(dbPath: string) {
@@ -51,7 +53,7 @@ function openStore(dbPath: string) {
 /** Sends all turns, one after the other. @returns milliseconds until the last byte of each answer, summed */
 async function converse(dbPath: string, maxEvents: number): Promise<number> {
   const log = createLog({ level: 'info', fd: openSync(join(folder, 'log'), 'a') });
-  const app = await startHttp(settingsFor(dbPath, maxEvents), { log, version: '0', clock });
+  const app = await startHttp(settingsFor(dbPath, maxEvents), { edition, log, version: '0', clock });
   let totalMs = 0;
   for (const body of bodies) {
     const startedAt = performance.now();

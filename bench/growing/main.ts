@@ -11,6 +11,7 @@ import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
+import { edition } from '../../src/edition.ts';
 import { DirectiveBook } from '../../src/gc/directive-book.ts';
 import { PayingSteps } from '../../src/gc/paying-steps.ts';
 import { type RecordedMessage, textOf, textResultOf } from '../../src/parts/lab/replay/messages.ts';
@@ -36,6 +37,7 @@ const { values, positionals } = parseArgs({
 const clock = { nowMs: () => Date.now() };
 const env = Object.fromEntries((values.set ?? []).map((pair) => pair.split('=', 2)));
 const { settings } = loadSettings({
+  table: edition.settings,
   env,
   platform: process.platform,
   homeDir: '/nowhere',

@@ -16,6 +16,7 @@ import type { BoldnessStep } from '../../src/core/ports/ledger.ts';
 import type { RegretFacts, RequestFacts } from '../../src/core/ports/request-facts.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import { edition } from '../../src/edition.ts';
 import { Learner } from '../../src/ledger/learning.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Prices } from '../../src/ledger/prices.ts';
@@ -37,6 +38,7 @@ const { values, positionals } = parseArgs({
 });
 const clock = { now: Date.now(), nowMs: () => clock.now };
 const { settings } = loadSettings({
+  table: edition.settings,
   env: {},
   platform: process.platform,
   homeDir: '/nowhere',

@@ -2,6 +2,7 @@ import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
+import { edition } from '../../src/edition.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Prices } from '../../src/ledger/prices.ts';
 import { endedFacts, factsOf } from '../../src/proxy/report/ledger-facts.ts';
@@ -117,7 +118,14 @@ async function openProxy() {
   const readFile = (): string => {
     throw Object.assign(new Error('no file'), { code: 'ENOENT' });
   };
-  const { settings } = loadSettings({ env, platform: 'linux', homeDir: '/nowhere', cwd: '/nowhere', readFile });
+  const { settings } = loadSettings({
+    table: edition.settings,
+    env,
+    platform: 'linux',
+    homeDir: '/nowhere',
+    cwd: '/nowhere',
+    readFile,
+  });
   const clock = { now: Date.UTC(2026, 10, 23), nowMs: (): number => clock.now };
   const fail = (_: string, cause: unknown): never => {
     throw cause;

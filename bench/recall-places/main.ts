@@ -15,6 +15,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import { Turns } from '../../src/core/decide/turns.ts';
 import { MIN_KEPT_CHARS, ResultKeeper } from '../../src/core/recall/keeper.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
+import { edition } from '../../src/edition.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { callFacts } from '../../src/wires/transcript/tools.ts';
@@ -109,6 +110,7 @@ function spread<T>(items: readonly T[], most: number): T[] {
 }
 
 const { settings } = loadSettings({
+  table: edition.settings,
   env: {},
   platform: process.platform,
   homeDir: '/nowhere',

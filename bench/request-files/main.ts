@@ -11,6 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startHttp } from '../../src/app/serve.ts';
 import { loadSettings } from '../../src/config/load.ts';
+import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { chatBody, oneResult, toolTurn } from '../../test/helpers/chat.ts';
 import { serverLog, sourceFile } from '../../test/helpers/texts.ts';
@@ -97,9 +98,16 @@ const env = {
 const noFile = (path: string): never => {
   throw Object.assign(new Error(`no such file: ${path}`), { code: 'ENOENT' });
 };
-const { settings } = loadSettings({ env, readFile: noFile, platform: 'linux', homeDir: home, cwd: home });
+const { settings } = loadSettings({
+  table: edition.settings,
+  env,
+  readFile: noFile,
+  platform: 'linux',
+  homeDir: home,
+  cwd: home,
+});
 const log = createLog({ level: 'info', fd: openSync(join(home, 'log'), 'a') });
-const server = await startHttp(settings, { log, version: '0.0.0-bench', env: {}, cwd: home });
+const server = await startHttp(settings, { edition, log, version: '0.0.0-bench', env: {}, cwd: home });
 
 async function send(body: Buffer): Promise<void> {
   const headers = { 'content-type': 'application/json' };

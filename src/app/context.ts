@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { monotonicFactory } from 'ulid';
 import type { FailureReporter } from '../base/failures.ts';
 import type { Loaded } from '../config/load.ts';
-import { rows, type Settings } from '../config/settings.ts';
+import type { Settings, SettingTable } from '../config/settings.ts';
 import { HIDDEN } from '../config/show.ts';
 import { isLoopbackHost } from '../config/warnings.ts';
 import { EventLog, STORE_RUN } from '../core/event-log.ts';
@@ -15,6 +15,7 @@ import type { Log } from '../observe/log.ts';
 import type { FindingShown } from '../parts/page/shapes.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
+import type { Edition } from './edition.ts';
 import { openStore } from './store.ts';
 
 /** Makes the ids of requests: ulids that ascend within the process. */
@@ -61,10 +62,10 @@ export function signInsOf({ events, clock }: Pick<Context, 'events' | 'clock'>):
  * Adds an event if the settings differ from those of the last start on this store. It has the names of the changed
  * settings, not their values. Never rejects.
  */
-export async function noteSettings({ settings, store, events, clock, failures }: Context): Promise<void> {
+export async function noteSettings({ edition, settings, store, events, clock, failures }: Context): Promise<void> {
   try {
     await store.ready();
-    const values = hashesOf(settings);
+    const values = hashesOf(settings, edition.settings);
     const before = await store.replaceNote('settings', JSON.stringify(values));
     if (before === null) return;
     const known = JSON.parse(before) as Readonly<Record<string, string>>;
@@ -77,7 +78,7 @@ export async function noteSettings({ settings, store, events, clock, failures }:
 }
 
 /** A short hash of the shown value of each setting; for a secret, only of whether it is set. */
-function hashesOf(settings: Settings): Record<string, string> {
+function hashesOf(settings: Settings, { rows }: SettingTable): Record<string, string> {
   return Object.fromEntries(
     rows.map(({ key, setting }) => {
       const value = settings[key];
@@ -144,6 +145,7 @@ export class Failures {
 
 /** The inputs of a start: everything is built over them. */
 export interface Base {
+  readonly edition: Edition;
   readonly settings: Settings;
   readonly log: Log;
   readonly version: string;

@@ -325,7 +325,7 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     import('../parts/page/access.ts'),
     import('../parts/page/page.ts'),
   ]);
-  const { settings, store, events, recorder, clock, examine, loaded } = parts;
+  const { edition, settings, store, events, recorder, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;
   const { isNarrow = false } = parts;
   const pageParts: PageParts = {
@@ -350,7 +350,7 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     project: parts.viewerProject ?? 'default',
     keepsTitles: settings.conversationTitles,
     health: parts.health,
-    settings: () => settingsInWords(settings, loaded, isNarrow),
+    settings: () => settingsInWords(settings, edition.settings, loaded, isNarrow),
     warnings: isNarrow ? [] : (loaded?.warnings ?? []),
     limits: {
       maxBytes: settings.storeMaxBytes,

@@ -1,10 +1,18 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Edition } from '../app/edition.ts';
 import type { Place } from '../config/paths.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
+import type { Check } from './doctor/finding.ts';
+
+/** The optional parts that commands work with. */
+export interface CliEdition extends Edition {
+  readonly checks: readonly Check[];
+}
 
 /** A command's access to the process; passed in, so that tests can run commands without one. */
 export interface Io extends Place {
+  readonly edition: CliEdition;
   readonly readFile: (path: string) => string;
   readonly fileExists: (path: string) => boolean;
   readonly out: (text: string) => void;
@@ -62,7 +70,8 @@ export interface Command {
 /** A command that is loaded when it is called: the help must not wait for a database driver. */
 export interface LazyCommand {
   readonly summary: string;
-  readonly load: () => Promise<Command>;
+  /** @param edition - for commands whose options depend on it */
+  readonly load: (edition: () => Promise<CliEdition>) => Promise<Command>;
 }
 
 /** The command line is wrong; one line, exit code 2. */

@@ -13,7 +13,7 @@ export const config: Command = {
   async run(call, io) {
     const loaded = readSettings(call, io);
     io.out(call.values.json === true ? asJson(loaded) : asTable(loaded));
-    const problem = servingProblem(loaded.settings);
+    const problem = servingProblem(loaded.settings, loaded.table);
     for (const warning of [...loaded.warnings, ...(problem === null ? [] : [`serve will not start: ${problem}`])]) {
       io.err(`mcp-pruner: warning: ${warning}\n`);
     }

@@ -9,6 +9,7 @@ import { type Call, type Io, textOption } from './command.ts';
  * @throws SettingsError
  */
 export function readSettings(call: Call, io: Io, flags: Partial<Record<SettingKey, string>> = {}): Loaded {
-  const { env, platform, homeDir, cwd, readFile } = io;
-  return loadSettings({ env, platform, homeDir, cwd, readFile, configFile: textOption(call, 'config'), flags });
+  const { env, platform, homeDir, cwd, readFile, edition } = io;
+  const { settings: table } = edition;
+  return loadSettings({ table, env, platform, homeDir, cwd, readFile, configFile: textOption(call, 'config'), flags });
 }

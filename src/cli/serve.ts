@@ -1,3 +1,4 @@
+import type { Edition } from '../app/edition.ts';
 import type { Loaded } from '../config/load.ts';
 import { serverToken } from '../config/local-token.ts';
 import type { Settings } from '../config/settings.ts';
@@ -23,6 +24,7 @@ export interface Running {
 export type Start = (
   settings: Settings,
   parts: {
+    readonly edition: Edition;
     readonly log: Log;
     readonly version: string;
     readonly env: Io['env'];
@@ -36,19 +38,19 @@ export type Start = (
 const GRACE_MS = 5_000;
 
 /** The command `serve` with a function that starts the server; it loads late, and tests replace it. */
-export function serveCommand(loadStart: () => Promise<Start>): Command {
+export function serveCommand({ settings: table }: Edition, loadStart: () => Promise<Start>): Command {
   return {
     usage: 'serve [options]',
     about:
       'Runs the proxy, /rpc, /health and /metrics on one port until SIGTERM or Ctrl-C.\nEvery setting can be given by environment or file too: docs/configuration.md.',
-    options: { ...configOption, ...flagOptions, ...toggleOptions },
+    options: { ...configOption, ...flagOptions(table), ...toggleOptions(table) },
     commonOptions: COMMON_OPTIONS,
     arguments: { min: 0, max: 0 },
 
     async run(call, io) {
-      const loaded = readSettings(call, io, flagsOf(call));
+      const loaded = readSettings(call, io, flagsOf(call, table));
       const { settings: read, warnings, configFile } = loaded;
-      const problem = servingProblem(read);
+      const problem = servingProblem(read, table);
       if (problem !== null) throw new SettingsError([problem]);
       const settings: Settings = { ...read, authToken: serverToken(io, read) };
 
@@ -57,7 +59,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
       const log = createLog({ level: settings.logLevel, fd: 1, ...render });
       const start = await loadStart();
       const running = await start(settings, {
-        ...{ log, version: io.version, env: io.env, cwd: io.cwd, loaded },
+        ...{ edition: io.edition, log, version: io.version, env: io.env, cwd: io.cwd, loaded },
         examine: async () => {
           const { examine } = await import('./doctor/doctor.ts');
           return examine(() => loaded, io);
@@ -88,7 +90,8 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
   };
 }
 
-export const serve = serveCommand(async () => (await import('../app/serve.ts')).startHttp);
+export const serve = (edition: Edition): Command =>
+  serveCommand(edition, async () => (await import('../app/serve.ts')).startHttp);
 
 /** An address that an agent on this machine can use, because "every interface" is no destination. */
 function reachable(url: string): string {

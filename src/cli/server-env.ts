@@ -1,13 +1,12 @@
 import type { Loaded } from '../config/load.ts';
-import { rows } from '../config/settings.ts';
 import type { Io } from './command.ts';
 
 /**
  * The environment that makes an MCP server use the same store and settings: agents pass on little of their own. Secrets
  * are omitted, since it may be written to a file.
  */
-export function serverEnv({ settings, origins, configFile }: Loaded, { env }: Io): Record<string, string> {
-  const given = rows.flatMap(({ key, setting }) => {
+export function serverEnv({ settings, origins, configFile, table }: Loaded, { env }: Io): Record<string, string> {
+  const given = table.rows.flatMap(({ key, setting }) => {
     const { from, name } = origins[key];
     const value = env[name];
     return from === 'env' && !setting.secret && value !== undefined ? [[name, value] as const] : [];

@@ -1,22 +1,22 @@
-import { rows, type SettingKey } from '../config/settings.ts';
+import type { SettingKey, SettingTable } from '../config/settings.ts';
 import { extensionTools } from '../extensions/all.ts';
 import { type Call, type Option, textOption, UsageError } from './command.ts';
 
-const flagRows = rows.flatMap(({ key, setting }) =>
-  setting.flag === undefined ? [] : [{ key, setting, flag: setting.flag }],
-);
-
-const toggleRows = rows.flatMap(({ key, setting }) =>
-  setting.toggle === undefined ? [] : [{ key, setting, toggle: setting.toggle }],
-);
+type Options = Readonly<Record<string, Option>>;
 
 /** `--enable-X` and `--disable-X` of every setting that has them. */
-export const toggleOptions = Object.fromEntries(
-  toggleRows.flatMap(({ toggle, setting }): [string, Option][] => [
-    [`enable-${toggle}`, { type: 'boolean', doc: `${setting.doc} (default ${setting.fallback ? 'on' : 'off'})` }],
-    [`disable-${toggle}`, { type: 'boolean', doc: `the opposite of --enable-${toggle}` }],
-  ]),
-);
+export function toggleOptions({ rows }: SettingTable): Options {
+  return Object.fromEntries(
+    rows.flatMap(({ setting: { toggle, doc, fallback } }): [string, Option][] =>
+      toggle === undefined
+        ? []
+        : [
+            [`enable-${toggle}`, { type: 'boolean', doc: `${doc} (default ${fallback ? 'on' : 'off'})` }],
+            [`disable-${toggle}`, { type: 'boolean', doc: `the opposite of --enable-${toggle}` }],
+          ],
+    ),
+  );
+}
 
 /** The options of settings that `serve --help` shows; `--help --all` shows the others as well. */
 export const COMMON_OPTIONS = [
@@ -25,25 +25,29 @@ export const COMMON_OPTIONS = [
 ];
 
 /** Options of settings with a value. */
-export const flagOptions = Object.fromEntries(
-  flagRows.map(({ flag, setting }): [string, Option] => [
-    flag,
-    {
-      type: 'string',
-      value: `<${flag}>`,
-      doc: `${setting.doc} (default ${setting.fallbackWords ?? String(setting.fallback)})`,
-    },
-  ]),
-);
+export function flagOptions({ rows }: SettingTable): Options {
+  return Object.fromEntries(
+    rows.flatMap(({ setting: { flag, doc, fallback, fallbackWords } }): [string, Option][] =>
+      flag === undefined
+        ? []
+        : [
+            [
+              flag,
+              { type: 'string', value: `<${flag}>`, doc: `${doc} (default ${fallbackWords ?? String(fallback)})` },
+            ],
+          ],
+    ),
+  );
+}
 
 /** The settings that a command line gives by such options. @throws UsageError for two that exclude each other */
-export function flagsOf(call: Call): Partial<Record<SettingKey, string>> {
+export function flagsOf(call: Call, { rows }: SettingTable): Partial<Record<SettingKey, string>> {
   const flags: Partial<Record<SettingKey, string>> = {};
-  for (const { key, flag } of flagRows) {
-    const text = textOption(call, flag);
+  for (const { key, setting } of rows) {
+    const { flag, toggle } = setting;
+    const text = flag === undefined ? undefined : textOption(call, flag);
     if (text !== undefined) flags[key] = text;
-  }
-  for (const { key, toggle } of toggleRows) {
+    if (toggle === undefined) continue;
     const [on, off] = [call.values[`enable-${toggle}`] === true, call.values[`disable-${toggle}`] === true];
     if (on && off) throw new UsageError(`--enable-${toggle} and --disable-${toggle} exclude each other`);
     if (on || off) flags[key] = String(on);

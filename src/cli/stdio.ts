@@ -1,3 +1,4 @@
+import type { Edition } from '../app/edition.ts';
 import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
 import { UserError } from '../errors/errors.ts';
 import { RpcError } from '../mcp/json-rpc.ts';
@@ -8,7 +9,7 @@ const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
 /** The tools of the set `files`; all others need the store. */
 const FILE_TOOLS = ['read', 'bash', 'grep'];
 
-export const stdio: Command = {
+export const stdio = ({ settings: table }: Edition): Command => ({
   usage: 'stdio [--tools files|pruner|all|<names>] [--task T] [--enable-… ]',
   about: [
     'Serves MCP over stdin and stdout; diagnostics go to stderr. This is the default command.',
@@ -18,7 +19,7 @@ export const stdio: Command = {
   ].join('\n'),
   options: {
     ...configOption,
-    ...toggleOptions,
+    ...toggleOptions(table),
     tools: {
       type: 'string',
       value: '<set>',
@@ -59,7 +60,7 @@ export const stdio: Command = {
     });
     return await untilDone(app, io, say);
   },
-};
+});
 
 /** Whether an option enables a tool that needs the store. */
 function isSwitched({ values }: Call): boolean {
@@ -109,10 +110,10 @@ async function storeParts(call: Call, io: Io): Promise<StoreParts> {
     import('./read-settings.ts'),
     import('../observe/log.ts'),
   ]);
-  const { settings, warnings } = readSettings(call, io, flagsOf(call));
+  const { settings, warnings } = readSettings(call, io, flagsOf(call, io.edition.settings));
   const log = createLog({ level: settings.logLevel, fd: 2 });
   for (const warning of warnings) log.warn({ warning }, 'configuration');
-  return { settings, log, version: io.version, clock: io.clock, env: io.env, cwd: io.cwd };
+  return { edition: io.edition, settings, log, version: io.version, clock: io.clock, env: io.env, cwd: io.cwd };
 }
 
 /** Lives until the client disconnects or a signal arrives. Running commands always end with the process. */

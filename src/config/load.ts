@@ -1,7 +1,8 @@
 import { nearest } from './nearest.ts';
 import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
+import { pruningSettings } from './settings/pruning.ts';
 import type { Setting } from './settings/setting.ts';
-import { otherVariables, rows, type SettingKey, type Settings, table } from './settings.ts';
+import { otherVariables, type SettingKey, type SettingRow, type Settings, type SettingTable } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 import { readToml, SECTION } from './toml.ts';
 import { isLoopbackHost, settingsWarnings } from './warnings.ts';
@@ -16,6 +17,7 @@ export type Origins = { readonly [K in SettingKey]: Origin };
 
 /** All inputs of the configuration. */
 export interface LoadInput extends Place {
+  readonly table: SettingTable;
   /** Text of a file; throws as `fs.readFileSync` does. */
   readonly readFile: (path: string) => string;
   /** The file named on the command line. */
@@ -31,6 +33,7 @@ export interface Loaded {
   readonly warnings: readonly string[];
   /** The file that was read, or `null` when there is none. */
   readonly configFile: string | null;
+  readonly table: SettingTable;
 }
 
 /** A configured value before validation. */
@@ -47,11 +50,11 @@ interface Given {
 export function loadSettings(input: LoadInput): Loaded {
   const file = readConfigFile(input);
   const problems = [...file.problems];
-  const warnings = [...file.warnings, ...unknownVariables(input.env)];
+  const warnings = [...file.warnings, ...unknownVariables(input)];
   const values: Partial<Record<SettingKey, unknown>> = {};
   const origins: Partial<Record<SettingKey, Origin>> = {};
 
-  for (const { key, setting } of rows) {
+  for (const { key, setting } of input.table.rows) {
     const given = fromFlag(input, key, setting) ?? fromEnv(input, setting) ?? fromFile(file, setting);
     const result = given === null ? null : setting.rule.schema.safeParse(given.value);
     values[key] = result?.success ? result.data : setting.fallback;
@@ -71,26 +74,23 @@ export function loadSettings(input: LoadInput): Loaded {
     origins: allOrigins,
     warnings: [...warnings, ...settingsWarnings(settings)],
     configFile: file.path,
+    table: input.table,
   };
 }
 
-const DEFAULT_MIN_PRUNE_CHARS = table.minPruneChars.fallback;
+const DEFAULT_MIN_PRUNE_CHARS = pruningSettings.minPruneChars.fallback;
 
 /** Fills in defaults that depend on the machine or other settings, and freezes the result. */
 function finish(input: LoadInput, values: Settings, origins: Origins, configFile: string | null) {
   const base = origins.dbPath.from === 'file' && configFile !== null ? folderOf(input, configFile) : input.cwd;
   const dbPath = values.dbPath === '' ? defaultDbPath(input) : storePath(input, values.dbPath, base);
-  const implied = impliedToggles(values, origins);
+  const implied = impliedToggles(input.table.rows, values, origins);
   const imply = (key: SettingKey, value: unknown, by: SettingKey): void => {
     if (origins[key].from === 'default') implied[key] = [value, { from: 'implied', name: origins[by].name }];
   };
-  const isOpen = !isLoopbackHost(values.host);
   // other machines see the page only if configured explicitly
-  if (isOpen) imply('page', false, 'host');
-  // a shared store that other machines can reach requires keys unless configured otherwise
-  if (isOpen && values.databaseUrl !== null) imply('requireKey', true, 'host');
-  // users of an authenticating proxy need no key, but everybody else does
-  if (values.trustedAuthHeader !== null) imply('requireKey', true, 'trustedAuthHeader');
+  if (!isLoopbackHost(values.host)) imply('page', false, 'host');
+  for (const part of input.table.parts) for (const row of part.implied?.(values) ?? []) imply(...row);
   if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
   // a raised minimum size of texts applies to the output of commands, too
   if (values.minPruneChars > DEFAULT_MIN_PRUNE_CHARS) imply('minOutputChars', values.minPruneChars, 'minPruneChars');
@@ -106,7 +106,11 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
 }
 
 /** Toggles implied by other settings; explicitly set toggles stay unchanged. */
-function impliedToggles(values: Settings, origins: Origins): Record<string, readonly [unknown, Origin]> {
+function impliedToggles(
+  rows: readonly SettingRow[],
+  values: Settings,
+  origins: Origins,
+): Record<string, readonly [unknown, Origin]> {
   const implied: Record<string, readonly [unknown, Origin]> = {};
   for (let before = -1; before < Object.keys(implied).length; ) {
     before = Object.keys(implied).length;
@@ -152,7 +156,7 @@ function readConfigFile(input: LoadInput): ConfigFile {
     if (code === 'ENOENT' || code === 'ENOTDIR') return nothing;
     return { ...nothing, warnings: [`the configuration file ${path} cannot be read (${code}) and is ignored`] };
   }
-  return { path, ...readToml(text, path), warnings: [] };
+  return { path, ...readToml(text, path, input.table.rows), warnings: [] };
 }
 
 function fromFlag(input: LoadInput, key: SettingKey, { flag, toggle, rule }: Setting<unknown>): Given | null {
@@ -210,8 +214,8 @@ export function defaultWords(setting: Setting<unknown>): string {
 }
 
 /** A misspelt variable would otherwise be ignored silently. */
-function unknownVariables(env: Place['env']): string[] {
-  const knownNames = new Set([...rows.flatMap(({ setting }) => setting.env), ...otherVariables]);
+function unknownVariables({ env, table }: LoadInput): string[] {
+  const knownNames = new Set([...table.rows.flatMap(({ setting }) => setting.env), ...otherVariables]);
   return Object.keys(env)
     .filter((name) => name.startsWith('MCP_PRUNER_') && !knownNames.has(name))
     .map((name) => {

@@ -1,4 +1,3 @@
-import { extensionSettings } from '../extensions/settings.ts';
 import { backendsSettings } from './settings/backends.ts';
 import { cloudSettings } from './settings/clouds.ts';
 import { keepingSettings } from './settings/keeping.ts';
@@ -10,8 +9,8 @@ import { serverSettings } from './settings/server.ts';
 import { named, type Row, type Setting } from './settings/setting.ts';
 import { toolsSettings } from './settings/tools.ts';
 
-/** All settings. `docs/configuration.md` and `config/default.toml` are generated from this table. */
-export const table = {
+/** The settings of the product itself. */
+const ownRows = {
   ...serverSettings,
   ...cloudSettings,
   ...providerKeySettings,
@@ -19,22 +18,53 @@ export const table = {
   ...keepingSettings,
   ...backendsSettings,
   ...toolsSettings,
-  ...extensionSettings,
   ...ledgerSettings,
   ...operationSettings,
 };
 
-export type SettingKey = keyof typeof table;
+/** The values of a group of settings. */
+export type ValuesOf<Rows> = { readonly [K in keyof Rows]: Rows[K] extends Row<infer T> ? T : never };
 
-/** The effective configuration: frozen, read once at start and passed on. */
-export type Settings = {
-  readonly [K in SettingKey]: (typeof table)[K] extends Row<infer T> ? T : never;
-};
+/**
+ * The effective configuration: frozen, read once at start and passed on. An optional part adds its fields by merging a
+ * declaration: `declare module '…/config/settings.ts' { interface Settings extends ValuesOf<typeof itsRows> {} }`.
+ */
+export interface Settings extends ValuesOf<typeof ownRows> {}
 
-/** The table as rows, for code that handles all settings alike. */
-export const rows: readonly { readonly key: SettingKey; readonly setting: Setting<unknown> }[] = Object.entries(
-  table,
-).map(([key, row]) => ({ key: key as SettingKey, setting: named(key, row as Row<unknown>) }));
+export type SettingKey = keyof Settings;
+
+/** A value that follows from another setting, unless it is set explicitly. */
+export type Implied = readonly [key: SettingKey, value: unknown, because: SettingKey];
+
+/** The settings of an optional part, and the consequences of their values. */
+export interface PartSettings {
+  readonly rows: object;
+  readonly implied?: (values: Settings) => readonly Implied[];
+  /** Why a server must not start with these settings, in one line, or `null`. */
+  readonly problem?: (settings: Settings) => string | null;
+  /** The switch that makes the part ask every caller who it is, so that no token is needed. */
+  readonly guard?: SettingKey;
+}
+
+/** One setting with its key. */
+export interface SettingRow {
+  readonly key: SettingKey;
+  readonly setting: Setting<unknown>;
+}
+
+/** All settings of an edition. `docs/configuration.md` and `config/default.toml` are generated from this table. */
+export interface SettingTable {
+  readonly rows: readonly SettingRow[];
+  readonly parts: readonly PartSettings[];
+}
+
+/** The settings of the product, followed by those of parts. */
+export function settingTable(parts: readonly PartSettings[]): SettingTable {
+  const rows = [ownRows, ...parts.map((part) => part.rows)].flatMap((group) =>
+    Object.entries(group).map(([key, row]) => ({ key: key as SettingKey, setting: named(key, row as Row<unknown>) })),
+  );
+  return { rows, parts };
+}
 
 /** Variables with the same prefix that are not settings but are used by this program. */
 export const otherVariables: readonly string[] = [

@@ -1,7 +1,7 @@
 import type { Loaded, Origin } from './load.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import { toolsSettings } from './settings/tools.ts';
-import { rows, type Settings } from './settings.ts';
+import type { Settings, SettingTable } from './settings.ts';
 
 /** Displayed instead of a secret. */
 export const HIDDEN = '***';
@@ -16,8 +16,8 @@ export interface ShownSetting {
 }
 
 /** The effective configuration, secrets masked, in the order of the table. */
-export function shownSettings({ settings, origins }: Pick<Loaded, 'settings' | 'origins'>): ShownSetting[] {
-  return rows.map(({ key, setting }) => {
+export function shownSettings({ settings, origins, table }: Omit<Loaded, 'warnings' | 'configFile'>): ShownSetting[] {
+  return table.rows.map(({ key, setting }) => {
     const value = settings[key];
     return {
       key: setting.toml ?? setting.env[0].toLowerCase().replace(/^mcp_pruner_/, ''),
@@ -31,7 +31,12 @@ export function shownSettings({ settings, origins }: Pick<Loaded, 'settings' | '
 const OF_REQUESTS: ReadonlySet<string> = new Set(Object.keys({ ...pruningSettings, ...toolsSettings }));
 
 /** Settings in force, with their source in words; secrets never. @param isNarrow - leaves out those of the server */
-export function settingsInWords(settings: Settings, loaded: Pick<Loaded, 'origins'> | undefined, isNarrow: boolean) {
+export function settingsInWords(
+  settings: Settings,
+  { rows }: SettingTable,
+  loaded: Pick<Loaded, 'origins'> | undefined,
+  isNarrow: boolean,
+) {
   const shown = isNarrow ? rows.filter(({ key }) => OF_REQUESTS.has(key)) : rows;
   return shown.map(({ key, setting }) => {
     const value = settings[key];

@@ -1,13 +1,11 @@
 import { parse, TomlError } from 'smol-toml';
 import { nearest } from './nearest.ts';
-import { rows } from './settings.ts';
+import type { SettingRow } from './settings.ts';
 
 /** Our table in the file. */
 export const SECTION = 'mcp_pruner';
 
 const SECRET_NAME = /(?:api[_-]?key|secret|passw|credential|private[_-]?key|authorization|bearer|token$)/i;
-
-const known = new Set(rows.flatMap(({ setting }) => (setting.toml === null ? [] : [setting.toml])));
 
 /** The content of a configuration file by key, and its problems (one line each). */
 export interface TomlFile {
@@ -16,7 +14,8 @@ export interface TomlFile {
 }
 
 /** Parses a configuration file. Problem lines contain no values, because a value may be a misplaced secret. */
-export function readToml(text: string, file: string): TomlFile {
+export function readToml(text: string, file: string, rows: readonly SettingRow[]): TomlFile {
+  const known = new Set(rows.flatMap(({ setting }) => (setting.toml === null ? [] : [setting.toml])));
   let root: Record<string, unknown>;
   try {
     root = parse(text);
@@ -27,14 +26,14 @@ export function readToml(text: string, file: string): TomlFile {
   }
 
   const { [SECTION]: section, ...others } = root;
-  const problems = Object.entries(others).flatMap(([name, value]) => outsideProblems(name, value, file));
+  const problems = Object.entries(others).flatMap(([name, value]) => outsideProblems(name, value, file, rows));
   const values = new Map<string, unknown>();
   if (section !== undefined && !isTable(section)) {
     problems.push(`${file}: ${SECTION} must be a table: [${SECTION}]`);
   }
   for (const [name, value] of Object.entries(isTable(section) ? section : {})) {
     if (known.has(name)) values.set(name, value);
-    else problems.push(insideProblem(name, value, file));
+    else problems.push(insideProblem(name, value, { file, rows, known }));
   }
   return { values, problems };
 }
@@ -49,23 +48,31 @@ function tomlReason(error: TomlError): string {
   return (reason ?? '').replace(/^Invalid TOML document: /, '');
 }
 
-function insideProblem(name: string, value: unknown, file: string): string {
+function insideProblem(
+  name: string,
+  value: unknown,
+  {
+    file,
+    rows,
+    known,
+  }: { readonly file: string; readonly rows: readonly SettingRow[]; readonly known: Iterable<string> },
+): string {
   const path = `${SECTION}.${name}`;
   const secret = secretPath(name, value, path);
-  if (secret !== null) return secretProblem(secret, file);
+  if (secret !== null) return secretProblem(secret, file, rows);
   const meant = nearest(name, known);
   const hint = meant === null ? 'config/default.toml lists all keys' : `did you mean ${meant}?`;
   return `${file}: ${path} is not a setting: ${hint}`;
 }
 
-function outsideProblems(name: string, value: unknown, file: string): string[] {
+function outsideProblems(name: string, value: unknown, file: string, rows: readonly SettingRow[]): string[] {
   const secret = secretPath(name, value, name);
-  if (secret !== null) return [secretProblem(secret, file)];
+  if (secret !== null) return [secretProblem(secret, file, rows)];
   const what = isTable(value) ? `section [${name}] is` : `${name} is`;
   return [`${file}: ${what} not known: every setting belongs below [${SECTION}]`];
 }
 
-function secretProblem(path: string, file: string): string {
+function secretProblem(path: string, file: string, rows: readonly SettingRow[]): string {
   const row = rows.find(
     ({ setting }) => setting.secret && path.toLowerCase() === `${SECTION}.${tomlTwin(setting.env[0])}`,
   );

@@ -1,5 +1,5 @@
 import { providerFacts } from '../wires/providers/facts.ts';
-import type { Settings } from './settings.ts';
+import type { Settings, SettingTable } from './settings.ts';
 
 /** Whether only this machine can reach an address: `127.x.x.x`, `::1` and the names of localhost. */
 export function isLoopbackHost(host: string): boolean {
@@ -20,8 +20,8 @@ export function isLocalUrl(url: string): boolean {
 }
 
 /** Why a server must not start with these settings, in one line, or `null`. Only commands that listen need it. */
-export function servingProblem(settings: Settings): string | null {
-  const { host, authToken, localToken, requireKey } = settings;
+export function servingProblem(settings: Settings, { parts }: SettingTable): string | null {
+  const { host, authToken, localToken } = settings;
   for (const { key, variable } of providerFacts) {
     const url = settings[key];
     if (url === null || !isItself(url, settings)) continue;
@@ -30,18 +30,11 @@ export function servingProblem(settings: Settings): string | null {
       'MCP_PRUNER_PORT'
     );
   }
-  const { trustedAuthHeader, trustedProxies, groupProjects } = settings;
-  if (trustedAuthHeader !== null && (!requireKey || trustedProxies.length === 0)) {
-    return (
-      `MCP_PRUNER_TRUSTED_AUTH_HEADER (${trustedAuthHeader}) admits the users of an authenticating proxy: name the proxy's ` +
-      'addresses in MCP_PRUNER_TRUSTED_PROXIES, and leave MCP_PRUNER_REQUIRE_KEY on for everybody else'
-    );
+  for (const part of parts) {
+    const problem = part.problem?.(settings) ?? null;
+    if (problem !== null) return problem;
   }
-  const wrong = groupProjects.find((pair) => !isGroupAndProject(pair));
-  if (wrong !== undefined) {
-    return `MCP_PRUNER_GROUP_PROJECTS has ${JSON.stringify(wrong)}: write group=project, with commas between pairs`;
-  }
-  if (isLoopbackHost(host) || authToken !== null || localToken !== 'off' || requireKey) return null;
+  if (isLoopbackHost(host) || authToken !== null || localToken !== 'off' || isGuarded(settings, parts)) return null;
   return (
     `host ${host} (MCP_PRUNER_HOST) gives other machines access: set MCP_PRUNER_AUTH_TOKEN to a long random secret ` +
     '(for example from: openssl rand -hex 32) or MCP_PRUNER_LOCAL_TOKEN to auto, or listen on 127.0.0.1'
@@ -93,7 +86,7 @@ export function settingsWarnings(settings: Settings): string[] {
   return warnings;
 }
 
-function isGroupAndProject(pair: string): boolean {
-  const [group = '', project = ''] = pair.split('=');
-  return group.trim() !== '' && project.trim() !== '';
+/** Whether a part asks every caller who it is. */
+export function isGuarded(settings: Settings, parts: SettingTable['parts']): boolean {
+  return parts.some(({ guard }) => guard !== undefined && settings[guard] === true);
 }

@@ -25,23 +25,25 @@ export function errorRow(code: ErrorCode | CodedRow): CodedRow {
  */
 export class PrunerError extends Error {
   override readonly name: string = 'PrunerError';
-  readonly row: CodedRow;
+  readonly code: string;
+  readonly #row: CodedRow; // private: logs show an error with its fields
   /** Fields for the client besides the code; a `hint` among them takes precedence over that of the row. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode | CodedRow, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
     const row = errorRow(code);
     super(row.code, options); // a client reads the code as the message
-    this.row = row;
+    this.code = row.code;
+    this.#row = row;
     this.details = details;
   }
 
-  get code(): string {
-    return this.row.code;
+  get row(): CodedRow {
+    return this.#row;
   }
 
   get rpcCode(): number {
-    return this.row.rpc ?? errorTable.internal_error.rpc;
+    return this.#row.rpc ?? errorTable.internal_error.rpc;
   }
 
   /** Message of the JSON-RPC error. */
@@ -52,7 +54,7 @@ export class PrunerError extends Error {
   /** Further fields of a client's error besides number and code: the details and the remedy. */
   get data(): Readonly<Record<string, unknown>> {
     const { code, details } = this;
-    return details.hint === undefined ? { code, ...details, hint: this.row.hint } : { code, ...details };
+    return details.hint === undefined ? { code, ...details, hint: this.#row.hint } : { code, ...details };
   }
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
+import { program } from '../helpers/program.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { fakeIo } from './fake-io.ts';
@@ -21,7 +22,7 @@ async function runAgent(env: Record<string, string>) {
     homeDir: tempFolder(),
     cwd: tempFolder(),
   });
-  const code = await main(['run', 'node', '--proxy', proxy.url, '--', '-e', script], io);
+  const code = await main(['run', 'node', '--proxy', proxy.url, '--', '-e', script], io, program);
   const { records } = openStore(dbPath);
   const children = await records.children({ prefix: '', limit: 10 });
   const childId = children[0]?.childId ?? '';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commands } from '../../src/cli/main.ts';
+import { commands } from '../../src/commands.ts';
 import { run } from './fake-io.ts';
 
 const names = Object.keys(commands);

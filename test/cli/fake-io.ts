@@ -2,6 +2,8 @@ import { EventEmitter } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Io } from '../../src/cli/command.ts';
 import { main } from '../../src/cli/main.ts';
+import { edition } from '../../src/edition.ts';
+import { program } from '../helpers/program.ts';
 
 export interface Ran {
   readonly code: number;
@@ -16,6 +18,7 @@ export function fakeIo(given: Partial<Io> = {}) {
   let out = '';
   let err = '';
   const io: Io = {
+    edition,
     env: {},
     platform: 'linux',
     homeDir: '/nowhere',
@@ -41,5 +44,5 @@ export function fakeIo(given: Partial<Io> = {}) {
 /** Runs a command line and gives back what it printed. */
 export async function run(args: readonly string[], given: Partial<Io> = {}): Promise<Ran> {
   const { io, ran } = fakeIo(given);
-  return ran(await main(args, io));
+  return ran(await main(args, io, program));
 }

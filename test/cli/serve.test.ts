@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/cli/command.ts';
 import { type Running, type Start, serveCommand } from '../../src/cli/serve.ts';
 import { readLocalToken } from '../../src/config/local-token.ts';
+import { edition } from '../../src/edition.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { fakeIo } from './fake-io.ts';
 
@@ -20,7 +21,7 @@ function callOf(values: Record<string, string> = {}) {
 /** `serve` over a server that is only played, silent in the log. */
 function serve(start: Start, env: Record<string, string> = {}) {
   const process = fakeIo({ env: { MCP_PRUNER_LOG_LEVEL: 'silent', ...env } });
-  const command: Command = serveCommand(async () => start);
+  const command: Command = serveCommand(edition, async () => start);
   return { ...process, run: (values: Record<string, string> = {}) => command.run(callOf(values), process.io) };
 }
 

@@ -17,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startHttp } from '../../src/app/serve.ts';
 import { checkNode } from '../../src/cli/doctor/doctor.ts';
 import { loadSettings } from '../../src/config/load.ts';
+import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { type Ran, run as runCommand } from './fake-io.ts';
 
@@ -58,9 +59,13 @@ function run({ home, env }: Machine, args: readonly string[], more: Record<strin
 /** Starts a proxy for a home. @returns the environment in which the command line finds it */
 async function running(at: Machine, more: Record<string, string> = {}): Promise<Record<string, string>> {
   const place = { platform: 'linux', homeDir: at.home, cwd: at.home, readFile: () => '' } as const;
-  const { settings } = loadSettings({ ...place, env: { ...at.env, ...more, MCP_PRUNER_PORT: '0' } });
+  const { settings } = loadSettings({
+    table: edition.settings,
+    ...place,
+    env: { ...at.env, ...more, MCP_PRUNER_PORT: '0' },
+  });
   const log = createLog({ level: 'silent', fd: 2 });
-  const app = await startHttp(settings, { log, version: '1' });
+  const app = await startHttp(settings, { edition, log, version: '1' });
   onTestFinished(() => app.close());
   return { MCP_PRUNER_PORT: new URL(app.url).port };
 }

@@ -5,6 +5,7 @@ import type { EventRecord } from '../../src/core/ports.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
 import { aPrune, manualClock } from '../contract/store.suite.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
+import { program } from '../helpers/program.ts';
 import { until } from '../helpers/until.ts';
 import { fakeIo, run as runPlain } from './fake-io.ts';
 
@@ -83,7 +84,7 @@ describe('mcp-pruner tail', () => {
   it('begins with the last twenty events and follows what another process writes, until Ctrl-C', async () => {
     await store.addEvents(Array.from({ length: 30 }, (_, i) => request(i)));
     const { io, events, ran } = fakeIo({ env: env(), clock });
-    const ended = main(['tail', '--json'], io);
+    const ended = main(['tail', '--json'], io, program);
     const lines = () => ran(0).out.split('\n').filter(Boolean);
     await until(() => lines().length === 20);
     await store.addEvents([pruned('bash')]);

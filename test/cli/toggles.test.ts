@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Io } from '../../src/cli/command.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import type { Settings } from '../../src/config/settings.ts';
+import { edition } from '../../src/edition.ts';
 import { fakeIo } from './fake-io.ts';
 
 /** Runs `serve` with these boolean options up to its start, and gives back the settings it starts with. */
 async function startedWith(options: readonly string[], env: Io['env'] = {}): Promise<Settings> {
   let started: Settings | undefined;
   const { io, events } = fakeIo({ env: { MCP_PRUNER_LOG_LEVEL: 'silent', ...env }, readFile: noFile });
-  const command = serveCommand(async () => async (settings) => {
+  const command = serveCommand(edition, async () => async (settings) => {
     started = settings;
     setImmediate(() => events.emit('SIGTERM'));
     return { url: 'http://127.0.0.1:1', close: async () => {} };

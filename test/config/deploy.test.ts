@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { rows } from '../../src/config/settings.ts';
+import { edition } from '../../src/edition.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { projectRoot } from '../helpers/project-files.ts';
 import { startProxy } from '../helpers/proxy.ts';
+
+const { rows } = edition.settings;
 
 const text = (file: string): string => readFileSync(`${projectRoot}${file}`, 'utf8');
 const known = new Set(rows.flatMap(({ setting }) => setting.env));

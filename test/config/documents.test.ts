@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
-import { rows } from '../../src/config/settings.ts';
+import { edition } from '../../src/edition.ts';
 import { machine } from './machine.ts';
 import { composeFile, configurationPage, defaultToml } from './print.ts';
+
+const { rows } = edition.settings;
 
 const shipped = new URL('../../config/default.toml', import.meta.url);
 

@@ -1,4 +1,5 @@
 import type { LoadInput } from '../../src/config/load.ts';
+import { edition } from '../../src/edition.ts';
 
 /** A machine that exists only in the test: no variables, no files but those given. */
 export function machine(
@@ -6,6 +7,7 @@ export function machine(
 ): LoadInput {
   const { files = {}, ...rest } = given;
   return {
+    table: edition.settings,
     env: {},
     platform: 'linux',
     homeDir: '/home/me',

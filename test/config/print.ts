@@ -10,10 +10,12 @@ import { pruningSettings } from '../../src/config/settings/pruning.ts';
 import { serverSettings } from '../../src/config/settings/server.ts';
 import type { Setting } from '../../src/config/settings/setting.ts';
 import { toolsSettings } from '../../src/config/settings/tools.ts';
-import { rows } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
-import { fleetSettings } from '../../src/parts/fleet/seat/settings.ts';
-import { keysSettings } from '../../src/parts/team/keys/seat/settings.ts';
+import { edition } from '../../src/edition.ts';
+import { fleetSettings } from '../../src/parts/fleet/settings.ts';
+import { keysSettings } from '../../src/parts/team/keys/settings.ts';
+
+const { rows } = edition.settings;
 
 /** `config/default.toml`: every key that a file may hold, documented, at its default. */
 export function defaultToml(): string {
@@ -43,7 +45,7 @@ function tomlValue(value: unknown): string {
 }
 
 /** Sections of the page: the files of `src/config/settings/`, in the order of the table. */
-const sections: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+const sections: readonly (readonly [string, object])[] = [
   ['Server and upstreams', serverSettings],
   ['Clouds', cloudSettings],
   ['Provider keys', providerKeySettings],
@@ -51,10 +53,10 @@ const sections: readonly (readonly [string, Readonly<Record<string, unknown>>])[
   ['Store', keepingSettings],
   ['Backends', backendsSettings],
   ['Tools', toolsSettings],
-  ['Access keys', keysSettings],
-  ['Fleet', fleetSettings],
   ['Ledger', ledgerSettings],
   ['Operation', operationSettings],
+  ['Access keys', keysSettings.rows],
+  ['Fleet', fleetSettings],
 ];
 
 /** `docs/configuration.md`. */
@@ -83,7 +85,7 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
 | URL | http:// or https://, without user name, query or fragment |
 | base URL | such a URL to which paths are appended, such as https://api.openai.com/v1 (no /chat/completions) |
 
-\`npx vitest run test/config -u\` prints this page from \`src/config/settings/\`.
+\`npx vitest run test/config -u\` prints this page from \`src/config/settings/\` and the \`settings.ts\` of optional parts.
 
 ${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))).join('\n\n')}
 `;

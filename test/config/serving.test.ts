@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
 import { shownSettings } from '../../src/config/show.ts';
 import { isLoopbackHost, servingProblem } from '../../src/config/warnings.ts';
+import { edition } from '../../src/edition.ts';
 import { machine } from './machine.ts';
 
 describe('isLoopbackHost', () => {
@@ -25,7 +26,7 @@ describe('servingProblem', () => {
   const settingsOf = (env: Record<string, string>) => loadSettings(machine({ env })).settings;
 
   it('forbids an exposed address without a token, with the remedy in one line', () => {
-    const problem = servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0' }));
+    const problem = servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0' }), edition.settings);
     expect(problem).toContain('0.0.0.0');
     expect(problem).toContain('MCP_PRUNER_AUTH_TOKEN');
     expect(problem).not.toContain('\n');
@@ -33,20 +34,24 @@ describe('servingProblem', () => {
 
   it('allows an exposed address with a token, and loopback without one', () => {
     const token = 'a-long-random-secret';
-    expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_AUTH_TOKEN: token }))).toBeNull();
-    expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '[::1]' }))).toBeNull();
-    expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_LOCAL_TOKEN: 'auto' }))).toBeNull();
+    expect(
+      servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_AUTH_TOKEN: token }), edition.settings),
+    ).toBeNull();
+    expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '[::1]' }), edition.settings)).toBeNull();
+    expect(
+      servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_LOCAL_TOKEN: 'auto' }), edition.settings),
+    ).toBeNull();
   });
 
   it('requires keys if other machines can reach a shared store, unless configured otherwise', () => {
     const shared = { MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_DATABASE_URL: 'postgres://u:p@db/pruner' };
     expect(settingsOf(shared).requireKey).toBe(true);
-    expect(servingProblem(settingsOf(shared))).toBeNull();
+    expect(servingProblem(settingsOf(shared), edition.settings)).toBeNull();
     expect(settingsOf({ ...shared, MCP_PRUNER_HOST: '127.0.0.1' }).requireKey).toBe(false);
     expect(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0' }).requireKey).toBe(false);
     const open = settingsOf({ ...shared, MCP_PRUNER_REQUIRE_KEY: 'false' });
     expect(open.requireKey).toBe(false);
-    expect(servingProblem(open)).toContain('MCP_PRUNER_AUTH_TOKEN');
+    expect(servingProblem(open, edition.settings)).toContain('MCP_PRUNER_AUTH_TOKEN');
   });
 });
 

@@ -5,6 +5,7 @@ import { type RunningServer, startHttp } from '../../src/app/serve.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Clock } from '../../src/core/ports.ts';
+import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { afterwards, tempFolder } from './afterwards.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
@@ -56,6 +57,7 @@ export class TestProxy {
     const log = createLog({ level: 'debug', fd: openSync(this.#logFile, 'a') });
     this.#flush = () => new Promise((resolve) => log.flush(() => resolve()));
     this.#app = await startHttp(this.#settings, {
+      edition,
       log,
       version: '0.0.0-test',
       ...(this.#clock && { clock: this.#clock }),
@@ -141,7 +143,8 @@ export function settingsOf(env: Readonly<Record<string, string>>): Settings {
   const readFile = (path: string): string => {
     throw Object.assign(new Error(`no such file: ${path}`), { code: 'ENOENT' });
   };
-  return loadSettings({ env, platform: 'linux', homeDir: '/nowhere', cwd: '/', readFile }).settings;
+  return loadSettings({ table: edition.settings, env, platform: 'linux', homeDir: '/nowhere', cwd: '/', readFile })
+    .settings;
 }
 
 /** Starts the product in front of an upstream; it ends with the test. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../bench/fuzz/random.ts';
 import { type RunningServer, startHttp } from '../../src/app/serve.ts';
+import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { ClaudeAgent } from '../helpers/claude-agent.ts';
@@ -130,7 +131,7 @@ class Session {
     }
     const settings = settingsOf(env);
     const log = await createLog({ level: 'silent', fd: 2 });
-    this.#server = await startHttp(settings, { log, version: '0.0.0-test', clock: this.#clock });
+    this.#server = await startHttp(settings, { edition, log, version: '0.0.0-test', clock: this.#clock });
   }
 
   async #mishap(): Promise<void> {

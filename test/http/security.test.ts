@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { servingProblem } from '../../src/config/warnings.ts';
+import { edition } from '../../src/edition.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { settingsOf, startProxy } from '../helpers/proxy.ts';
 import { send } from '../helpers/wire.ts';
@@ -115,14 +116,14 @@ describe('the endpoints with originals and figures', () => {
       MCP_PRUNER_UPSTREAM_URL: upstream,
       MCP_PRUNER_AUTH_TOKEN: TOKEN,
     });
-    const problem = servingProblem(settings);
+    const problem = servingProblem(settings, edition.settings);
     if (refused) expect(problem).toContain('is this proxy itself');
     else expect(problem).toBeNull();
   });
 
   it('are not served on an address that others can reach without a token', () => {
     const env = { MCP_PRUNER_HOST: '0.0.0.0' };
-    expect(servingProblem(settingsOf(env))).toContain('MCP_PRUNER_AUTH_TOKEN');
-    expect(servingProblem(settingsOf({ ...env, MCP_PRUNER_AUTH_TOKEN: TOKEN }))).toBeNull();
+    expect(servingProblem(settingsOf(env), edition.settings)).toContain('MCP_PRUNER_AUTH_TOKEN');
+    expect(servingProblem(settingsOf({ ...env, MCP_PRUNER_AUTH_TOKEN: TOKEN }), edition.settings)).toBeNull();
   });
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { startStdio as serveOverStdio } from '../../src/app/stdio.ts';
+import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { manualClock } from '../contract/store.suite.ts';
@@ -374,7 +375,7 @@ async function startStdio(dbPath: string) {
     input,
     output,
     say: () => {},
-    store: { tools: 'pruner', settings, log, version: '0', clock: { nowMs: () => Date.now() } },
+    store: { tools: 'pruner', edition, settings, log, version: '0', clock: { nowMs: () => Date.now() } },
   });
   afterwards(async () => {
     app.stop();

@@ -52,13 +52,14 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   const { startHttp } = await import('../../app/serve.ts');
   const { settings } = loadSettings({
     ...io,
+    table: io.edition.settings,
     env: {
       MCP_PRUNER_PORT: '0',
       MCP_PRUNER_UPSTREAM_URL: `${upstream.url}/v1`,
       MCP_PRUNER_DB_PATH: join(folder, 'demo.db'),
     },
   });
-  const proxy = await startHttp(settings, { log: proxyLog, version: io.version });
+  const proxy = await startHttp(settings, { edition: io.edition, log: proxyLog, version: io.version });
   try {
     say(`upstream ${upstream.url} (embedded), proxy ${proxy.url}, store ${settings.dbPath}`);
     await showTurns(stage, proxy.url, await makeServiceLog(io.clock), received);

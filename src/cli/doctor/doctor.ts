@@ -1,8 +1,7 @@
 import type { Loaded } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import { SettingsError } from '../../config/settings-error.ts';
-import { servingProblem } from '../../config/warnings.ts';
-import { extensionChecks } from '../../extensions/commands.ts';
+import { isGuarded, servingProblem } from '../../config/warnings.ts';
 import { type Command, configOption, type Io } from '../command.ts';
 import { readSettings } from '../read-settings.ts';
 import { painter } from '../terminal.ts';
@@ -61,12 +60,8 @@ interface Examined {
 const checks: readonly ((examined: Examined) => Promise<readonly Finding[]> | readonly Finding[])[] = [
   () => [checkNode(process.versions.node)],
   ({ loaded }) => checkConfiguration(loaded),
-  ({ settings }) => [checkToken(settings)],
-  ...extensionChecks.map(
-    (check) =>
-      ({ settings, io }: Examined) =>
-        check(settings, io),
-  ),
+  ({ loaded }) => [checkToken(loaded)],
+  async ({ settings, io }) => (await Promise.all(io.edition.checks.map((check) => check(settings, io)))).flat(),
   ({ port }) => [port.finding],
   ({ running }) => checkUnread(running),
   ({ running }) => checkSaving(running),
@@ -108,11 +103,11 @@ function checkConfiguration({ configFile, warnings }: Loaded): Finding[] {
   return [file, ...warnings.map((what) => ({ level: 'note', what }) as const)];
 }
 
-function checkToken(settings: Settings): Finding {
-  const problem = servingProblem(settings);
+function checkToken({ settings, table }: Loaded): Finding {
+  const problem = servingProblem(settings, table);
   if (problem !== null) return { level: 'failure', what: problem };
   if (settings.authToken !== null) return { level: 'ok', what: 'a token is set' };
   const own = settings.localToken === 'auto';
-  if (settings.requireKey && !own) return { level: 'ok', what: 'no token needed: keys are required' };
+  if (isGuarded(settings, table.parts) && !own) return { level: 'ok', what: 'no token needed: keys are required' };
   return { level: 'ok', what: own ? "this user's token is required" : 'no token needed: only this machine has access' };
 }

@@ -113,9 +113,11 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   const log = createLog({ level: settings.logLevel, fd: logFile.fd });
   // no well-known token is needed: only this run uses this proxy
   const ownToken = settings.localToken === 'off' ? null : accessToken({ ...settings, authToken: null }, io, true);
-  const here = { host: '127.0.0.1', port: 0, requireKey: false } as const;
+  const guards = io.edition.settings.parts.flatMap(({ guard }) => guard ?? []);
+  const unguarded = Object.fromEntries(guards.map((guard) => [guard, false]));
+  const here = { ...unguarded, host: '127.0.0.1', port: 0 };
   const own: Settings = { ...settings, ...here, authToken: ownToken, drainTimeoutMs: 0 };
-  const app = await startHttp(own, { log, version: io.version });
+  const app = await startHttp(own, { edition: io.edition, log, version: io.version });
   const about = `started for this run, log ${logFile.path}`;
   const sameStore = settings.dbPath !== ':memory:';
   return { url: app.url, about, sameStore, token: ownToken, key: null, close: () => app.close() };

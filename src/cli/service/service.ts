@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { findEntry } from '../../agents/mcp-servers.ts';
 import type { Loaded } from '../../config/load.ts';
 import { defaultConfigFile, defaultDbPath, folderOf } from '../../config/paths.ts';
-import { rows } from '../../config/settings.ts';
 import { SettingsError } from '../../config/settings-error.ts';
 import { servingProblem } from '../../config/warnings.ts';
 import { UserError } from '../../errors/errors.ts';
@@ -69,7 +68,7 @@ const work: Readonly<Record<Action, (job: Job) => Promise<number> | number>> = {
 async function install(job: Job): Promise<number> {
   const { io, loaded, run, manager } = job;
   const { settings } = loaded;
-  const problem = servingProblem(settings);
+  const problem = servingProblem(settings, loaded.table);
   if (problem !== null) throw new SettingsError([problem]);
   if (settings.port === 0) throw new UserError('a service needs a fixed port for its agents: set MCP_PRUNER_PORT');
   manager.check(run);
@@ -149,7 +148,7 @@ function programOf({ io, loaded }: Job): ServiceProgram {
 function environmentOf({ io, loaded }: Job): Record<string, string> {
   const { env } = io;
   const names = [
-    ...rows.flatMap(({ key }) => (loaded.origins[key].from === 'env' ? [loaded.origins[key].name] : [])),
+    ...loaded.table.rows.flatMap(({ key }) => (loaded.origins[key].from === 'env' ? [loaded.origins[key].name] : [])),
     ...OTHER_VARIABLES,
   ];
   const given = names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));

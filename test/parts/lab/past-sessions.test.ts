@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadSettings } from '../../../src/config/load.ts';
+import { edition } from '../../../src/edition.ts';
 import { Prices } from '../../../src/ledger/prices.ts';
 import { type SessionRequest, Thread } from '../../../src/parts/sessions/readers/recorded.ts';
 import { ownScales, Scales } from '../../../src/parts/sessions/readers/scale.ts';
@@ -79,7 +80,7 @@ async function savedIn(world: World) {
     readFile: noFile,
     configFile: undefined,
   };
-  const { settings } = loadSettings({ ...nothing, env: { MCP_PRUNER_DB_PATH: ':memory:' } });
+  const { settings } = loadSettings({ table: edition.settings, ...nothing, env: { MCP_PRUNER_DB_PATH: ':memory:' } });
   for (let seed = 0; seed < 2; seed++) {
     const { requests, provider, piecesOf } = session(world, seed);
     const pruned = new FakeProvider(RULES);

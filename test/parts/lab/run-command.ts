@@ -1,5 +1,5 @@
-import type { Io } from '../../../src/cli/command.ts';
-import { main } from '../../../src/cli/main.ts';
+import { main, type ProcessIo } from '../../../src/cli/main.ts';
+import { program } from '../../helpers/program.ts';
 
 /** Runs one command line without a process of its own. */
 export async function runCommand(
@@ -8,7 +8,7 @@ export async function runCommand(
 ): Promise<{ code: number; out: string; err: string }> {
   let out = '';
   let err = '';
-  const io: Io = {
+  const io: ProcessIo = {
     env: {},
     cwd: '/',
     homeDir: '/nonexistent',
@@ -33,5 +33,5 @@ export async function runCommand(
     },
     exit: () => {},
   };
-  return { code: await main(args, io), out, err };
+  return { code: await main(args, io, program), out, err };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { buildPage } from '../../../build/page.mjs';
 import { startHttp } from '../../../src/app/serve.ts';
 import type { Clock } from '../../../src/core/ports.ts';
+import { edition } from '../../../src/edition.ts';
 import { createLog } from '../../../src/observe/log.ts';
 import type { FindingShown } from '../../../src/parts/page/shapes.ts';
 import { completion, FakeUpstream } from '../../helpers/fake-upstream.ts';
@@ -65,7 +66,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     startHttp(
       { ...settings, port },
       {
-        ...{ log, version: '0.0.0-test', env: { PATH: process.env.PATH }, cwd: tmpdir() },
+        ...{ edition, log, version: '0.0.0-test', env: { PATH: process.env.PATH }, cwd: tmpdir() },
         pageFolder: options.pageFolder ?? (await pageFolder()),
         ...(options.clock && { clock: options.clock }),
         ...(options.examine && { examine: options.examine }),

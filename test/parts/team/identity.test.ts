@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { loadSettings } from '../../../src/config/load.ts';
 import { servingProblem } from '../../../src/config/warnings.ts';
+import { edition } from '../../../src/edition.ts';
 import { Identities } from '../../../src/parts/team/keys/identity.ts';
 import { machine } from '../../config/machine.ts';
 import { afterwards } from '../../helpers/afterwards.ts';
@@ -144,7 +145,7 @@ describe('behind an authenticating proxy', () => {
 
   it('a header without addresses, without keys, or with an invalid pair prevents the start and names the setting', () => {
     const problemOf = (env: Readonly<Record<string, string>>) =>
-      servingProblem(loadSettings(machine({ env })).settings);
+      servingProblem(loadSettings(machine({ env })).settings, edition.settings);
     expect(problemOf(identity)).toBeNull();
     expect(problemOf({ ...identity, MCP_PRUNER_TRUSTED_PROXIES: '' })).toContain('MCP_PRUNER_TRUSTED_PROXIES');
     expect(problemOf({ ...identity, MCP_PRUNER_REQUIRE_KEY: 'false' })).toContain('MCP_PRUNER_REQUIRE_KEY');

@@ -1,5 +1,10 @@
-import { list, wholeNumber } from '../../../config/rules.ts';
-import { optionalFeature, setting } from '../../../config/settings/setting.ts';
+import { list, wholeNumber } from '../../config/rules.ts';
+import { optionalFeature, setting } from '../../config/settings/setting.ts';
+import type { ValuesOf } from '../../config/settings.ts';
+
+declare module '../../config/settings.ts' {
+  interface Settings extends ValuesOf<typeof fleetSettings> {}
+}
 
 /** The fleet: children, graphs, blackboard, stigmergy, plans. */
 export const fleetSettings = {

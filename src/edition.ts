@@ -1,0 +1,11 @@
+import type { CliEdition } from './cli/command.ts';
+import { settingTable } from './config/settings.ts';
+import { fleetSettings } from './parts/fleet/settings.ts';
+import { checkKeys } from './parts/team/keys/seat/check.ts';
+import { keysSettings } from './parts/team/keys/settings.ts';
+
+/** All optional parts. A smaller edition of the program is a shorter list here and in `commands.ts`. */
+export const edition: CliEdition = {
+  settings: settingTable([keysSettings, { rows: fleetSettings }]),
+  checks: [checkKeys],
+};
