@@ -37,7 +37,7 @@ export class Bills {
     if (response !== undefined) answer.data(Buffer.from(JSON.stringify(response)));
     const about = { requestId: String(this.#count++), project: '', wire: dialect.name };
     this.#atMs += APART_MS;
-    const usage = usageFacts(response === undefined ? null : answer.usage());
+    const usage = usageFacts(response === undefined ? null : answer.end().usage);
     this.#ledger.request({ ...unprunedFacts(rewritten, about), atMs: this.#atMs, usage });
   }
 

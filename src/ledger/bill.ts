@@ -79,7 +79,8 @@ const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MI
 export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasis): Bill {
   const { price, calibration, removedFrom = ({ removed }) => removed * calibration } = basis;
   const rules = rulesFor(facts, price);
-  const usage = facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage);
+  const usage =
+    facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage, facts.answerTokens);
   const total = inputOf(usage);
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);
@@ -121,7 +122,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   };
   return {
     usage,
-    estimated: facts.usage === null || facts.usage.input === null,
+    estimated: facts.usage === null || facts.usage.input === null || facts.usage.output === null,
     without,
     dollars: price && dollarsOf(usage, price),
     dollarsWithout: price && dollarsOf(without, price),
@@ -193,7 +194,7 @@ export function hasCacheFigures(usage: ReportedUsage | null): boolean {
 }
 
 /** The reported counts, by the price that applies to them. */
-function countsOf({ input, output, read, written, written1h }: ReportedUsage): TokenCounts {
+function countsOf({ input, output, read, written, written1h }: ReportedUsage, answerTokens = 0): TokenCounts {
   const cached = read ?? 0;
   const all = written ?? 0;
   const long = Math.min(all, written1h ?? 0);
@@ -202,7 +203,7 @@ function countsOf({ input, output, read, written, written1h }: ReportedUsage): T
     write5m: all - long,
     write1h: long,
     read: cached,
-    output: output ?? 0,
+    output: output ?? answerTokens,
   };
 }
 
@@ -218,7 +219,13 @@ function expected(facts: RequestFacts, known: Known | null, calibration: number,
       : 0;
   const writes = !rules.automatic && facts.cacheUpTo !== null && total >= rules.minPrefix;
   const rest = total - hits;
-  return { fresh: writes ? 0 : rest, write5m: writes ? rest : 0, write1h: 0, read: hits, output: 0 };
+  return {
+    fresh: writes ? 0 : rest,
+    write5m: writes ? rest : 0,
+    write1h: 0,
+    read: hits,
+    output: facts.answerTokens ?? 0,
+  };
 }
 
 /** Whether another request can still read the whole cache that a request left. */

@@ -7,14 +7,13 @@ import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { FallbackCode } from '../errors/errors.ts';
-import type { ProviderUsage } from '../wires/dialects/dialect.ts';
 import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { collectBody } from './byte-budget.ts';
 import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
+import { AnswerTap } from './report/answer-tap.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
-import { contentOf, type RequestReport } from './report/request-report.ts';
-import { UsageTap } from './report/usage.ts';
+import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './report/request-report.ts';
 import { contextOf, type RequestContext } from './request-context.ts';
 import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
@@ -98,7 +97,7 @@ class WireExchange {
   readonly #to: ModelDestination;
   readonly #startedAt = performance.now();
   readonly #fallbacks: string[] = [];
-  readonly #tap: UsageTap;
+  readonly #tap: AnswerTap;
   #firstByteMs: number | null = null;
   #pruneMs = 0;
   #bytesIn = 0;
@@ -123,7 +122,7 @@ class WireExchange {
     this.#requestId = context.requestId;
     this.#isShadow = options.modeOf(context.scope.project).shadow;
     this.#to = to;
-    this.#tap = new UsageTap(to.operation.answer?.() ?? options.dialect.answer());
+    this.#tap = new AnswerTap(options.dialect.answer());
   }
 
   async run(): Promise<void> {
@@ -191,13 +190,15 @@ class WireExchange {
   ): Promise<Exchange> {
     // A changed body is sent as plain JSON, whatever the client's encoding.
     const without = changed === null ? [] : ['content-encoding'];
+    const { dialect, rewriter } = this.#options;
     const exchange = await this.#send(changed ?? original, [], without, rewritten, decline);
     if (exchange.kind !== 'answered') return exchange;
     if (changed !== null && REFUSALS.has(exchange.status)) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
     if (exchange.status < 300 && this.#to.operation.purpose === 'generate') {
-      const turn = await this.#tap.turn();
-      if (turn) await this.#options.rewriter.answered(rewritten, turn);
-      await this.#options.rewriter.accepted(rewritten);
+      const answer = await this.#tap.end();
+      if (hasFailed(answer)) return exchange;
+      if (dialect.keepsHistory && answer.turn.id !== '') await rewriter.answered(rewritten, answer.turn);
+      await rewriter.accepted(rewritten);
     }
     return exchange;
   }
@@ -287,10 +288,9 @@ class WireExchange {
     }
   }
 
-  #tools(read: Rewritten): NonNullable<RequestReport['tools']> {
+  #tools(read: Rewritten): NonNullable<UnreadReport['tools']> {
     const { client, scope } = this.#context;
-    const tap = this.#tap;
-    return { project: scope.project, client, wire: this.#options.dialect.name, read, answer: () => tap.text() };
+    return { project: scope.project, client, wire: this.#options.dialect.name, read };
   }
 
   #counted({ received, edits, shelved }: Rewritten): Promise<CountAnswer> | null {
@@ -306,7 +306,7 @@ class WireExchange {
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
     const counted = facts && rewritten && !forwardedOriginal ? this.#counted(rewritten) : null;
     const content = contentOf(rewritten);
-    const known: EndedRequest = {
+    const known: UnreadReport = {
       requestId: this.#requestId,
       childId: this.#context.childId,
       project: this.#options.hasProjects ? this.#context.scope.project : undefined,
@@ -331,7 +331,6 @@ class WireExchange {
       status: exchange.status,
       end: exchange.kind,
       upstreamError: 'error' in exchange ? exchange.error : null,
-      usage: null,
       facts,
       counted: counted ?? undefined,
       tools: facts && rewritten ? this.#tools(rewritten) : undefined,
@@ -345,8 +344,8 @@ class WireExchange {
       'mcp_pruner.fallbacks': known.fallbacks,
     });
     const make = (): RequestReport | Promise<RequestReport> => {
-      const usage = tap.usage();
-      return usage instanceof Promise ? usage.then((later) => withUsage(known, later)) : withUsage(known, usage);
+      const answer = tap.end();
+      return answer instanceof Promise ? answer.then((later) => withAnswer(known, later)) : withAnswer(known, answer);
     };
     try {
       onReport(make);
@@ -363,16 +362,6 @@ function openedBy(open: NonNullable<Operation['open']>, body: Buffer): Enclosed 
   } catch {
     return null;
   }
-}
-
-/** A report that waits for the provider's usage. */
-type EndedRequest = RequestReport & { usage: ProviderUsage | null; readonly fallbacks: string[] };
-
-/** Adds the provider's usage to a report; dropped reasoning blocks count as a fallback. */
-function withUsage(known: EndedRequest, usage: ProviderUsage | null): RequestReport {
-  known.usage = usage;
-  if ((usage?.droppedBlocks ?? 0) > 0) known.fallbacks.push('prefix_binding_mismatch' satisfies FallbackCode);
-  return known;
 }
 
 /** Tokens saved in a request. */

@@ -1,3 +1,4 @@
+import { Transform } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
@@ -71,19 +72,57 @@ export async function unzstdInTurns(body: Buffer, { maxBytes, cpuMs }: DecodeLim
   return Buffer.concat(pieces, size);
 }
 
+type ZstdStream = (options: object) => Transform;
+
+/** Decodes `zstd` while it arrives; what is incomplete at its end is dropped. */
+export function zstdStream(): Transform {
+  const { createZstdDecompress } = zlib as { readonly createZstdDecompress?: ZstdStream };
+  return createZstdDecompress?.(PARTIAL) ?? new JsZstdStream();
+}
+
+/** Ends a truncated stream without an error. */
+const PARTIAL = { finishFlush: 1 /* ZSTD_e_flush, which older versions of Node.js do not know */ };
+
+/** `zstdStream` in JavaScript, for one frame. */
+class JsZstdStream extends Transform {
+  readonly #decoder = new Decompress((piece) => this.push(piece));
+  #first = true;
+
+  /** @param chunk - the first one contains the whole header of the frame */
+  override _transform(chunk: Buffer, _encoding: string, done: (cause?: Error | null) => void): void {
+    try {
+      if (this.#first) headerOf(chunk, MAX_CONTENT_BYTES);
+      this.#first = false;
+      for (let at = 0; at < chunk.length; at += SLICE_BYTES) this.#decoder.push(chunk.subarray(at, at + SLICE_BYTES));
+      done();
+    } catch (cause) {
+      done(cause instanceof Error ? cause : new Error(String(cause)));
+    }
+  }
+}
+
 const MAGIC = 0xfd2fb528;
+/** Maximum size that the header of a streamed frame may declare: the decoder allocates it for a frame of one segment. */
+const MAX_CONTENT_BYTES = 16 * 1024 * 1024;
 /**
  * Largest window of a frame that is not a single segment: the minimum that RFC 8878 §3.1.1.1.2 recommends supporting.
  */
 const MAX_WINDOW_BYTES = 8 * 1024 * 1024;
 const CHECKSUM_BYTES = 4;
 
-/**
- * Checks the header of the only frame: the decoder allocates all memory that a header declares before it reads on.
- *
- * @throws Error also for several frames, because the other headers would be unchecked
- */
+/** @throws Error for several frames, because the headers of the others would be unchecked */
 function checkedFrame(body: Buffer, maxBytes: number): Buffer {
+  const { end, checksum } = headerOf(body, maxBytes);
+  if (behindBlocks(body, end) + checksum !== body.length) throw new Error('expected exactly one complete frame');
+  return body;
+}
+
+/**
+ * Checks the header of a frame: the decoder allocates all memory that a header declares before it reads on.
+ *
+ * @returns its end, and the size of the checksum behind the blocks
+ */
+function headerOf(body: Buffer, maxBytes: number): { readonly end: number; readonly checksum: number } {
   if (body.readUInt32LE(0) !== MAGIC) throw new Error('not a zstd frame');
   const descriptor = body.readUInt8(4);
   if ((descriptor & 0b1011) !== 0) throw new Error('the frame requires a dictionary or an unsupported feature');
@@ -94,10 +133,7 @@ function checkedFrame(body: Buffer, maxBytes: number): Buffer {
   if (size > maxBytes || (!single && windowBytes(body.readUInt8(5)) > MAX_WINDOW_BYTES)) {
     throw new RangeError('the decoded body would be too large');
   }
-  const checksum = (descriptor & 0b100) === 0 ? 0 : CHECKSUM_BYTES;
-  if (behindBlocks(body, sizeAt + sizeBytes) + checksum !== body.length)
-    throw new Error('expected exactly one complete frame');
-  return body;
+  return { end: sizeAt + sizeBytes, checksum: (descriptor & 0b100) === 0 ? 0 : CHECKSUM_BYTES };
 }
 
 /** RFC 8878 §3.1.1.1.2 */

@@ -244,7 +244,7 @@ export function describeDialect(material: DialectMaterial): void {
       for (const size of [bytes.length, 1, 7, 1_000]) {
         const reader = dialect.answer();
         for (let at = 0; at < bytes.length; at += size) reader.data(bytes.subarray(at, at + size));
-        expect(reader.usage()).toEqual(usage);
+        expect(reader.end().usage).toEqual(usage);
       }
     });
   });

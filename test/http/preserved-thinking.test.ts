@@ -254,7 +254,7 @@ describe('the option block_binding: drop', () => {
     // there are no instructions in this one: the model tells so
     expect(await answer.json()).toMatchObject({ input_transformations: [{ type: 'prefix_binding_mismatch' }] });
     const [line] = (await s.proxy.requestLines(3)).slice(-1);
-    expect(line).toMatchObject({ droppedBlocks: 1, fallbacks: ['prefix_binding_mismatch'] });
+    expect(line).toMatchObject({ prefixMismatches: 1, fallbacks: ['prefix_binding_mismatch'] });
     const health: unknown = await (await fetch(`${url}/health`)).json();
     expect(health).toMatchObject({ not_understood: { prefix_binding_mismatch: 1 } });
     const metrics = await (await fetch(`${url}/metrics`)).text();

@@ -5,7 +5,6 @@ import { textHash } from '../../src/core/hash.ts';
 import { keptId } from '../../src/core/recall/keeper.ts';
 import { declarationHash, declarationsOf, declaredTools } from '../../src/core/shelf/declarations.ts';
 import { type ShortenedDescription, shorten } from '../../src/core/shelf/shorten.ts';
-import { callsInAnswer } from '../../src/core/shelf/watch.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
@@ -271,60 +270,4 @@ it('the hash of a declaration ignores its cache_control and its neighbours', () 
   const cached = { cache_control: { type: 'ephemeral' }, input_schema: {}, description: 'Finds.', name: 'fish' };
   expect(hashOf([cached])).toBe(hashOf([fish, { name: 'other' }]));
   expect(hashOf([{ ...fish, description: 'Finds!' }])).not.toBe(hashOf([fish]));
-});
-
-describe('the calls of an answer', () => {
-  const events = (...all: object[]): string => all.map((one) => `event: x\ndata: ${JSON.stringify(one)}\n\n`).join('');
-
-  it.each([
-    [
-      'chat',
-      JSON.stringify({
-        choices: [
-          {
-            message: {
-              tool_calls: [
-                { id: '1', type: 'function', function: { name: 'fish', arguments: '{"function":{"name":"no"}}' } },
-              ],
-            },
-          },
-        ],
-      }),
-    ],
-    [
-      'a stream of chat',
-      events(
-        { choices: [{ delta: { tool_calls: [{ index: 0, id: '1', function: { name: 'fish', arguments: '' } }] } }] },
-        { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '{}' } }] } }] },
-      ),
-    ],
-    [
-      'messages',
-      events({ type: 'content_block_start', content_block: { type: 'tool_use', id: '1', name: 'fish', input: {} } }),
-    ],
-    [
-      'responses',
-      events(
-        { item: { type: 'function_call', call_id: '1', name: 'fish' } },
-        {
-          response: {
-            tools: [{ type: 'function', name: 'no' }],
-            output: [{ type: 'function_call', call_id: '1', name: 'fish' }],
-          },
-        },
-      ),
-    ],
-    [
-      'Gemini',
-      JSON.stringify([{ candidates: [{ content: { parts: [{ functionCall: { name: 'fish', args: {} } }] } }] }]),
-    ],
-  ])('on %s are counted once each', (_wire, answer) => {
-    expect([...callsInAnswer(answer)]).toEqual([['fish', 1]]);
-  });
-
-  it("are never found in the model's texts", () => {
-    expect(
-      callsInAnswer(events({ delta: { type: 'text_delta', text: '{"type":"tool_use","name":"fish"}' } })).size,
-    ).toBe(0);
-  });
 });

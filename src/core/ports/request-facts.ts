@@ -106,6 +106,17 @@ export interface ReportedUsage {
   readonly written1h: number | null;
   /** Of `output`, hidden reasoning. Absent: not reported. */
   readonly reasoning?: number | null;
+  /** Tokens of further model calls within the request, such as a compaction: billed, and in no other figure. */
+  readonly besides?: BesideCall | undefined;
+}
+
+/** A model call of the provider's own. `input` includes all others but `output`; `writtenLong` is part of `written`. */
+export interface BesideCall {
+  readonly input: number;
+  readonly output: number;
+  readonly read: number;
+  readonly written: number;
+  readonly writtenLong: number;
 }
 
 /** The provider's count of a request as the client sent it. */
@@ -122,6 +133,8 @@ export interface CountAnswer {
 /** A request that a model answered. Holds no text. */
 export interface RequestFacts extends NamedRequest {
   readonly usage: ReportedUsage | null;
+  /** Tokens of the answer, estimated if they are not reported. Default: 0. */
+  readonly answerTokens?: number | undefined;
   /** Hashes of the tools and of the instructions outside the messages. */
   readonly tools: string;
   readonly system: string;

@@ -22,8 +22,8 @@ export interface AnsweredTools {
   readonly client: string;
   readonly wire: Dialect['name'];
   readonly read: Pick<Rewritten, 'received' | 'messages' | 'outside' | 'conversationId' | 'shelved'>;
-  /** The answer as text; `''` if it was not kept. */
-  readonly answer: () => string;
+  /** How often the answer calls each tool, by its declared name. */
+  readonly calls: ReadonlyMap<string, number>;
 }
 
 /** A request that was billed. */
@@ -84,14 +84,14 @@ export class ToolWatch {
       });
   }
 
-  async #look({ project, client, wire, read, answer }: AnsweredTools, atMs: number): Promise<void> {
+  async #look({ project, client, wire, read, calls: called }: AnsweredTools, atMs: number): Promise<void> {
     await nextTurn();
     const { store, never } = this.#options;
     const { conversationId, messages, received, shelved } = read;
     const key = keyOf(project, conversationId);
     const known = this.#known.get(key);
     if (!known && outsideMessages(read).some((part) => SIDE.test(part.toString('latin1')))) return;
-    const calls = new Map(callsInAnswer(answer()));
+    const calls = new Map(called);
     for (const { name } of messages.flatMap((message) => message.calls)) calls.set(name, (calls.get(name) ?? 0) + 1);
     for (const name of calls.keys()) if (!isName(name)) calls.delete(name);
     if (known && calls.size === 0) return;
@@ -145,65 +145,4 @@ function isName(name: string): boolean {
 
 function keyOf(project: string, conversation: string): string {
   return `${project}\n${conversation}`;
-}
-
-const MAX_DEPTH = 12;
-/** Types of items in which the model calls a tool that the client runs. */
-const CALL_TYPES = new Set(['tool_use', 'function_call', 'custom_tool_call']);
-/** Fields that contain no calls: their arguments, and the tools that a response repeats. */
-const SKIPPED_FIELDS = new Set(['input', 'arguments', 'args', 'tools', 'delta_text']);
-const HINT = /tool_use|tool_calls|function_call|functionCall|custom_tool_call/;
-
-/**
- * How often an answer calls each tool, by its declared name. Reads event streams and complete JSON; returns an empty
- * map for other formats and for answers that were truncated.
- */
-export function callsInAnswer(answer: string): ReadonlyMap<string, number> {
-  const calls = new Map<string, Set<string>>();
-  if (!HINT.test(answer)) return new Map();
-  const whole = parsed(answer);
-  if (whole !== undefined) collect(whole, calls, 0);
-  else
-    for (const line of answer.split('\n')) {
-      if (!line.startsWith('data:') || !HINT.test(line)) continue;
-      collect(parsed(line.slice('data:'.length)), calls, 0);
-    }
-  return new Map(Array.from(calls, ([name, ids]) => [name, ids.size]));
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-}
-
-function collect(value: unknown, calls: Map<string, Set<string>>, depth: number): void {
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
-  if (Array.isArray(value)) {
-    for (const inner of value) collect(inner, calls, depth + 1);
-    return;
-  }
-  const fields = new Map<string, unknown>(Object.entries(value));
-  if (CALL_TYPES.has(String(fields.get('type')))) take(fields, fields, calls);
-  const inner = fields.get('functionCall') ?? fields.get('function_call') ?? fields.get('function');
-  if (typeof inner === 'object' && inner !== null) take(new Map(Object.entries(inner)), fields, calls);
-  for (const [key, held] of fields) if (!SKIPPED_FIELDS.has(key)) collect(held, calls, depth + 1);
-}
-
-/** Counts a call once, however many events repeat it. */
-function take(
-  named: ReadonlyMap<string, unknown>,
-  call: ReadonlyMap<string, unknown>,
-  calls: Map<string, Set<string>>,
-): void {
-  const name = named.get('name');
-  if (typeof name !== 'string' || name === '') return;
-  const namespace = named.get('namespace');
-  const full = typeof namespace === 'string' && namespace !== '' ? `${namespace}__${name}` : name;
-  const ids = calls.get(full) ?? new Set();
-  ids.add(String(call.get('call_id') ?? call.get('id') ?? named.get('id') ?? `#${ids.size}`));
-  calls.set(full, ids);
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
-import { answerDecoders } from '../report/usage.ts';
+import { isDecodable } from '../answer-decoder.ts';
+import { decodeBody } from '../decode-body.ts';
 
 /**
  * Size of the two parts of an answer that are searched, its beginning and its end: usage is in the first event or in
@@ -73,7 +74,7 @@ export class UsageWatch {
 
   /** More is kept of a compressed answer, which can be decoded only from its beginning. */
   #mostHead(): number {
-    return answerDecoders.has(this.#encoding()) ? MAX_COMPRESSED_BYTES : PART_BYTES;
+    return isDecodable(this.#encoding()) ? MAX_COMPRESSED_BYTES : PART_BYTES;
   }
 
   #encoding(): string {
@@ -84,8 +85,10 @@ export class UsageWatch {
 
   async #text(): Promise<string> {
     const head = Buffer.concat(this.#head);
-    const decode = answerDecoders.get(this.#encoding());
-    if (decode) return this.#tailBytes > 0 ? '' : (await decode(head)).toString('utf8');
+    if (isDecodable(this.#encoding())) {
+      if (this.#tailBytes > 0) return '';
+      return (await decodeBody(head, this.#encoding(), 16 * MAX_COMPRESSED_BYTES))?.toString('utf8') ?? '';
+    }
     return `${head.toString('utf8')}\n${Buffer.concat(this.#tail).toString('utf8')}`;
   }
 }

@@ -45,7 +45,7 @@ export interface Circumstances {
 }
 
 /** The ledger's facts of a request, without its end time and usage. */
-export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'counted'>;
+export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'answerTokens' | 'counted'>;
 
 const CACHE_CONTROL = '"cache_control"';
 const BYTES_PER_TOKEN = 4;
@@ -125,7 +125,12 @@ export function shadowFacts(rewritten: Rewritten, about: Omit<Circumstances, 'fo
 }
 
 /** The facts of a finished request. Fields are written out: adding one after a spread costs as much as ten others. */
-export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage | null): RequestFacts {
+export function endedFacts(
+  open: OpenFacts,
+  atMs: number,
+  usage: ProviderUsage | null,
+  answerTokens?: number,
+): RequestFacts {
   return {
     requestId: open.requestId,
     atMs,
@@ -138,6 +143,7 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     model: open.model,
     arm: open.arm,
     usage: usageFacts(usage),
+    answerTokens: usage?.completionTokens ?? answerTokens,
     tools: open.tools,
     system: open.system,
     messages: open.messages,
@@ -168,6 +174,7 @@ export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
     written: cacheWriteTokens,
     written1h: cacheWrite1hTokens,
     reasoning: reasoningTokens,
+    besides: usage.besides,
   };
 }
 

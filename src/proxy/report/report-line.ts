@@ -65,8 +65,8 @@ export function lineOf(
     line.cachedTokens = usage.cachedTokens;
     if (usage.cacheWriteTokens !== undefined) line.cacheWriteTokens = usage.cacheWriteTokens;
     line.completionTokens = usage.completionTokens;
-    if (usage.droppedBlocks !== undefined) line.droppedBlocks = usage.droppedBlocks;
   }
+  if (report.reports && report.reports.prefixMismatches > 0) line.prefixMismatches = report.reports.prefixMismatches;
   line.pruneMs = tenths(report.pruneMs);
   line.firstByteMs = report.firstByteMs === null ? null : tenths(report.firstByteMs);
   line.totalMs = tenths(report.totalMs);

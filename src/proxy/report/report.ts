@@ -111,7 +111,7 @@ export class Reporter {
     }
   }
 
-  /** The answer was compressed: its usage is read on another thread. */
+  /** The answer is compressed: it is decoded on another thread. */
   #reportLater(report: Promise<RequestReport>, atMs: number): void {
     const reported = report.then(
       (made) => this.#reportOne({ report: made, atMs }),
@@ -155,7 +155,7 @@ export class Reporter {
     });
     if (report.foreign) return;
     if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
-    if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage), report.counted);
+    if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage, report.answerTokens), report.counted);
     this.#usage.add(report, fresh, atMs, saved > 0);
     this.#wires.add(report, sums, fresh.length, atMs, saved > 0);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));

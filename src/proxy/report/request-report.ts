@@ -3,7 +3,8 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { AnsweredTools } from '../../core/shelf/watch.ts';
-import type { Dialect, ProviderUsage } from '../../wires/dialects/dialect.ts';
+import type { FallbackCode } from '../../errors/errors.ts';
+import type { Answer, Dialect, ProviderReports, ProviderUsage } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import type { OpenFacts } from './ledger-facts.ts';
@@ -44,12 +45,51 @@ export interface RequestReport {
   readonly end: Exchange['kind'];
   readonly upstreamError: string | null;
   readonly usage: ProviderUsage | null;
+  /** What the provider reported about the request; absent if the answer was not read. */
+  readonly reports?: ProviderReports;
+  /** Tokens of the answer, estimated from its text. */
+  readonly answerTokens?: number;
   /** For the ledger; `null` if nothing was read or generated. */
   readonly facts?: OpenFacts | null;
   /** For the tool shelf; absent if nothing was generated. */
   readonly tools?: AnsweredTools | undefined;
   /** The provider's token count of the unpruned body; absent if not requested. Never rejects. */
   readonly counted?: Promise<CountAnswer> | undefined;
+}
+
+/** A report whose answer has not been read yet. */
+export type UnreadReport = Omit<RequestReport, 'usage' | 'tools'> & {
+  readonly fallbacks: string[];
+  readonly tools?: Omit<AnsweredTools, 'calls'> | undefined;
+};
+
+const BYTES_PER_TOKEN = 4;
+
+/** Whether a provider that answered with 2xx has failed before it generated anything. */
+export function hasFailed({ error, usage }: Answer): boolean {
+  return error !== null && usage === null;
+}
+
+/** Adds the answer to a report. A failed request has no bill; blocks that the provider dropped count as a fallback. */
+export function withAnswer(report: UnreadReport, answer: Answer): RequestReport {
+  const { error, turn, reports } = answer;
+  const { facts, tools, fallbacks } = report;
+  const answerTokens = answer.textBytes / BYTES_PER_TOKEN;
+  const isCut = report.end === 'client_gone' || report.upstreamError !== null;
+  if (reports.prefixMismatches > 0) fallbacks.push('prefix_binding_mismatch' satisfies FallbackCode);
+  return Object.assign(report, {
+    usage: answer.usage && isCut ? withOutput(answer.usage, answerTokens) : answer.usage,
+    upstreamError: report.upstreamError ?? (error && report.status < 300 ? `answer_${error}` : null),
+    reports,
+    answerTokens,
+    facts: hasFailed(answer) ? null : facts,
+    tools: tools && !hasFailed(answer) ? { ...tools, calls: turn.calls } : undefined,
+  });
+}
+
+/** The output of an answer that broke off is reported only up to some point, so it may have to be estimated. */
+function withOutput(usage: ProviderUsage, estimate: number): ProviderUsage {
+  return (usage.completionTokens ?? 0) < estimate ? { ...usage, completionTokens: null } : usage;
 }
 
 /** Maximum number of reported characters of a model's name. */

@@ -1,12 +1,8 @@
-import type { AnswerReader, Dialect } from '../../wires/dialects/dialect.ts';
+import type { Answer, AnswerReader, Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Pruned } from '../prune-step.ts';
 import { factsOf, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
-import { contentOf, type RequestReport } from '../report/request-report.ts';
-import { KeptAnswer } from '../report/usage.ts';
-
-const EVENT = Buffer.from('data: ');
-const EVENT_END = Buffer.from('\n');
+import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
 
 /** A request in a frame, as sent to the upstream. */
 export interface SentFrame {
@@ -35,7 +31,6 @@ export class FrameExchange {
   wasRefused = false;
   readonly #about: Omit<SentFrame, 'requestId' | 'original' | 'pruned'>;
   readonly #reader: AnswerReader;
-  readonly #answer = new KeptAnswer();
   readonly #startedAt: number;
   readonly #bytesIn: number;
   #bytesOut: number;
@@ -66,10 +61,7 @@ export class FrameExchange {
   event(frame: Buffer): void {
     this.#firstByteMs ??= performance.now() - this.#startedAt;
     this.#original = null;
-    for (const piece of [EVENT, frame, EVENT_END]) {
-      this.#reader.data(piece);
-      this.#answer.data(piece);
-    }
+    this.#reader.event(frame);
   }
 
   /**
@@ -87,8 +79,9 @@ export class FrameExchange {
     return original;
   }
 
-  turn(): ReturnType<AnswerReader['turn']> {
-    return this.#reader.turn();
+  /** What its answer reported so far. */
+  answer(): Answer {
+    return this.#reader.end();
   }
 
   #facts(): OpenFacts | null {
@@ -102,17 +95,17 @@ export class FrameExchange {
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }
 
-  #tools(): RequestReport['tools'] {
+  #tools(): UnreadReport['tools'] {
     const { rewritten } = this.pruned;
     const { project, client, dialect } = this.#about;
     if (rewritten === null || project === null) return undefined;
-    return { project, client, wire: dialect.name, read: rewritten, answer: () => this.#answer.text() };
+    return { project, client, wire: dialect.name, read: rewritten };
   }
 
   report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {
     const { rewritten } = this.pruned;
     const isAnswered = status < 300 && end === 'answered';
-    return {
+    const report: UnreadReport = {
       requestId: this.requestId,
       foreign: false,
       wire: this.#about.dialect.name,
@@ -128,9 +121,9 @@ export class FrameExchange {
       status,
       end,
       upstreamError,
-      usage: this.#reader.usage(),
       facts: isAnswered ? this.#facts() : null,
       tools: isAnswered ? this.#tools() : undefined,
     };
+    return withAnswer(report, this.answer());
   }
 }

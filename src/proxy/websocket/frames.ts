@@ -3,7 +3,7 @@ import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
-import type { RequestReport } from '../report/request-report.ts';
+import { hasFailed, type RequestReport } from '../report/request-report.ts';
 import { type RequestContext, withRequestId } from '../request-context.ts';
 import { REFUSALS } from '../upstream/pass-on.ts';
 import type { BridgeWatch } from './bridge.ts';
@@ -159,10 +159,10 @@ export class Frames implements BridgeWatch {
     this.#current = null;
     const { onReport, onFailure, rewriter } = this.#options;
     try {
-      const turn = exchange.turn();
+      const answer = exchange.answer();
       const { rewritten } = exchange.pruned;
-      if (rewritten !== null && turn !== null) void rewriter.answered(rewritten, turn);
-      if (rewritten !== null && end === 'answered' && status < 300 && !exchange.wasRefused) {
+      if (rewritten !== null && answer.turn.id !== '') void rewriter.answered(rewritten, answer.turn);
+      if (rewritten !== null && end === 'answered' && status < 300 && !exchange.wasRefused && !hasFailed(answer)) {
         void rewriter.accepted(rewritten);
       }
       const report = exchange.report(status, end, upstreamError);

@@ -137,29 +137,71 @@ export interface ProviderUsage {
   readonly cachedTokens: number | null;
   /** Input tokens that were written to a cache; absent if the provider does not report them. */
   readonly cacheWriteTokens?: number | null;
-  /** Those written with a lifetime of an hour; absent if the provider has only one lifetime. */
+  /** Those written with the longer of two lifetimes (1 h, 12 h); absent if the provider does not report them. */
   readonly cacheWrite1hTokens?: number | null;
-  /**
-   * Number of the model's blocks that the provider dropped because the history before them was changed; absent if none
-   * is reported.
-   */
-  readonly droppedBlocks?: number;
+  /** Tokens of further model calls within the request, such as a compaction: billed, and in no other figure. */
+  readonly besides?: BilledTokens;
 }
 
-/** Observes an answer in transit, streamed or whole, and keeps no more of it than it needs. */
+/** The tokens of a model call, by price. `input` includes all others but `output`; `writtenLong` is part of `written`. */
+export interface BilledTokens {
+  readonly input: number;
+  readonly output: number;
+  readonly read: number;
+  readonly written: number;
+  readonly writtenLong: number;
+}
+
+/** Reads an answer in transit, streamed or whole, and keeps no more of it than it needs. No method throws. */
 export interface AnswerReader {
-  /** A piece of the answer, decoded, in order. */
+  /** A piece of the answer, decoded, in order. It must not change later. */
   data(chunk: Buffer): void;
-  /** What the provider reported, once the answer is over; never throws. */
-  usage(): ProviderUsage | null;
-  /** The answer as a turn that later requests may refer to by id; `null` on wires whose requests repeat the history. */
-  turn(): AnswerTurn | null;
+  /** An event that arrived as a message of its own, instead of `data`. */
+  event(json: Buffer): void;
+  /** How the answer begins, as far as it has arrived. */
+  start(): AnswerStart;
+  /** What the answer reported. The answer is over: no `data` follows. */
+  end(): Answer;
 }
 
-/** An answer that the provider keeps: its id, and its items in the order in which a client sends them back. */
+/** `unknown`: no event has arrived, or the answer is not streamed and incomplete. `error`: the first event is an error. */
+export type AnswerStart = 'unknown' | 'answer' | 'error';
+
+/** What an answer reported. */
+export interface Answer {
+  /** `null` if it reports none. */
+  readonly usage: ProviderUsage | null;
+  /** An error inside the answer, whatever its HTTP status; `null` if there is none. */
+  readonly error: AnswerError | null;
+  readonly turn: AnswerTurn;
+  readonly reports: ProviderReports;
+  /** Size of the model's words and arguments in the answer, in bytes of JSON, to estimate output that is not reported. */
+  readonly textBytes: number;
+}
+
+/**
+ * The kind of an error; the provider's own words may contain a text. `refused`: the provider rejects the content of the
+ * request. `limited`: too many requests. `failed`: anything else.
+ */
+export type AnswerError = 'refused' | 'overloaded' | 'limited' | 'failed';
+
+/** What a provider reports about the request. */
+export interface ProviderReports {
+  /**
+   * Number of the model's earlier blocks that the provider dropped, or would have, because the history before them was
+   * changed: `prefix_binding_mismatch` on messages, `prefix_mismatch` on responses.
+   */
+  readonly prefixMismatches: number;
+}
+
+/** The model's turn. */
 export interface AnswerTurn {
+  /** The id by which later requests may refer to it; `''` if there is none. */
   readonly id: string;
+  /** Its items in the order in which a client sends them back, on wires on which the provider keeps them. */
   readonly items: readonly AnswerItem[];
+  /** How often it calls each tool, by its declared name. */
+  readonly calls: ReadonlyMap<string, number>;
 }
 
 /** An item of an answer: words of the model, or calls. A call that has two ids is listed once for each. */

@@ -1,5 +1,3 @@
-import type { AnswerReader } from './dialect.ts';
-
 /** Lengths of a whole message and of its headers, and their checksum. */
 const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
@@ -10,7 +8,8 @@ const MAX_KEPT_BYTES = 1024 * 1024;
 /** Sizes of header values by type, in bytes; -1 for byte arrays and strings, which begin with their length. */
 const FIXED_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
 const STRING = 7;
-const EVENT_TYPE = ':event-type';
+/** Headers that name an event, or an error. */
+const TYPES = [':event-type', ':exception-type'];
 
 /**
  * Parses a stream of messages in the binary format of AWS (`application/vnd.amazon.eventstream`) in transit. It keeps
@@ -25,7 +24,7 @@ export class EventStream {
   #skip = 0;
   #broken = false;
 
-  /** @param onEvent - called with the `:event-type` of each message, `''` where it has none, and its payload */
+  /** @param onEvent - called with the `:event-type` or `:exception-type` of each message, `''` if it has none, and its payload */
   constructor(onEvent: (type: string, payload: Buffer) => void) {
     this.#onEvent = onEvent;
   }
@@ -77,25 +76,8 @@ function eventType(headers: Buffer): string {
     if (fixed === undefined || nameEnd + 3 > headers.length) return '';
     const value = nameEnd + 1 + (fixed < 0 ? 2 : 0);
     const end = value + (fixed < 0 ? headers.readUInt16BE(nameEnd + 1) : fixed);
-    if (name === EVENT_TYPE && type === STRING) return headers.toString('utf8', value, end);
+    if (TYPES.includes(name) && type === STRING) return headers.toString('utf8', value, end);
     at = end;
   }
   return '';
-}
-
-/**
- * Reads an answer in AWS frames or in plain form. The first byte tells them apart: it is 0 in a frame, and never 0 in
- * JSON or server-sent events.
- */
-export function framedOrPlain(plain: AnswerReader, onEvent: (type: string, payload: Buffer) => void): AnswerReader {
-  let frames: EventStream | null | undefined;
-  return {
-    data(chunk) {
-      if (frames === undefined && chunk.length > 0) frames = chunk[0] === 0 ? new EventStream(onEvent) : null;
-      if (frames) frames.data(chunk);
-      else plain.data(chunk);
-    },
-    usage: () => plain.usage(),
-    turn: () => plain.turn(),
-  };
 }

@@ -1,7 +1,5 @@
-import { chunksOf } from '../dialects/anthropic-messages/chunks.ts';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import { bedrockConverse } from '../dialects/bedrock-converse/dialect.ts';
-import type { AnswerReader } from '../dialects/dialect.ts';
 import { openCount } from './bedrock-count.ts';
 import { facts } from './facts.ts';
 import { decodedName, isBelow, type Operation, type Provider } from './provider.ts';
@@ -58,8 +56,7 @@ function modelOperation(path: string): Operation | null {
   const isInvoke = verb === 'invoke' || verb === 'invoke-with-response-stream';
   // the ARN of an inference profile does not name the model; if it is another model, nothing in the body is recognised
   if (!isInvoke || !/anthropic|^arn:/.test(model)) return null;
-  const answer = (): AnswerReader => chunksOf(anthropicMessages.answer());
-  return { dialect: anthropicMessages, purpose: 'generate', model, stream, answer };
+  return { dialect: anthropicMessages, purpose: 'generate', model, stream };
 }
 
 function mantleOperation(path: string): Operation | null {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AnswerReader, Dialect, Purpose } from '../dialects/dialect.ts';
+import type { Dialect, Purpose } from '../dialects/dialect.ts';
 import type { BaseUrls, ProviderFacts } from './facts.ts';
 
 /** The first line of a request and its headers. */
@@ -17,8 +17,6 @@ export interface Operation {
   /** Model and streaming, if the path states them; absent if the body does. */
   readonly model?: string;
   readonly stream?: boolean;
-  /** Reads an answer that has another shape than the dialect's own. */
-  readonly answer?: () => AnswerReader;
   /**
    * Extracts the request from a body that encloses it; `null` if the body is not understood. @throws JsonShapeError if
    * the body is not a JSON object

@@ -1,6 +1,7 @@
+import { FormatReader } from '../answers/reader.ts';
 import type { Dialect } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
-import { MessagesAnswer } from './answer.ts';
+import { messagesFormat } from './answer.ts';
 import { scanMessagesBody } from './scan.ts';
 
 /**
@@ -19,7 +20,7 @@ export const anthropicMessages: Dialect = {
   },
   scan: scanMessagesBody,
   meaning: meaningOf,
-  answer: () => new MessagesAnswer(),
+  answer: () => new FormatReader(messagesFormat),
   refusesHistory(status, answer) {
     if (status !== 400) return false;
     // ignore the error types `invalid_request_error` and `INVALID_ARGUMENT`, which every request error has

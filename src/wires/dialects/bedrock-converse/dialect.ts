@@ -1,9 +1,8 @@
-import { field, finiteNumber, parsed } from '../../json/value.ts';
+import type { AnswerFormat } from '../answers/format.ts';
+import { FormatReader } from '../answers/reader.ts';
 import { anthropicMessages } from '../anthropic-messages/dialect.ts';
-import type { AnswerReader, Dialect, ProviderUsage } from '../dialect.ts';
-import { framedOrPlain } from '../event-stream.ts';
+import type { Dialect } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
-import { TailUsage } from '../tail-usage.ts';
 import { scanConverseBody } from './scan.ts';
 
 /**
@@ -20,7 +19,7 @@ export const bedrockConverse: Dialect = {
   },
   scan: scanConverseBody,
   meaning: meaningOf,
-  answer: converseAnswer,
+  answer: () => new FormatReader(FORMAT),
   refusesHistory: (status, answer) => anthropicMessages.refusesHistory(status, answer),
   // clients of AWS read `message`
   error: (_status, code, message) =>
@@ -28,28 +27,16 @@ export const bedrockConverse: Dialect = {
 };
 
 const PATH = /^\/model\/[^/]+\/converse(?:-stream)?$/;
-const USAGE = Buffer.from('"usage"');
-
-/** A whole answer has its usage at its end; a stream has it in the frame `metadata`. */
-function converseAnswer(): AnswerReader {
-  const plain = new TailUsage(USAGE, usageOf);
-  let metadata: ProviderUsage | null = null;
-  const reader = framedOrPlain(plain, (type, payload) => {
-    if (type === 'metadata') metadata = usageOf(field(parsed(payload.toString('utf8')), 'usage'));
-  });
-  return { data: (chunk) => reader.data(chunk), usage: () => metadata ?? plain.usage(), turn: () => null };
-}
 
 /** `inputTokens` excludes tokens that were read from or written to a cache. */
-function usageOf(usage: unknown): ProviderUsage | null {
-  if (usage === null || typeof usage !== 'object') return null;
-  const fresh = finiteNumber(field(usage, 'inputTokens'));
-  const cachedTokens = finiteNumber(field(usage, 'cacheReadInputTokens'));
-  const cacheWriteTokens = finiteNumber(field(usage, 'cacheWriteInputTokens'));
-  return {
-    promptTokens: fresh === null ? null : fresh + (cachedTokens ?? 0) + (cacheWriteTokens ?? 0),
-    completionTokens: finiteNumber(field(usage, 'outputTokens')),
-    cachedTokens,
-    cacheWriteTokens: cacheWriteTokens ?? undefined,
-  };
-}
+const FORMAT: AnswerFormat = {
+  usage: ['usage'],
+  inputIncludesCache: false,
+  figures: {
+    input: ['inputTokens'],
+    output: ['outputTokens'],
+    read: ['cacheReadInputTokens'],
+    written: ['cacheWriteInputTokens'],
+  },
+  texts: ['text', 'input'],
+};

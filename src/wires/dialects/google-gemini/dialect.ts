@@ -1,7 +1,7 @@
-import { field, finiteNumber } from '../../json/value.ts';
-import type { Dialect, ProviderUsage, Purpose } from '../dialect.ts';
+import type { AnswerFormat } from '../answers/format.ts';
+import { FormatReader } from '../answers/reader.ts';
+import type { Dialect, Purpose } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
-import { TailUsage } from '../tail-usage.ts';
 import { scanGeminiBody } from './scan.ts';
 
 /**
@@ -23,7 +23,7 @@ export const googleGemini: Dialect = {
   },
   scan: scanGeminiBody,
   meaning: meaningOf,
-  answer: () => new TailUsage(USAGE, usageOf),
+  answer: () => new FormatReader(FORMAT),
   refusesHistory: () => false,
   error: (status, code, message) =>
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
@@ -31,7 +31,6 @@ export const googleGemini: Dialect = {
 
 /** Maximum number of characters of a model's name that are reported. */
 const MAX_MODEL_CHARS = 200;
-const USAGE = Buffer.from('"usageMetadata"');
 const BASE = /^\/v1(?:beta|alpha)?\//;
 const PURPOSES = new Map<string, Purpose>([
   ['generateContent', 'generate'],
@@ -41,14 +40,16 @@ const PURPOSES = new Map<string, Purpose>([
 /** The status for a fault of the proxy, among those that clients of this wire know. */
 const STATUS = 'UNAVAILABLE';
 
-/** Reasoning tokens are billed like output. */
-function usageOf(value: unknown): ProviderUsage | null {
-  const said = finiteNumber(field(value, 'candidatesTokenCount'));
-  const thought = finiteNumber(field(value, 'thoughtsTokenCount'));
-  return {
-    promptTokens: finiteNumber(field(value, 'promptTokenCount')),
-    completionTokens: said === null && thought === null ? null : (said ?? 0) + (thought ?? 0),
-    reasoningTokens: thought ?? 0, // counts that are 0 are left out
-    cachedTokens: finiteNumber(field(value, 'cachedContentTokenCount')),
-  };
-}
+/** Reasoning tokens are billed like output, and results of the provider's own tools like input. */
+const FORMAT: AnswerFormat = {
+  usage: ['usageMetadata'],
+  inputIncludesCache: true,
+  figures: {
+    input: ['promptTokenCount+toolUsePromptTokenCount'],
+    output: ['candidatesTokenCount+thoughtsTokenCount'],
+    read: ['cachedContentTokenCount'],
+    reasoning: ['thoughtsTokenCount'],
+  },
+  omitted: { reasoning: 0 },
+  texts: ['text'],
+};

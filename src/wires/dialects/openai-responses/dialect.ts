@@ -1,7 +1,8 @@
+import { FormatReader } from '../answers/reader.ts';
 import type { Dialect } from '../dialect.ts';
 import { openaiChat } from '../openai-chat/dialect.ts';
 import { meaningOf } from '../scan-body.ts';
-import { ResponsesAnswer } from './answer.ts';
+import { responsesFormat } from './answer.ts';
 import { scanResponsesBody } from './scan.ts';
 
 /**
@@ -19,7 +20,7 @@ export const openaiResponses: Dialect = {
   },
   scan: scanResponsesBody,
   meaning: meaningOf,
-  answer: () => new ResponsesAnswer(),
+  answer: () => new FormatReader(responsesFormat),
   refusesHistory: () => false,
   error: openaiChat.error,
 };

@@ -124,7 +124,7 @@ describeDialect({
     {
       name: 'an answer without caches',
       bytes: Buffer.from('{"usage":{"input_tokens":5,"output_tokens":2}}'),
-      usage: { promptTokens: 5, completionTokens: 2, cachedTokens: null, cacheWriteTokens: null },
+      usage: { promptTokens: 5, completionTokens: 2, cachedTokens: null },
     },
     { name: 'an error', bytes: Buffer.from('{"type":"error","error":{"type":"overloaded_error"}}'), usage: null },
     { name: 'something else', bytes: Buffer.from('<html>'), usage: null },

@@ -88,20 +88,21 @@ describe('an answer of the responses wire', () => {
       { said: 'I look.', calls: [] },
       { said: '', calls: [{ id: 'c', name: 'bash', args: '{"command":"ls"}' }] },
     ],
+    calls: new Map([['bash', 1]]),
   };
 
   it('lists its words and its calls in order, each once, streamed or whole', () => {
     const streamed = openaiResponses.answer();
     for (const event of events) streamed.data(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
-    expect(streamed.turn()).toEqual(turn);
+    expect(streamed.end().turn).toEqual(turn);
     const whole = openaiResponses.answer();
     whole.data(Buffer.from(JSON.stringify({ id: 'resp_7', output: [message, call] })));
-    expect(whole.turn()).toEqual(turn);
+    expect(whole.end().turn).toEqual(turn);
   });
 
-  it('reports no turn for an answer that did not end', () => {
+  it('has no id in an answer that did not end', () => {
     const reader = openaiResponses.answer();
     reader.data(Buffer.from(`data: ${JSON.stringify(events[1])}\n\n`));
-    expect(reader.turn()).toBeNull();
+    expect(reader.end().turn.id).toBe('');
   });
 });

@@ -1,0 +1,86 @@
+import type { Transform } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { zstdStream } from './zstd.ts';
+
+/** Compressed chunks are decoded together, on another thread. */
+const BATCH_BYTES = 16 * 1024;
+/** Maximum size of a decoded answer; the rest of a larger one is not read. */
+const MAX_DECODED_BYTES = 256 * 1024 * 1024;
+
+/** Ends a truncated answer without an error, with what was decoded. */
+const PARTIAL = { finishFlush: constants.Z_SYNC_FLUSH };
+const PARTIAL_BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
+
+/** Streams by the names of encodings in RFC 9110 §8.4.1 and RFC 8878 §7. They receive the first bytes. */
+const streams = new Map<string, (start: Buffer) => Transform>([
+  ['gzip', () => createGunzip(PARTIAL)],
+  ['x-gzip', () => createGunzip(PARTIAL)],
+  ['deflate', (start) => (hasZlibHeader(start) ? createInflate(PARTIAL) : createInflateRaw(PARTIAL))],
+  ['br', () => createBrotliDecompress(PARTIAL_BROTLI)],
+  ['zstd', zstdStream],
+]);
+
+/** The method of compression in the header of zlib (RFC 1950 §2.2). */
+const DEFLATED = 8;
+
+/** Some servers send `deflate` without the header of zlib. */
+function hasZlibHeader(start: Buffer): boolean {
+  return ((start[0] ?? 0) & 0b1111) === DEFLATED;
+}
+
+/** Whether an encoding can be decoded; `false` for an answer without any. */
+export function isDecodable(encoding: string): boolean {
+  return streams.has(encoding);
+}
+
+/** Decodes an answer step by step, so that one that breaks off is decoded up to there. */
+export class AnswerDecoder {
+  readonly #encoding: string;
+  readonly #onData: (decoded: Buffer) => void;
+  #waiting: Buffer[] = [];
+  #size = 0;
+  #decoded = 0;
+  #stream: Transform | null = null;
+  #end: Promise<void> = Promise.resolve();
+
+  /** @param encoding - one that `isDecodable` */
+  constructor(encoding: string, onData: (decoded: Buffer) => void) {
+    this.#encoding = encoding;
+    this.#onData = onData;
+  }
+
+  data(chunk: Buffer): void {
+    this.#waiting.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size >= BATCH_BYTES) this.#write();
+  }
+
+  /** Resolves when everything is decoded. Never rejects. */
+  async end(): Promise<void> {
+    this.#write();
+    this.#stream?.end();
+    await this.#end;
+  }
+
+  #write(): void {
+    if (this.#size === 0) return;
+    const bytes = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    this.#size = 0;
+    this.#stream ??= this.#opened(bytes);
+    if (this.#stream?.writable) this.#stream.write(bytes);
+  }
+
+  #opened(start: Buffer): Transform | null {
+    const stream = streams.get(this.#encoding)?.(start) ?? null;
+    if (stream === null) return null;
+    stream.on('data', (decoded: Buffer) => {
+      this.#decoded += decoded.length;
+      if (this.#decoded <= MAX_DECODED_BYTES) this.#onData(decoded);
+      else stream.destroy();
+    });
+    this.#end = finished(stream).catch(() => {}); // broken or too large: what was decoded is read
+    return stream;
+  }
+}

@@ -1,0 +1,31 @@
+import type { Answer, AnswerReader } from '../../wires/dialects/dialect.ts';
+import { AnswerDecoder, isDecodable } from '../answer-decoder.ts';
+
+/** Feeds an answer to its reader while it is streamed. An unknown encoding is not read. */
+export class AnswerTap {
+  readonly #reader: AnswerReader;
+  #decoder: AnswerDecoder | null = null;
+  #isReadable = true;
+  #answer: Answer | Promise<Answer> | null = null;
+
+  constructor(reader: AnswerReader) {
+    this.#reader = reader;
+  }
+
+  head(contentEncoding: string): void {
+    const encoding = contentEncoding.trim().toLowerCase();
+    if (isDecodable(encoding)) this.#decoder = new AnswerDecoder(encoding, (decoded) => this.#reader.data(decoded));
+    else this.#isReadable = encoding === '' || encoding === 'identity';
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#decoder) this.#decoder.data(chunk);
+    else if (this.#isReadable) this.#reader.data(chunk);
+  }
+
+  /** What the answer reported, once it is over; a promise if it is compressed. Neither throws nor rejects. */
+  end(): Answer | Promise<Answer> {
+    this.#answer ??= this.#decoder ? this.#decoder.end().then(() => this.#reader.end()) : this.#reader.end();
+    return this.#answer;
+  }
+}

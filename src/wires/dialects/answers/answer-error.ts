@@ -1,0 +1,27 @@
+import { field } from '../../json/value.ts';
+import type { AnswerError } from '../dialect.ts';
+
+/** Events that are errors as a whole. AWS names them after its exceptions. */
+export const ERROR_EVENT = /^error$|^response\.failed$|Exception$/;
+const REFUSAL_STATUSES = new Set([400, 422]);
+/** How providers and gateways name their errors, in types and codes. The first match applies. */
+const KINDS: readonly (readonly [AnswerError, RegExp])[] = [
+  ['overloaded', /overload|unavailable|capacity|^5\d\d$/i],
+  ['limited', /rate_?limit|quota|exhausted|throttl|too_?many|^429$/i],
+  ['refused', /invalid|bad_?request|validation|unprocessable/i],
+];
+
+/**
+ * The error that an event, or a whole answer, reports; `null` if there is none.
+ *
+ * @param type - its type, if it has one
+ */
+export function errorIn(event: unknown, type: string): AnswerError | null {
+  const error = field(event, 'error') ?? field(field(event, 'response'), 'error');
+  const hasFields = typeof error === 'object' && error !== null && Object.keys(error).length > 0;
+  if (!hasFields && !(typeof error === 'string' && error !== '') && !ERROR_EVENT.test(type)) return null;
+  const from = hasFields ? error : event;
+  const words = [type, ...['type', 'code', 'status'].map((key) => String(field(from, key) ?? ''))];
+  if (words.some((word) => REFUSAL_STATUSES.has(Number(word)))) return 'refused';
+  return KINDS.find(([, pattern]) => words.some((word) => pattern.test(word)))?.[0] ?? 'failed';
+}

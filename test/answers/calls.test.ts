@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+
+describe('the calls of an answer', () => {
+  const callsIn = (answer: string): ReadonlyMap<string, number> => {
+    const reader = openaiChat.answer();
+    reader.data(Buffer.from(answer));
+    return reader.end().turn.calls;
+  };
+  const events = (...all: object[]): string => all.map((one) => `event: x\ndata: ${JSON.stringify(one)}\n\n`).join('');
+
+  it.each([
+    [
+      'chat',
+      JSON.stringify({
+        choices: [
+          {
+            message: {
+              tool_calls: [
+                { id: '1', type: 'function', function: { name: 'fish', arguments: '{"function":{"name":"no"}}' } },
+              ],
+            },
+          },
+        ],
+      }),
+    ],
+    [
+      'a stream of chat',
+      events(
+        { choices: [{ delta: { tool_calls: [{ index: 0, id: '1', function: { name: 'fish', arguments: '' } }] } }] },
+        { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '{}' } }] } }] },
+      ),
+    ],
+    [
+      'messages',
+      events({ type: 'content_block_start', content_block: { type: 'tool_use', id: '1', name: 'fish', input: {} } }),
+    ],
+    [
+      'responses',
+      events(
+        { item: { type: 'function_call', call_id: '1', name: 'fish' } },
+        {
+          response: {
+            tools: [{ type: 'function', name: 'no' }],
+            output: [{ type: 'function_call', call_id: '1', name: 'fish' }],
+          },
+        },
+      ),
+    ],
+    [
+      'Gemini',
+      JSON.stringify([{ candidates: [{ content: { parts: [{ functionCall: { name: 'fish', args: {} } }] } }] }]),
+    ],
+  ])('on %s are counted once each', (_wire, answer) => {
+    expect([...callsIn(answer)]).toEqual([['fish', 1]]);
+  });
+
+  it("are never found in the model's texts", () => {
+    const words = events({ delta: { type: 'text_delta', text: '{"type":"tool_use","name":"fish"}' } });
+    expect(callsIn(words).size).toBe(0);
+  });
+});
