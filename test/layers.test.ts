@@ -37,9 +37,9 @@ interface Narrow {
 
 const [, , , services = [], faces = []] = layers;
 const narrow: readonly Narrow[] = [
-  // the core knows requests by their interface alone, and no provider
+  // the core knows requests by their interface alone, and of providers which models check their history
   { rooms: ['core'], folder: 'wires/dialects', types: ['wires/dialects/dialect'] },
-  { rooms: ['core'], folder: 'wires/providers' },
+  { rooms: ['core'], folder: 'wires/providers', values: ['wires/providers/checks-history'] },
   // services implement the ports of the core, and know nothing else of it
   { rooms: services, folder: 'core', types: ['core/ports'] },
   { rooms: services, folder: 'wires', values: ['wires/providers/facts'] },

@@ -1,6 +1,6 @@
 import { recover } from '../../src/core/calls/recover.ts';
 import type { RequestPipeline } from '../../src/core/request/pipeline.ts';
-import { PRUNE } from '../../src/core/request/policy.ts';
+import { always, PRUNE } from '../../src/core/request/policy.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
@@ -84,7 +84,7 @@ class Talk {
       const lost = this.#ground.rewriter(other, settings);
       this.#same(
         out,
-        (await lost.rewrite({ body, dialect: this.#wire.dialect }, { ...PRUNE, history: 're-prune' })).body,
+        (await lost.rewrite({ body, dialect: this.#wire.dialect }, always({ ...PRUNE, history: 're-prune' }))).body,
         'same bytes without the store',
       );
     }

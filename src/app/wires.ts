@@ -247,6 +247,7 @@ async function handlerOptions(
     maxBodyBytes: settings.maxBodyBytes,
     budget: new ByteBudget(getHeapStatistics().heap_size_limit * HEAP_SHARE),
     lateBudget: new ByteBudget(0), // one at a time
+    largeBodies: new ByteBudget(LARGE_BODIES),
     timeoutMs: settings.timeoutMs,
     storeWait: settings.databaseUrl === null ? undefined : storeWaitOf(settings, store),
     newRequestId: () => {
@@ -287,6 +288,9 @@ function toolShelfOf(
     onFailure: failures.of('shelf'),
   });
 }
+
+/** Bytes of bodies above the limit that are read at once. */
+const LARGE_BODIES = 256 * 1024 * 1024;
 
 /** The share of the heap for bodies that wait for the database. They are parsed only when they continue. */
 const WAITING_HEAP_SHARE = 1 / 8;

@@ -1,4 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import type { Dialect } from '../wires/dialects/dialect.ts';
+
+const MIB = 1024 * 1024;
 
 /** Limits the bytes of bodies rewritten at the same time, because their texts are on the heap. */
 export class ByteBudget {
@@ -64,17 +67,36 @@ type Collected =
   | { readonly kind: 'gone' };
 
 /** Maximum size of a body whose buffer is allocated at once from its declared length. */
-const MAX_TRUSTED_BYTES = 4 * 1024 * 1024;
+const MAX_TRUSTED_BYTES = 4 * MIB;
 
-/** Reads a body up to a limit in bytes. Never rejects: `gone` if the client disconnects. */
-export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Collected> {
+/**
+ * Maximum size in bytes of a body that is read. Where the history may be bound, larger bodies than `maxBodyBytes` are
+ * read to repeat what was sent of them.
+ */
+export function readLimit({
+  dialect,
+  maxBodyBytes,
+}: {
+  readonly dialect: Dialect;
+  readonly maxBodyBytes: number;
+}): number {
+  if (dialect.verifiesHistory === 'never') return maxBodyBytes;
+  return Math.max(maxBodyBytes, Math.min(8 * maxBodyBytes, 256 * MIB));
+}
+
+/**
+ * Reads a body up to a limit in bytes. Never rejects: `gone` if the client disconnects.
+ *
+ * @param start - the chunks that an earlier call with a lower limit has read
+ */
+export function collectBody(req: IncomingMessage, maxBytes: number, start: readonly Buffer[] = []): Promise<Collected> {
   req.on('error', () => {}); // reported by 'close'; a later listener may be gone by then
   const declared = Number(req.headers['content-length'] ?? 0);
   if (declared > maxBytes) return Promise.resolve({ kind: 'too_large', start: [] });
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
+    const chunks = [...start];
     let whole: Buffer | null = null; // one buffer for the body, if its declared length is small: chunks that are copied at once are short-lived
-    let size = 0;
+    let size = start.reduce((sum, { length }) => sum + length, 0);
     const done = (result: Collected): void => {
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       resolve(result);
@@ -94,6 +116,7 @@ export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Col
     const onEnd = (): void => done({ kind: 'whole', body: whole?.subarray(0, size) ?? joined(chunks, size) });
     const onClose = (): void => done({ kind: 'gone' });
     req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+    if (req.isPaused()) req.resume(); // by an earlier call
   });
 }
 

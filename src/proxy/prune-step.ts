@@ -4,14 +4,14 @@ import { longestMs, type Patience, patienceOf, TIMED_OUT, within } from '../core
 import { reasonOf } from '../core/failure-reason.ts';
 import type { ResultKeeper } from '../core/recall/keeper.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
-import { type Policy, policyFor, type Situation } from '../core/request/policy.ts';
+import { type Policies, policiesFor, type Situation } from '../core/request/policy.ts';
 import type { IncomingRequest } from '../core/request/request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
 import type { FallbackCode } from '../errors/errors.ts';
 import type { Dialect, Purpose } from '../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../wires/json/cursor.ts';
-import type { ByteBudget } from './byte-budget.ts';
+import { type ByteBudget, readLimit } from './byte-budget.ts';
 import { decodeBody } from './decode-body.ts';
 import type { RequestContext } from './request-context.ts';
 import type { StoreWait } from './store-wait.ts';
@@ -20,8 +20,7 @@ import type { StoreWait } from './store-wait.ts';
 export interface ProjectMode {
   readonly enabled: boolean;
   /**
-   * Forward everything unchanged and only report; recorded cuts are still replayed if the provider verifies the
-   * history.
+   * Forward everything unchanged and only report; recorded cuts are still replayed where the history is bound.
    */
   readonly shadow: boolean;
 }
@@ -32,6 +31,7 @@ export interface PruneStepOptions {
   readonly rewriter: Pick<RequestPipeline, 'rewrite' | 'rewriteDry' | 'rewriteFromMemory'>;
   /** Whether requests of a project are pruned, and whether that is only reported. */
   readonly modeOf: (project: string) => ProjectMode;
+  /** New texts of larger bodies are not decided. */
   readonly maxBodyBytes: number;
   /** Budget of rewrites in progress; if the budget is not granted in time, only recorded cuts are replayed. */
   readonly budget: Pick<ByteBudget, 'take'>;
@@ -69,8 +69,7 @@ export interface Pruned {
   /** The body to forward, plain JSON; `null`: forward the request unchanged. */
   readonly changed: Buffer | null;
   /**
-   * Shadow mode on a wire with verified history: the result of a dry run that prunes the whole conversation from
-   * scratch.
+   * Shadow mode and a bound history: the result of a dry run that prunes the whole conversation from scratch.
    */
   readonly dryRun?: Rewritten | null;
   /** Short constant codes of failures and omissions. */
@@ -81,16 +80,16 @@ export interface Pruned {
 const OTHER_INTERVALS = 2;
 
 /**
- * Prunes requests in bodies and frames. If the provider verifies the history, recorded cuts are replayed even when
- * pruning is off, the budget is exhausted, the time is over, or something fails.
+ * Prunes requests in bodies and frames. Where the history is bound, recorded cuts are replayed even when pruning is
+ * off, the body is too large, the budget is exhausted, the time is over, or something fails.
  */
 export class PruneStep {
   readonly #options: PruneStepOptions;
-  readonly #verifiesHistory: boolean;
+  readonly #mayBeBound: boolean;
 
   constructor(options: PruneStepOptions) {
     this.#options = options;
-    this.#verifiesHistory = options.dialect.verifiesHistory;
+    this.#mayBeBound = options.dialect.verifiesHistory !== 'never';
   }
 
   /** Never rejects: after any fault the request is still forwarded. */
@@ -123,9 +122,10 @@ export class PruneStep {
   }
 
   #pruneIfAsked(incoming: IncomingBody): Promise<Pruned> {
-    const { maxBodyBytes, storeWait } = this.#options;
-    if (this.#isOff(incoming.context) && !this.#verifiesHistory) return Promise.resolve(unchanged());
-    if (incoming.body.length > maxBodyBytes) return Promise.resolve(unchanged('body_too_large' satisfies FallbackCode));
+    const { storeWait } = this.#options;
+    if (this.#isOff(incoming.context) && !this.#mayBeBound) return Promise.resolve(unchanged());
+    if (incoming.body.length > readLimit(this.#options))
+      return Promise.resolve(unchanged('body_too_large' satisfies FallbackCode));
     // a request whose history was refused has already waited
     if (storeWait === undefined || incoming.historyRefused === true) return this.#prune(incoming, false);
     return this.#pruneOnceKnown(incoming, storeWait);
@@ -146,43 +146,47 @@ export class PruneStep {
 
   /** @throws HistoryUnknown if the request may wait for the store */
   async #prune(incoming: IncomingBody, mayWait: boolean): Promise<Pruned> {
-    const { maxBodyBytes, dialect, budget, lateBudget } = this.#options;
+    const { maxBodyBytes, budget, lateBudget } = this.#options;
     const granted = await budget.take(incoming.body.length, longestMs(this.#patience));
     const release = granted ?? (await lateBudget.take(incoming.body.length, this.#patience.intervalMs));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
-    // if the provider verifies the history, an unpruned request could be refused: it is replayed without a budget
-    if (release === null && !this.#verifiesHistory) return unchanged(...fallbacks);
+    // a bound history must not be forwarded unpruned: it is replayed without a budget
+    if (release === null && !this.#mayBeBound) return unchanged(...fallbacks);
     try {
       const body =
-        incoming.encoding === '' ? incoming.body : await decodeBody(incoming.body, incoming.encoding, maxBodyBytes);
+        incoming.encoding === ''
+          ? incoming.body
+          : await decodeBody(incoming.body, incoming.encoding, readLimit(this.#options));
       if (body === null) return unchanged(...fallbacks, 'encoding_not_understood' satisfies FallbackCode);
       const { purpose, historyRefused = false } = incoming;
-      const situation = { ...this.#modeOf(incoming), purpose, hasBudget: granted !== null, historyRefused, mayWait };
-      const policy = policyFor(dialect, situation);
-      if (policy === null) return unchanged(...fallbacks);
-      return await this.#pruned(incoming, body, { policy, situation, fallbacks });
+      const isTooLarge = body.length > maxBodyBytes;
+      if (isTooLarge) fallbacks.push('body_too_large' satisfies FallbackCode);
+      const hasBudget = granted !== null && !isTooLarge;
+      const situation = { ...this.#modeOf(incoming), purpose, hasBudget, historyRefused, mayWait };
+      return await this.#pruned(incoming, body, { policies: policiesFor(situation), situation, fallbacks });
     } finally {
       release?.();
     }
   }
 
-  async #pruned({ context }: IncomingBody, body: Buffer, { policy, situation, fallbacks }: Plan): Promise<Pruned> {
+  async #pruned({ context }: IncomingBody, body: Buffer, { policies, situation, fallbacks }: Plan): Promise<Pruned> {
     const time = new AbortController();
     const { dialect } = this.#options;
     const { requestId, scope } = context;
     const request = { body, dialect, scope, sender: context, signal: time.signal };
-    const rewritten = await this.#rewrite(requestId, request, policy, time, fallbacks);
+    const rewritten = await this.#rewrite(requestId, request, policies, time, fallbacks);
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
     fallbacks.push(...(rewritten?.fallbacks ?? []));
     const { isShadow, isOff, hasBudget, purpose } = situation;
-    const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || this.#verifiesHistory);
-    const needsDryRun = isShadow && this.#verifiesHistory && hasBudget && purpose === 'generate' && !isOff;
+    const isBound = rewritten?.binding !== 'free';
+    const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || isBound);
+    const needsDryRun = isShadow && this.#mayBeBound && hasBudget && purpose === 'generate' && !isOff;
     const dryRun = needsDryRun && rewritten !== null && !isSent ? await this.#dryRun(requestId, request) : null;
     return { rewritten, changed: isSent ? rewritten.body : null, dryRun, fallbacks };
   }
 
   get #patience(): Patience {
-    return patienceOf(this.#options.timeoutMs, this.#verifiesHistory);
+    return patienceOf(this.#options.timeoutMs, this.#mayBeBound);
   }
 
   /**
@@ -194,13 +198,14 @@ export class PruneStep {
   async #rewrite(
     requestId: string,
     request: IncomingRequest,
-    policy: Policy,
+    policies: Policies,
     time: AbortController,
     fallbacks: string[],
   ): Promise<Rewritten | null> {
     const { rewriter, onFailure } = this.#options;
     try {
-      const work = policy.dryRun ? rewriter.rewriteDry(request) : rewriter.rewrite(request, policy);
+      const isDry = !this.#mayBeBound && policies.free.unchanged === 'dry-run';
+      const work = isDry ? rewriter.rewriteDry(request) : rewriter.rewrite(request, policies);
       // a backstop: finding, deciding and storing each have their own time limit
       const { intervalMs, intervals } = this.#patience;
       const rewritten = await within(work, { intervalMs, intervals: intervals + OTHER_INTERVALS }, (cause) => {
@@ -218,7 +223,7 @@ export class PruneStep {
     }
     time.abort(TIMED_OUT);
     try {
-      return await rewriter.rewriteFromMemory({ ...request, signal: undefined }, policy);
+      return await rewriter.rewriteFromMemory({ ...request, signal: undefined }, policies);
     } catch (cause) {
       if (cause instanceof HistoryUnknown) throw cause;
       onFailure('not_repeated', cause, { requestId });
@@ -247,7 +252,7 @@ export class PruneStep {
 
 /** How a request is pruned. */
 interface Plan {
-  readonly policy: Policy;
+  readonly policies: Policies;
   readonly situation: Situation;
   /** Fallback codes so far; more are added. */
   readonly fallbacks: string[];

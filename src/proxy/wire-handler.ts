@@ -9,7 +9,7 @@ import type { Rewritten } from '../core/request/rewritten.ts';
 import type { FallbackCode } from '../errors/errors.ts';
 import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
-import { collectBody } from './byte-budget.ts';
+import { type ByteBudget, collectBody, readLimit } from './byte-budget.ts';
 import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { AnswerTap } from './report/answer-tap.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
@@ -36,6 +36,8 @@ export interface WireOptions extends PruneStepOptions {
    * neither read nor stored.
    */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
+  /** Budget of bodies above `maxBodyBytes`, which are read to repeat what was sent of them. */
+  readonly largeBodies: Pick<ByteBudget, 'take'>;
   readonly newRequestId: () => string;
   /** Called when a request has ended; the report is built on demand. */
   readonly onReport: (report: () => RequestReport | Promise<RequestReport>) => void;
@@ -50,6 +52,9 @@ export interface WireOptions extends PruneStepOptions {
 
 /** The destination of a request to a model. */
 export type ModelDestination = Destination & { readonly operation: Operation };
+
+/** How long a body above the limit waits until earlier ones are forwarded. */
+const LARGE_BODY_PATIENCE_MS = 30_000;
 
 /** Serves the requests of one wire: collect, prune, forward, report. */
 export class WireHandler {
@@ -130,8 +135,29 @@ class WireExchange {
     if (this.#foreign) return this.#passThrough('foreign_origin');
     const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
     if (collected.kind === 'gone') return this.#report(null, false, { kind: 'client_gone', status: 0 });
-    if (collected.kind === 'too_large') return this.#passThrough('body_too_large', collected.start);
+    if (collected.kind === 'too_large') return this.#runLarge(collected.start);
     await this.#forward(collected.body);
+  }
+
+  /**
+   * Forwards a body above the limit. It is read if its history may be bound, because what was sent of it must be sent
+   * again.
+   */
+  async #runLarge(start: readonly Buffer[]): Promise<void> {
+    const { dialect, maxBodyBytes, largeBodies } = this.#options;
+    const limit = readLimit(this.#options);
+    const declared = Number(this.#req.headers['content-length'] ?? limit);
+    const isRead = dialect.verifiesHistory !== 'never' && limit > maxBodyBytes && declared <= limit;
+    const release = isRead ? await largeBodies.take(declared, LARGE_BODY_PATIENCE_MS) : null;
+    if (release === null) return this.#passThrough('body_too_large', start);
+    try {
+      const collected = await collectBody(this.#req, limit, start);
+      if (collected.kind === 'gone') return this.#report(null, false, { kind: 'client_gone', status: 0 });
+      if (collected.kind === 'too_large') return await this.#passThrough('body_too_large', collected.start);
+      await this.#forward(collected.body);
+    } finally {
+      release();
+    }
   }
 
   /** Streams a body unread. */
@@ -147,7 +173,6 @@ class WireExchange {
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
     const { dialect } = this.#options;
-    const shadow = this.#isShadow;
     const treatment = await this.#treatmentOf(original);
     if (treatment.kind === 'closed') {
       this.#fallbacks.push(treatment.reason);
@@ -155,7 +180,7 @@ class WireExchange {
     }
     if (treatment.kind === 'resign') this.#signingScope = treatment.scope;
     const { rewritten, changed, dryRun } = await this.#prune(original);
-    if (rewritten === null || (shadow && !dialect.verifiesHistory)) {
+    if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');

@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type Policy, PRUNE, policyFor, recordsWholeMessages, type Situation } from '../../src/core/request/policy.ts';
+import {
+  type Binding,
+  bindingOf,
+  type Policy,
+  PRUNE,
+  policiesFor,
+  recordsWholeMessages,
+  type Situation,
+} from '../../src/core/request/policy.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 
 const ORDINARY: Situation = {
   purpose: 'generate',
@@ -10,14 +22,16 @@ const ORDINARY: Situation = {
   mayWait: false,
 };
 
-const VERIFIED = { verifiesHistory: true } as const;
-const UNVERIFIED = { verifiesHistory: false } as const;
-
-/** What each situation makes of an ordinary request, where the provider verifies the history and where it does not. */
-const ROWS: readonly [string, Partial<Situation>, Partial<Policy>, Partial<Policy> | null][] = [
+/** What each situation makes of an ordinary request, where the history is bound and where it is free. */
+const ROWS: readonly [string, Partial<Situation>, Partial<Policy>, Partial<Policy>][] = [
   ['an ordinary request', {}, {}, {}],
-  ['pruning that is switched off', { isOff: true }, { newTexts: 'pass-and-record' }, null],
-  ['shadow mode', { isShadow: true }, { newTexts: 'pass-and-record' }, { newTexts: 'pass', dryRun: true }],
+  [
+    'pruning that is switched off',
+    { isOff: true },
+    { newTexts: 'pass-and-record' },
+    { newTexts: 'pass', unchanged: 'off' },
+  ],
+  ['shadow mode', { isShadow: true }, { newTexts: 'pass-and-record' }, { newTexts: 'pass', unchanged: 'dry-run' }],
   ['a spent byte budget', { hasBudget: false }, { newTexts: 'pass-and-record' }, { newTexts: 'pass' }],
   [
     'shadow mode with a spent byte budget',
@@ -31,30 +45,76 @@ const ROWS: readonly [string, Partial<Situation>, Partial<Policy>, Partial<Polic
   ['a store that may come back', { mayWait: true }, { whenHistoryUnknown: 'wait' }, { whenHistoryUnknown: 'wait' }],
 ];
 
-describe('the policy of a request', () => {
-  it.each(ROWS)('is the expected one for %s', (_name, situation, verified, unverified) => {
-    const request = { ...ORDINARY, ...situation };
-    expect(policyFor(VERIFIED, request)).toEqual({ ...PRUNE, ...verified });
-    expect(policyFor(UNVERIFIED, request)).toEqual(unverified && { ...PRUNE, ...unverified });
+describe('the policies of a request', () => {
+  it.each(ROWS)('are the expected ones for %s', (_name, situation, bound, free) => {
+    const policies = policiesFor({ ...ORDINARY, ...situation });
+    expect(policies).toEqual({ bound: { ...PRUNE, ...bound }, free: { ...PRUNE, ...free } });
   });
 
-  it('never prunes new texts of a token count', () => {
+  it('never prune new texts of a token count', () => {
     for (const hasBudget of [true, false]) {
       for (const isShadow of [true, false]) {
-        const policy = policyFor(VERIFIED, { ...ORDINARY, purpose: 'count', hasBudget, isShadow });
-        expect(policy?.newTexts).toBe('pass');
+        const policies = policiesFor({ ...ORDINARY, purpose: 'count', hasBudget, isShadow });
+        expect([policies.bound.newTexts, policies.free.newTexts]).toEqual(['pass', 'pass']);
       }
     }
   });
 
-  it('records whole messages on a wire with verified history, unless new texts only pass', () => {
-    const binds = (dialect: typeof VERIFIED | typeof UNVERIFIED, newTexts: Policy['newTexts']): boolean =>
-      recordsWholeMessages({ dialect, policy: { ...PRUNE, newTexts } });
-    expect((['prune', 'pass-and-record', 'pass'] as const).map((one) => binds(VERIFIED, one))).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    expect(binds(UNVERIFIED, 'prune')).toBe(false);
+  it('record whole messages of a bound history, unless new texts only pass', () => {
+    const records = (binding: Binding, newTexts: Policy['newTexts']): boolean =>
+      recordsWholeMessages({ binding, policy: { ...PRUNE, newTexts } });
+    for (const binding of ['repeated', 'verified'] as const) {
+      const recorded = (['prune', 'pass-and-record', 'pass'] as const).map((one) => records(binding, one));
+      expect(recorded).toEqual([true, true, false]);
+    }
+    expect(records('free', 'prune')).toBe(false);
+  });
+});
+
+const WORDS = { role: 'user', content: 'Why did the payment fail?' };
+const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'abc' };
+
+function binding(dialect: Dialect, body: object): Binding {
+  return bindingOf(dialect, dialect.scan(Buffer.from(JSON.stringify(body))));
+}
+
+describe('the history of a request on the responses wire', () => {
+  it.each<[string, object, Binding]>([
+    ['with reasoning among its items', { input: [WORDS, REASONING] }, 'verified'],
+    ['with a reference to an item', { input: [WORDS, { type: 'item_reference', id: 'rs_1' }] }, 'verified'],
+    ['that asks for encrypted reasoning', { input: [WORDS], include: ['reasoning.encrypted_content'] }, 'verified'],
+    ['that continues an answer', { previous_response_id: 'resp_1', input: [WORDS] }, 'verified'],
+    ['that continues a conversation', { input: [WORDS], conversation: { id: 'conv_1' } }, 'verified'],
+    ['without reasoning', { input: [WORDS], include: ['file_search_call.results'], conversation: null }, 'free'],
+    ['whose text only names reasoning', { input: [{ role: 'user', content: '{"type":"reasoning"}' }] }, 'free'],
+    ['that is a string', { input: 'Why did the payment fail?' }, 'free'],
+  ])('%s is bound as expected', (_name, body, expected) => {
+    expect(binding(openaiResponses, { model: 'gpt-6.2-sol', ...body })).toBe(expected);
+  });
+
+  it.each<[string, Binding]>([
+    ['gpt-4.1', 'repeated'],
+    ['o4-mini', 'repeated'],
+    ['gpt-5', 'repeated'],
+    ['gpt-5.5-codex', 'repeated'],
+    ['gpt-6', 'repeated'],
+    ['gpt-6-astra', 'repeated'],
+    ['gpt-6.1-sol', 'repeated'],
+    ['openai/gpt-6.1', 'repeated'],
+    ['gpt-6.2', 'verified'],
+    ['gpt-6.2-sol', 'verified'],
+    ['openai/gpt-6.3', 'verified'],
+    ['gpt-6.10', 'verified'],
+    ['gpt-7', 'verified'],
+    ['gpt-50', 'verified'],
+    ['my-deployment', 'verified'],
+    ['', 'verified'],
+  ])('may be rewritten on purpose only if the model is known not to check it: %s', (model, expected) => {
+    expect(binding(openaiResponses, { model, input: [WORDS, REASONING] })).toBe(expected);
+  });
+
+  it('is verified on the messages wire and free on the chat wire, whatever it contains', () => {
+    expect(binding(anthropicMessages, { model: 'claude-opus-5', messages: [WORDS] })).toBe('verified');
+    expect(binding(openaiChat, { model: 'gpt-6.2', messages: [WORDS] })).toBe('free');
   });
 });

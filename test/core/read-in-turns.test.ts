@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { advanceFor, Turns } from '../../src/core/decide/turns.ts';
-import { PRUNE } from '../../src/core/request/policy.ts';
+import { always, PRUNE } from '../../src/core/request/policy.ts';
 import { AnsweredConversations } from '../../src/core/request/provider-verdicts.ts';
 import { ReadStage } from '../../src/core/request/read.ts';
 import { NO_DIRECTIVES } from '../../src/core/segments/apply-directives.ts';
@@ -34,7 +34,7 @@ async function piecesOf(calls: number): Promise<{ pieces: number; found: number 
     Array.from({ length: calls }, (_, i) => toolTurn(`call_${i}`, 'bash', { command: 'npm test' }, log)).flat(),
   );
   const state = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
-  const { read } = await stage.run({ body, dialect: openaiChat }, PRUNE, state, null);
+  const { read } = await stage.run({ body, dialect: openaiChat }, always(PRUNE), state, null);
   return { pieces: turns.pieces, found: read.found.length };
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { PRUNE } from '../../src/core/request/policy.ts';
+import { always, PRUNE } from '../../src/core/request/policy.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect, ScannedText } from '../../src/wires/dialects/dialect.ts';
@@ -75,7 +75,7 @@ describe('the recorded conversations', () => {
     let most = 0;
     for (const [i, body] of bodiesOf(name).entries()) {
       const newTexts = i === counts ? 'pass' : 'prune';
-      const { body: sent, prefixes } = await pipeline.rewrite({ body, dialect }, { ...PRUNE, newTexts });
+      const { body: sent, prefixes } = await pipeline.rewrite({ body, dialect }, always({ ...PRUNE, newTexts }));
       most = Math.max(most, await account(dialect, body, sent, store));
       const messages = dialect.scan(sent).messages;
       for (const [j, message] of messages.entries()) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/core/decide/decision.ts';
 import type { Decider } from '../../src/core/decide/decision-maker.ts';
 import type { Store } from '../../src/core/ports.ts';
-import { type Policy, PRUNE } from '../../src/core/request/policy.ts';
+import { always, PRUNE } from '../../src/core/request/policy.ts';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
@@ -25,8 +25,8 @@ const LOG = serverLog(200);
 const FIRST = oneResult(LOG);
 const ANSWER: Message = { role: 'assistant', content: 'It is the gateway.' };
 const SECOND = [...FIRST, ANSWER, ...toolTurn('c2', 'bash', { command: 'npm test' }, serverLog(150, 7))];
-const PASS: Policy = { ...PRUNE, newTexts: 'pass-and-record' };
-const CHECKED: Dialect = { ...openaiChat, verifiesHistory: true };
+const PASS = always({ ...PRUNE, newTexts: 'pass-and-record' });
+const CHECKED: Dialect = { ...openaiChat, verifiesHistory: 'always' };
 
 /** Decides otherwise than the program that stored the record: only the first lines go. */
 const OTHERWISE: Decider = {
@@ -228,7 +228,7 @@ describe('a history that was answered before the proxy saw it', () => {
     const request = { body: chatBody(SECOND), dialect: CHECKED };
     const raw = await pipeline.rewrite(request);
     expect(raw.rawHistory).toBe(true);
-    const again = await pipeline.rewrite(request, { ...PRUNE, history: 're-prune' });
+    const again = await pipeline.rewrite(request, always({ ...PRUNE, history: 're-prune' }));
     expectRepeated(first.body, again.body);
     const restarted = await openPipeline({ store: openStore(path) }).rewrite(request);
     expect(restarted.body.equals(again.body)).toBe(true);

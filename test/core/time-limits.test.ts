@@ -6,7 +6,7 @@ import { chatBody, oneResult } from '../helpers/chat.ts';
 import { openPipeline, openStore, type RewriterParts, verdicts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
-const CHECKED: Dialect = { ...openaiChat, verifiesHistory: true };
+const CHECKED: Dialect = { ...openaiChat, verifiesHistory: 'always' };
 const BODY = chatBody(oneResult(serverLog(200)));
 
 afterEach(() => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseMarker } from '../../src/engine/text/marker.ts';
+import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
@@ -119,11 +120,27 @@ describe('a file that was read again', () => {
     const replica = new Replica(PARTS);
     const { work } = readTwice();
     small(80, work);
-    const { body, fallbacks } = await replica.send(work.messages, {}, { ...openaiChat, verifiesHistory: true });
+    const { body, fallbacks } = await replica.send(work.messages, {}, { ...openaiChat, verifiesHistory: 'always' });
     expect(messagesOf(body)).toEqual(work.messages);
     expect(fallbacks).toEqual([]);
     expect(replica.steps).toEqual([]);
     await replica.send(work.messages);
     expect(replica.steps).toHaveLength(1);
+  });
+
+  it('stays whole behind reasoning that the model checks, and not behind reasoning of an older model', async () => {
+    for (const [model, steps] of [
+      ['gpt-6.2', 0],
+      ['an-unknown-model', 0],
+      ['gpt-5.1', 1],
+    ] as const) {
+      const replica = new Replica(PARTS);
+      const { work } = readTwice();
+      small(80, work);
+      // a chat body in which the scan finds reasoning
+      const scan: Dialect['scan'] = (body, resume) => ({ ...openaiChat.scan(body, resume), reasoning: true, model });
+      await replica.send(work.messages, {}, { ...openaiChat, scan, verifiesHistory: 'with-reasoning' });
+      expect(replica.steps).toHaveLength(steps);
+    }
   });
 });

@@ -2,7 +2,7 @@ import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
-import { PRUNE } from '../../src/core/request/policy.ts';
+import { always, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
@@ -96,7 +96,7 @@ export class Replica {
   ): Promise<Rewritten> {
     const whole = { project: 'default', task: '', requestId: 'req', ...scope };
     const request = { body: chatBody(messages), dialect, scope: whole };
-    const rewritten = await this.#rewriter.rewrite(request, { ...PRUNE, history: 're-prune' });
+    const rewritten = await this.#rewriter.rewrite(request, always({ ...PRUNE, history: 're-prune' }));
     await new Promise((resume) => setImmediate(resume));
     return rewritten;
   }

@@ -8,7 +8,7 @@ import type { BoldnessSteps } from '../../src/core/ports/boldness.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
-import { type Policy, PRUNE } from '../../src/core/request/policy.ts';
+import { always, type Policy, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
@@ -73,7 +73,7 @@ export function openRewriter(parts: RewriterParts = {}): ChatRewriter {
   const pipeline = openPipeline(parts);
   const { history = 'replay' } = parts;
   return {
-    rewrite: (body, scope) => pipeline.rewrite({ body, dialect: openaiChat, scope }, { ...PRUNE, history }),
+    rewrite: (body, scope) => pipeline.rewrite({ body, dialect: openaiChat, scope }, always({ ...PRUNE, history })),
     rewriteDry: (body) => pipeline.rewriteDry({ body, dialect: openaiChat }),
   };
 }

@@ -47,6 +47,7 @@ async function startHandler(over: Partial<WireOptions>) {
     maxBodyBytes: 1e8,
     budget: new ByteBudget(1e8),
     lateBudget: new ByteBudget(0),
+    largeBodies: new ByteBudget(0),
     timeoutMs: 5_000,
     newRequestId: () => 'id',
     onReport: () => {},

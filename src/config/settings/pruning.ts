@@ -37,7 +37,9 @@ export const pruningSettings = {
     rule: wholeNumber(1),
     fallback: 64 * MIB,
     unit: 'bytes',
-    doc: 'Larger request bodies stream through unpruned.',
+    doc:
+      'New texts of larger request bodies are not pruned. Where the history is bound, bodies up to eight times as large are ' +
+      'read to repeat earlier cuts; all others stream through.',
   }),
   maxPruneRatio: setting({
     rule: share(),

@@ -1,11 +1,12 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
-import type { Dialect, ScannedText } from '../../wires/dialects/dialect.ts';
+import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import type { Collector, DirectivesView, SegmentPorts } from '../ports/segments.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
 import type { ReportedRequest, SegmentReporter } from '../segments/reporter.ts';
 import type { KnownHistory } from '../sent/history.ts';
 import { requestTokens } from './message-tokens.ts';
+import type { Binding } from './policy.ts';
 import { CHECKPOINTS } from './read.ts';
 import type { DirectedRequest, PersistedRequest, ReadRequest } from './request.ts';
 
@@ -32,9 +33,9 @@ export class CollectStage {
    * @returns whether a collector stashed something, so that the request must run through the pipeline once more
    */
   async run(persisted: PersistedRequest, rerunWhole: () => Promise<PersistedRequest | null>): Promise<boolean> {
-    const { dialect, scope, read } = persisted.request;
+    const { binding, scope, read } = persisted.request;
     // if the provider verifies the history, nothing of it may be stashed
-    if (dialect.verifiesHistory) return false;
+    if (binding === 'verified') return false;
     const tokens = this.#tokensOf(persisted);
     const collector = this.#collectors.find((one) => one.mayNeedStep(scope, read.conversationId, tokens));
     const messages = read.messages.length - CHECKPOINTS; // clients may change the last ones
@@ -54,8 +55,8 @@ export class CollectStage {
 
   /** Whether a conversation exceeds its budget but may not be stashed. */
   isStuckOverBudget(persisted: PersistedRequest): boolean {
-    const { dialect, scope, read } = persisted.request;
-    if (!dialect.verifiesHistory || this.#budget === undefined) return false;
+    const { binding, scope, read } = persisted.request;
+    if (binding !== 'verified' || this.#budget === undefined) return false;
     return this.#budget.mayNeedStep(scope, read.conversationId, this.#tokensOf(persisted));
   }
 
@@ -69,9 +70,9 @@ export class CollectStage {
  * V8.
  */
 export function reportedRequest({ request, decisions }: PersistedRequest): ReportedRequest {
-  const { body, dialect, read, found, steps, scope, state } = request;
+  const { body, binding, read, found, steps, scope, state } = request;
   const { messages, first, callOf, conversationId } = read;
-  const directives = viewFor(dialect, state.directives);
+  const directives = viewFor(binding, state.directives);
   const decisionOf: ReportedRequest['decisionOf'] = (text) => decisions.get(text) ?? null;
   return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
 }
@@ -93,8 +94,8 @@ export function directRequest(
   known: KnownHistory,
   language: ReasonLanguage | undefined,
 ): DirectedRequest {
-  const { dialect, state, body, read, scope, steps } = request;
-  const directives = viewFor(dialect, state.directives);
+  const { binding, state, body, read, scope, steps } = request;
+  const directives = viewFor(binding, state.directives);
   if (directives.empty) return { ...request, known, found: known.found };
   const { messages, first, callOf } = read;
   const toolOf = (text: ScannedText): string => (text.use === 'result' ? (callOf(text)?.name ?? text.name) : '');
@@ -103,11 +104,11 @@ export function directRequest(
 }
 
 /**
- * The directives that apply on a wire. If the provider verifies the history, only pins apply, because no sent text may
- * change.
+ * The directives that apply to a request. If the provider verifies the history, only pins apply, because no sent text
+ * may change.
  */
-export function viewFor({ verifiesHistory }: Dialect, directives: DirectivesView): DirectivesView {
-  if (!verifiesHistory || directives.empty) return directives;
+export function viewFor(binding: Binding, directives: DirectivesView): DirectivesView {
+  if (binding !== 'verified' || directives.empty) return directives;
   const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);
   return { version: directives.version, empty: false, stepsOf: () => [], of };
 }

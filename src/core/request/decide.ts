@@ -67,11 +67,11 @@ export class DecideStage {
   }
 
   /** Decisions about the texts of a request; `null` if they take too long. */
-  #decideTexts({ found, known, read, scope, dialect }: DirectedRequest): Promise<DecidedTexts | null> {
+  #decideTexts({ found, known, read, scope, binding }: DirectedRequest): Promise<DecidedTexts | null> {
     const { decisions, onFailure } = this.#options;
     const context = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, fixed: known.fixed };
     const deciding = decideTexts(found, read.outcomesBefore, decisions.backendDeadline(), context);
-    const patience = decisions.patienceOf(dialect.verifiesHistory);
+    const patience = decisions.patienceOf(binding !== 'free');
     return within(deciding, patience, (cause) => onFailure('decided_too_late', cause));
   }
 

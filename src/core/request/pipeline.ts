@@ -22,7 +22,7 @@ import { CollectStage, directRequest, reportedRequest } from './collect.ts';
 import { DecideStage } from './decide.ts';
 import type { FindSettings } from './find-texts.ts';
 import { bodyToRemember, MIN_REMEMBERED_BYTES, PersistStage, slideExpiry } from './persist.ts';
-import { type Policy, PRUNE } from './policy.ts';
+import { always, type Policies, PRUNE } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
 import type { RefusedConversations } from './provider-verdicts.ts';
 import { AcceptedCuts, AnsweredConversations, NOTE_WAIT_MS } from './provider-verdicts.ts';
@@ -35,7 +35,7 @@ import {
   type ReadRequest,
   type StoreState,
 } from './request.ts';
-import { controlGroupRequest, type Rewritten, refusedRequest, rewritten } from './rewritten.ts';
+import { controlGroupRequest, type Rewritten, refusedRequest, rewritten, unchangedRequest } from './rewritten.ts';
 import { ServedLines } from './served-lines.ts';
 
 export interface PipelineOptions {
@@ -67,6 +67,7 @@ export interface PipelineOptions {
   readonly traces?: Traces | undefined;
 }
 
+const ALWAYS_PRUNE = always(PRUNE);
 /** The share of `memoBytes` that is used for records of single messages. */
 const SENT_SHARE = 1 / 16;
 /** The conversation exceeds its token budget, and the provider does not allow any of it to be stashed. */
@@ -117,16 +118,16 @@ export class RequestPipeline {
    * @throws JsonShapeError if the body is not understood; the caller then forwards it as it came
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  async rewrite(request: IncomingRequest, policy: Policy = PRUNE): Promise<Rewritten> {
-    const first = await this.#run(request, policy);
+  async rewrite(request: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<Rewritten> {
+    const first = await this.#run(request, policies);
     if (!isPersisted(first)) return first;
     const rerunWhole = async (): Promise<PersistedRequest | null> => {
-      const all = await this.#run(request, policy, false);
+      const all = await this.#run(request, policies, false);
       return isPersisted(all) ? all : null;
     };
-    const mayCollect = policy.newTexts === 'prune' && !first.failed;
+    const mayCollect = first.request.policy.newTexts === 'prune' && !first.failed;
     const isCollected = mayCollect && (await this.#collect?.run(first, rerunWhole)) === true;
-    const last = isCollected ? await this.#run(request, policy) : first;
+    const last = isCollected ? await this.#run(request, policies) : first;
     if (!isPersisted(last)) return last;
     const shelved = (await this.#options.shelf?.run(last.request)) ?? null;
     return this.#remember(last, shelved);
@@ -139,18 +140,13 @@ export class RequestPipeline {
    * @throws JsonShapeError if the body is not understood
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  async rewriteFromMemory(request: IncomingRequest, policy: Policy = PRUNE): Promise<Rewritten> {
+  async rewriteFromMemory(request: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<Rewritten> {
     const { clock, segments } = this.#options;
     const { project } = request.scope ?? NO_SCOPE;
     const directives = segments?.directives.known(project) ?? NO_DIRECTIVES;
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
-    const directed = await this.#recall(
-      request,
-      policy,
-      state,
-      this.#findRemembered(request, policy, state),
-      TIMED_OUT,
-    );
+    const match = this.#findRemembered(request, policies, state);
+    const directed = await this.#recall(request, policies, state, match, TIMED_OUT);
     const shelved = this.#options.shelf?.fromMemory(directed) ?? null;
     const bypassed = this.#bypass(directed, shelved !== null);
     if (bypassed) return bypassed;
@@ -160,7 +156,7 @@ export class RequestPipeline {
   /** What would be cut if the whole conversation were new. Uses no store and changes nothing. */
   async rewriteDry(request: IncomingRequest): Promise<Rewritten> {
     const state: StoreState = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
-    const read = await this.#readTexts(request, PRUNE, state, null, true);
+    const read = await this.#readTexts(request, ALWAYS_PRUNE, state, null, true);
     const directed = directRequest(read, { ...NO_HISTORY, found: read.read.found }, undefined);
     const spliced = this.#persist.dry(directed, await this.#decide.dry(directed.found));
     return rewritten({ request: directed, spliced }, []);
@@ -185,8 +181,8 @@ export class RequestPipeline {
    * @param mayResume - whether a remembered body is used
    * @returns the outcome at once if the request is bypassed
    */
-  async #run(request: IncomingRequest, policy: Policy, mayResume = true): Promise<PersistedRequest | Rewritten> {
-    const directed = await this.#prepare(request, policy, mayResume);
+  async #run(request: IncomingRequest, policies: Policies, mayResume = true): Promise<PersistedRequest | Rewritten> {
+    const directed = await this.#prepare(request, policies, mayResume);
     const { body, scope, read } = directed;
     const hasShortTools = (await this.#options.shelf?.recall(directed)) ?? false;
     const bypassed = this.#bypass(directed, hasShortTools);
@@ -204,16 +200,16 @@ export class RequestPipeline {
    * Reads a request and recalls its history. If the store fails meanwhile, even a remembered body that cannot be
    * checked against the store is used.
    */
-  async #prepare(request: IncomingRequest, policy: Policy, mayResume: boolean): Promise<DirectedRequest> {
+  async #prepare(request: IncomingRequest, policies: Policies, mayResume: boolean): Promise<DirectedRequest> {
     const state = await this.#storeState(request.scope ?? NO_SCOPE);
-    const match = mayResume ? this.#findRemembered(request, policy, state) : null;
-    const directed = await this.#recall(request, policy, state, match, null);
+    const match = mayResume ? this.#findRemembered(request, policies, state) : null;
+    const directed = await this.#recall(request, policies, state, match, null);
     const failure = state.failure ?? directed.known.failure;
     if (failure === null || !mayResume) return directed;
     const offline = { ...state, failure };
-    const offlineMatch = match ?? this.#findRemembered(request, policy, offline);
+    const offlineMatch = match ?? this.#findRemembered(request, policies, offline);
     const recalled =
-      offlineMatch === match ? directed : await this.#recall(request, policy, offline, offlineMatch, null);
+      offlineMatch === match ? directed : await this.#recall(request, policies, offline, offlineMatch, null);
     return { ...recalled, known: { ...recalled.known, failure } };
   }
 
@@ -224,7 +220,7 @@ export class RequestPipeline {
    */
   async #recall(
     request: IncomingRequest,
-    policy: Policy,
+    policies: Policies,
     state: StoreState,
     match: PrefixMatch | null,
     skipReason: unknown,
@@ -232,7 +228,8 @@ export class RequestPipeline {
     const { decisions, find, findOf, traces } = this.#options;
     const { reasonLanguage } = findOf?.((request.scope ?? NO_SCOPE).project, find) ?? find;
     const offline = skipReason !== null || state.failure !== null;
-    const read = await this.#readTexts(request, policy, state, match, offline);
+    const read = await this.#readTexts(request, policies, state, match, offline);
+    if (read.policy.unchanged !== undefined) return { ...read, known: NO_HISTORY, found: [] };
     const recall = () => recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), skipReason);
     const known = await inSpan(traces, 'look-up', recall);
     return directRequest(read, known, reasonLanguage);
@@ -241,26 +238,28 @@ export class RequestPipeline {
   /** Reads a request and marks the lines in it that were recovered before. */
   async #readTexts(
     request: IncomingRequest,
-    policy: Policy,
+    policies: Policies,
     state: StoreState,
     match: PrefixMatch | null,
     offline: boolean,
   ): Promise<ReadRequest> {
-    const reading = await this.#read.run(request, policy, state, match);
+    const reading = await this.#read.run(request, policies, state, match);
     const found = await this.#served.mark(reading.read.found, reading.scope.project, offline);
     return found === reading.read.found ? reading : { ...reading, read: { ...reading.read, found } };
   }
 
   /**
-   * The outcome of a request whose conversation was refused or belongs to the control group; `null` for all others.
+   * The outcome of a request that is forwarded unchanged: by its policy, or because its conversation was refused or
+   * belongs to the control group. `null` for all others.
    *
    * @throws HistoryUnknown if the policy is to wait for the store
    */
   #bypass(directed: DirectedRequest, hasShortTools: boolean): Rewritten | null {
-    const { read, known, policy, dialect } = directed;
+    const { read, known, policy, binding } = directed;
+    if (policy.unchanged !== undefined) return unchangedRequest(directed);
     if (this.#options.refused.covers(read)) return refusedRequest(directed);
     if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
-    if (hasShortTools && dialect.verifiesHistory) return null;
+    if (hasShortTools && binding !== 'free') return null;
     return policy.newTexts === 'prune' && this.#isHeldOut(directed) ? controlGroupRequest(directed) : null;
   }
 
@@ -289,7 +288,7 @@ export class RequestPipeline {
     if (body) this.#memo.add(body, request.read.match?.body ?? null);
     if (this.#reporter) {
       const reported = reportedRequest(persisted);
-      this.#reporter.report(request.dialect.verifiesHistory ? ofVerifiedHistory(reported) : reported);
+      this.#reporter.report(request.binding === 'verified' ? ofVerifiedHistory(reported) : reported);
     }
     const isStuck = this.#collect?.isStuckOverBudget(persisted) === true;
     return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks, shelved);
@@ -320,7 +319,7 @@ export class RequestPipeline {
    */
   #findRemembered(
     { body, dialect }: IncomingRequest,
-    policy: Policy,
+    policies: Policies,
     { epoch, directives, now, failure }: StoreState,
   ): PrefixMatch | null {
     const { trustMs } = this.#options.decisions;
@@ -328,7 +327,7 @@ export class RequestPipeline {
       body,
       (known) =>
         known.dialect === dialect.name &&
-        !(policy.history === 're-prune' && known.rawHistory) &&
+        !(policies.bound.history === 're-prune' && known.rawHistory) &&
         (failure !== null ||
           (known.directives === directives.version &&
             known.epoch === epoch &&

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Dialect, Purpose } from '../../wires/dialects/dialect.ts';
+import type { Dialect, Purpose, ScannedBody } from '../../wires/dialects/dialect.ts';
+import { checksHistory } from '../../wires/providers/checks-history.ts';
 
 /** What the pipeline does with one request. Decided once, from the wire and the situation of the request. */
 export interface Policy {
@@ -15,18 +16,44 @@ export interface Policy {
    * that the caller waits.
    */
   readonly whenHistoryUnknown: 'pass' | 'wait';
-  /** Nothing is stored or replayed; the result only shows what would have been cut. */
-  readonly dryRun: boolean;
+  /**
+   * Whether the request is forwarded unchanged, without replaying or storing anything: because pruning is `off`, or for
+   * a `dry-run` that only shows what would have been cut. Absent: it is rewritten.
+   */
+  readonly unchanged?: 'off' | 'dry-run';
 }
 
-/** The inputs of a policy, apart from the wire. */
+/**
+ * How free the proxy is with the history of a request. `free`: nothing verifies it, so that a switch applies to earlier
+ * messages too. `repeated`: it contains reasoning of a model that does not verify it. Switches and faults change
+ * nothing that was sent, but context GC may. `verified`: nothing may change.
+ */
+export type Binding = 'free' | 'repeated' | 'verified';
+
+/** The binding of a request's history. */
+export function bindingOf({ verifiesHistory }: Pick<Dialect, 'verifiesHistory'>, scanned: ScannedBody): Binding {
+  if (verifiesHistory !== 'with-reasoning') return verifiesHistory === 'always' ? 'verified' : 'free';
+  const { reasoning, previous, messages, model } = scanned;
+  const hasReasoning = reasoning || previous !== '' || messages.some((message) => message.reasoning === true);
+  if (!hasReasoning) return 'free';
+  return checksHistory(model) ? 'verified' : 'repeated';
+}
+
+/** The policies of a request, by the binding of its history, which is known once the request is read. */
+export interface Policies {
+  readonly free: Policy;
+  /** For `repeated` and `verified`. */
+  readonly bound: Policy;
+}
+
+/** The inputs of the policies. */
 export interface Situation {
   readonly purpose: Purpose;
   /** The kill switch, or the header of this request, turns pruning off. */
   readonly isOff: boolean;
   /** Shadow mode: nothing is cut. */
   readonly isShadow: boolean;
-  /** The byte budget for new texts was granted. */
+  /** New texts may be decided: the byte budget was granted, and the body is not above the limit. */
   readonly hasBudget: boolean;
   /** The provider rejected the unpruned history, so an earlier run must have pruned it. */
   readonly historyRefused: boolean;
@@ -35,34 +62,41 @@ export interface Situation {
 }
 
 /** The policy of an ordinary request. */
-export const PRUNE: Policy = { newTexts: 'prune', history: 'replay', whenHistoryUnknown: 'pass', dryRun: false };
+export const PRUNE: Policy = { newTexts: 'prune', history: 'replay', whenHistoryUnknown: 'pass' };
+
+/** One policy for all requests. */
+export function always(policy: Policy): Policies {
+  return { free: policy, bound: policy };
+}
 
 /**
- * The policy of a request; `null` if it is forwarded without being parsed. If the provider verifies the history,
- * messages are repeated as they were first sent, whatever today's settings are.
+ * The policies of a request. If its history is bound, messages are repeated as they were first sent, whatever today's
+ * settings are.
  */
-export function policyFor({ verifiesHistory }: Pick<Dialect, 'verifiesHistory'>, situation: Situation): Policy | null {
+export function policiesFor(situation: Situation): Policies {
   const { purpose, isOff, isShadow, hasBudget, historyRefused, mayWait } = situation;
-  if (isOff && !verifiesHistory) return null;
-  const whole = verifiesHistory ? 'pass-and-record' : 'pass';
   const isPruned = !isOff && !isShadow && hasBudget;
-  return {
-    newTexts: purpose !== 'generate' ? 'pass' : isPruned ? 'prune' : whole,
+  const newTexts = (whole: Policy['newTexts']) => (purpose !== 'generate' ? 'pass' : isPruned ? 'prune' : whole);
+  const rest = {
     history: historyRefused ? 're-prune' : 'replay',
     whenHistoryUnknown: mayWait ? 'wait' : 'pass',
-    dryRun: isShadow && !verifiesHistory && hasBudget,
+  } as const;
+  const unchanged = isOff ? 'off' : isShadow && hasBudget ? 'dry-run' : undefined;
+  return {
+    free: { newTexts: newTexts('pass'), ...rest, ...(unchanged && { unchanged }) },
+    bound: { newTexts: newTexts('pass-and-record'), ...rest },
   };
 }
 
-/** Whether messages that stay whole are recorded, because the provider verifies that they never change. */
+/** Whether messages that stay whole are recorded, because they must never change. */
 export function recordsWholeMessages({
-  dialect,
+  binding,
   policy,
 }: {
-  readonly dialect: Pick<Dialect, 'verifiesHistory'>;
+  readonly binding: Binding;
   readonly policy: Policy;
 }): boolean {
-  return dialect.verifiesHistory && policy.newTexts !== 'pass';
+  return binding !== 'free' && policy.newTexts !== 'pass';
 }
 
 /** Part of the hash, so that other shares computed from the same ids are independent of this one. */

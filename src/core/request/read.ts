@@ -10,7 +10,7 @@ import { type ApplicableSteps, applicableSteps } from '../segments/apply-directi
 import { viewFor } from './collect.ts';
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
 import { messageTokens } from './message-tokens.ts';
-import type { Policy } from './policy.ts';
+import { type Binding, bindingOf, type Policies } from './policy.ts';
 import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
 import { prefixesOf, resultKeyOf } from './prefix-memo.ts';
 import type { AnsweredConversations } from './provider-verdicts.ts';
@@ -87,6 +87,9 @@ interface Scan {
   readonly match: PrefixMatch | null;
   readonly scanned: ScannedBody;
   readonly prefixes: readonly string[];
+  readonly binding: Binding;
+  /** Those that apply under this binding. */
+  readonly directives: DirectivesView;
 }
 
 /** Reads requests. A request is read from the end of the remembered body that it begins with. */
@@ -103,15 +106,15 @@ export class ReadStage {
    */
   async run(
     request: IncomingRequest,
-    policy: Policy,
+    policies: Policies,
     state: StoreState,
     remembered: PrefixMatch | null,
   ): Promise<ReadRequest> {
     const { body, dialect, scope = NO_SCOPE, signal, sender } = request;
     const { turns, answers } = this.#options;
-    const directives = viewFor(dialect, state.directives);
     const first = remembered?.checkpoint.at ?? 0;
-    const scan = await inTurn(turns, body.length - first, () => this.#scan(request, remembered, directives));
+    const scan = await inTurn(turns, body.length - first, () => this.#scan(request, remembered, state.directives));
+    const { binding, directives } = scan;
     const { previous } = scan.scanned;
     if (previous !== '' && state.failure === null) await answers.learn(previous);
     const folding = this.#fold(request, scan);
@@ -122,22 +125,26 @@ export class ReadStage {
     const steps = directives.empty
       ? NO_STEPS
       : applicableSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
-    return { body, dialect, scope, signal, sender, policy, state, read, steps };
+    const policy = binding === 'free' ? policies.free : policies.bound;
+    return { body, dialect, scope, signal, sender, policy, binding, state, read, steps };
   }
 
   /**
    * Finds the messages. A remembered body is ignored if other steps of context GC apply than when it was remembered.
    */
-  #scan({ body, dialect }: IncomingRequest, match: PrefixMatch | null, directives: DirectivesView): Scan {
+  #scan({ body, dialect }: IncomingRequest, match: PrefixMatch | null, all: DirectivesView): Scan {
     const scanned = dialect.scan(body, match ? resumeAt(match) : undefined);
+    const binding = bindingOf(dialect, scanned);
+    const directives = viewFor(binding, all);
     const known = match?.body.prefixes.slice(0, match.checkpoint.messages);
     const start = scanned.previous === '' ? '' : keyOf('answer', scanned.previous);
     const prefixes = prefixesOf(dialect, body, scanned.messages, known, start);
-    if (match === null || directives.empty) return { match, scanned, prefixes };
+    const bound = { binding, directives };
+    if (match === null || directives.empty) return { match, scanned, prefixes, ...bound };
     const steps = applicableSteps(directives.stepsOf(match.checkpoint.conversation.id), prefixes, match);
-    if (steps.joined === match.body.steps) return { match, scanned, prefixes };
+    if (steps.joined === match.body.steps) return { match, scanned, prefixes, ...bound };
     const whole = dialect.scan(body);
-    return { match: null, scanned: whole, prefixes: prefixesOf(dialect, body, whole.messages, [], start) };
+    return { match: null, scanned: whole, prefixes: prefixesOf(dialect, body, whole.messages, [], start), ...bound };
   }
 
   /** Adds the new messages to the conversation and finds their texts, one message per step. */

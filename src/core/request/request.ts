@@ -4,7 +4,7 @@ import type { Decision, NewDecision } from '../ports.ts';
 import type { ApplicableSteps } from '../segments/apply-directives.ts';
 import type { KnownHistory } from '../sent/history.ts';
 import type { FoundText } from './find-texts.ts';
-import type { Policy } from './policy.ts';
+import type { Binding, Policy } from './policy.ts';
 import type { ReadBody } from './read.ts';
 import type { Spliced } from './splice.ts';
 
@@ -50,6 +50,7 @@ export interface ReadRequest {
   readonly signal: AbortSignal | undefined;
   readonly sender: Sender | undefined;
   readonly policy: Policy;
+  readonly binding: Binding;
   readonly state: StoreState;
   readonly read: ReadBody;
   /** The steps of context GC that apply to it. */

@@ -3,7 +3,7 @@ import type { Conversation } from '../../wires/goal/conversation.ts';
 import type { Span } from '../../wires/json/cursor.ts';
 import { shelfPrefix } from '../sent/records.ts';
 import type { ShelvedTools } from '../shelf/shelf.ts';
-import { recordsWholeMessages } from './policy.ts';
+import { type Binding, recordsWholeMessages } from './policy.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 import { tailOf } from './read.ts';
 import type { DirectedRequest, PersistedRequest } from './request.ts';
@@ -14,6 +14,7 @@ export interface Rewritten {
   readonly body: Buffer;
   readonly model: string;
   readonly stream: boolean;
+  readonly binding: Binding;
   readonly messages: readonly ScannedMessage[];
   /** For each message, a hash of its meaning and of all messages before it, without instructions (`prefixesOf`). */
   readonly prefixes: readonly string[];
@@ -67,6 +68,7 @@ export function rewritten(
     body: shelved ? withTools(request.body, spliced.edits, shelved.edits) : spliced.body,
     model,
     stream,
+    binding: request.binding,
     messages,
     prefixes: read.prefixes,
     refusalKeys: refusalKeysOf(read),
@@ -101,18 +103,23 @@ function refusalKeysOf({ prefixes, resultKeys }: DirectedRequest['read']): strin
   return last === undefined ? [] : [last, resultKeys.get(last)].filter((key) => key !== undefined);
 }
 
-/** The outcome of a request whose conversation was refused before, so that it is forwarded unchanged. */
-export function refusedRequest(request: DirectedRequest): Rewritten {
+/** The outcome of a request that is forwarded unchanged. */
+export function unchangedRequest(request: DirectedRequest): Rewritten {
   const { body, read, known } = request;
   const nothing = { ...read, editsBefore: [], outcomesBefore: [] };
   const untouched = { ...request, read: nothing, known: { ...known, sent: new Map() }, found: [] };
   const spliced = { body, edits: [], outcomes: [], counts: [] };
-  return { ...rewritten({ request: untouched, spliced }, []), refusedBefore: true };
+  return rewritten({ request: untouched, spliced }, []);
 }
 
-/** The outcome of a request in the control group, which is forwarded unchanged. */
+/** The outcome of a request whose conversation was refused before. */
+export function refusedRequest(request: DirectedRequest): Rewritten {
+  return { ...unchangedRequest(request), refusedBefore: true };
+}
+
+/** The outcome of a request in the control group. */
 export function controlGroupRequest(request: DirectedRequest): Rewritten {
-  return { ...refusedRequest(request), refusedBefore: false, heldOut: true };
+  return { ...unchangedRequest(request), heldOut: true };
 }
 
 /** Whether answered texts are forwarded whole, and no record shows how they were sent before. */

@@ -1,12 +1,13 @@
 import { groupBy } from '../../engine/group-by.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
-import type { Dialect, ScannedMessage } from '../../wires/dialects/dialect.ts';
+import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { decodeString } from '../../wires/json/cursor.ts';
 import type { Job } from '../decide/decision.ts';
 import { textHash } from '../hash.ts';
 import type { SentDecision, SentMessage, SentText, TextPlace } from '../ports/sent.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
+import type { Binding } from '../request/policy.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './records.ts';
 import { acceptedPrefix, containsResultOrWords, controlPrefix, mayBeCut, shelfPrefix } from './records.ts';
@@ -20,7 +21,7 @@ export interface KnownHistory {
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /**
    * Texts for which no new decision may be made: the model has answered them, or the policy passes new texts. They stay
-   * whole unless a decision about them is stored. Empty if the provider verifies the history.
+   * whole unless a decision about them is stored. Empty unless the history is free.
    */
   readonly fixed: ReadonlySet<FoundText>;
   /** A provider accepted cuts of messages that the model has not answered yet. */
@@ -54,7 +55,7 @@ export const NO_HISTORY: KnownHistory = {
  * @param skipReason - reason for not querying the store, or `null`
  */
 export async function recallHistory(
-  { body, dialect, policy, read }: Omit<ReadRequest, 'state' | 'steps' | 'scope' | 'signal'>,
+  { body, binding, policy, read }: Omit<ReadRequest, 'state' | 'steps' | 'scope' | 'signal'>,
   memory: SentMemory,
   keysOf: (jobs: readonly Job[]) => readonly string[],
   skipReason: unknown = null,
@@ -103,18 +104,18 @@ export async function recallHistory(
     }
     const isDecidable = mayDecide(i);
     if (!isDecidable && i < tail && found.some(({ skip }) => skip === '')) rawHistory.push(i);
-    all.push(...(isDecidable ? found : found.map((text) => (text.skip === '' ? asFixed(text, dialect, fixed) : text))));
+    all.push(...(isDecidable ? found : found.map((text) => (text.skip === '' ? asFixed(text, binding, fixed) : text))));
   }
   return { found: all.sort(inOrder), sent, fixed, cutsAccepted, control, rawHistory, unknown, failure };
 }
 
 /**
- * Marks a text as past, so that it is not decided for the first time now. Unless the provider verifies the history, the
- * text is added to `fixed`: a stored decision still applies.
+ * Marks a text as past, so that it is not decided for the first time now. If the history is free, the text is
+ * added to `fixed`: a stored decision still applies.
  */
-function asFixed(text: FoundText, { verifiesHistory }: Dialect, fixed: Set<FoundText>): FoundText {
+function asFixed(text: FoundText, binding: Binding, fixed: Set<FoundText>): FoundText {
   const past = asPast(text);
-  if (verifiesHistory) return past;
+  if (binding !== 'free') return past;
   // there is no record because the client rewrote earlier messages or an older version sent them; a stored decision
   // shows that the text was cut
   fixed.add(past);

@@ -59,7 +59,7 @@ interface CachedConversation {
 }
 
 const MAX_CONVERSATIONS = 10_000;
-/** On wires without verified history, a first request that arrives again after this time starts a new conversation. */
+/** If the history is free, a first request that arrives again after this time starts a new conversation. */
 const SAME_CONVERSATION_MS = 3_600_000;
 /** The expiry of originals is extended after this share of their lifetime. */
 const KEPT_SHARE = 1 / 8;
@@ -83,7 +83,7 @@ export class ToolShelf {
    * @throws HistoryUnknown if the policy is to wait for the store
    */
   async recall(request: ReadRequest): Promise<boolean> {
-    const { read, scope, dialect, policy } = request;
+    const { read, scope, binding, policy } = request;
     if (read.begins || read.conversationId === '') return false;
     const known = this.#conversations.get(keyOf(request));
     if (known) return known.cuts.length > 0;
@@ -93,11 +93,11 @@ export class ToolShelf {
       const cuts = await store.shelf.cutsOf(query);
       this.#conversations.set(keyOf(request), { cuts: cuts ?? [], keptMs: 0 });
       // a later conversation with the same beginning must not change the tools of this one
-      if (cuts === null && recordsWholeMessages({ dialect, policy })) this.#recordWhole(request);
+      if (cuts === null && recordsWholeMessages({ binding, policy })) this.#recordWhole(request);
       return cuts !== null && cuts.length > 0;
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
-      if (dialect.verifiesHistory && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
+      if (binding !== 'free' && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
       onFailure('tools_unknown', cause);
       return false;
     }
@@ -110,19 +110,19 @@ export class ToolShelf {
    * @throws HistoryUnknown if the policy is to wait and the record may or may not have been written
    */
   async run(request: DirectedRequest): Promise<ShelvedTools | null> {
-    const { read, policy, dialect } = request;
-    if (read.conversationId === '' || policy.dryRun) return null;
+    const { read, policy, binding } = request;
+    if (read.conversationId === '' || policy.unchanged !== undefined) return null;
     try {
       if (!read.begins)
         return shelvedOf(await this.#apply(request, this.#conversations.get(keyOf(request))?.cuts ?? []));
       const mayShorten = policy.newTexts === 'prune' && this.#shortensFor(request);
       if (mayShorten) return shelvedOf(await this.#applyNew(request));
-      return dialect.verifiesHistory ? shelvedOf(await this.#applyStored(request)) : null;
+      return binding !== 'free' ? shelvedOf(await this.#applyStored(request)) : null;
     } catch (cause) {
       if (cause instanceof JsonShapeError) return null;
       if (!(cause instanceof StoreUnavailable)) throw cause;
       const mayBeWritten = cause.reason === 'unreachable' || cause.mayBeDone;
-      const waits = dialect.verifiesHistory && policy.whenHistoryUnknown === 'wait';
+      const waits = binding !== 'free' && policy.whenHistoryUnknown === 'wait';
       if (mayBeWritten && waits) throw new HistoryUnknown(cause);
       this.#options.onFailure('tools_whole', cause);
       this.#conversations.set(keyOf(request), { cuts: [], keptMs: 0 });
@@ -151,27 +151,27 @@ export class ToolShelf {
    */
   async #applyNew(request: DirectedRequest): Promise<readonly ShortenedText[]> {
     const { store, never, clock, evidence } = this.#options;
-    const { body, dialect, scope, read, sender, signal } = request;
+    const { body, dialect, binding, scope, read, sender, signal } = request;
     const { declarations, ...about } = declaredTools(body, dialect.name);
     const offered = declarations.flatMap((declaration) => {
       const cuts = never(declaration.name) ? [] : shorten(declaration, about).map(({ cut }) => cut);
       return cuts.length === 0 ? [] : [{ hash: declarationHash(body, declaration), cuts }];
     });
-    const { verifiesHistory } = dialect;
-    if (offered.length === 0 && !verifiesHistory) return [];
+    const isFree = binding === 'free';
+    if (offered.length === 0 && isFree) return [];
     const { project } = scope;
     const atMs = nowOf(clock);
     await evidence?.();
     const shelved = await store.shelf.updateShelf({ project, client: sender?.client ?? '', never, atMs });
     const wanted = offered.flatMap(({ hash, cuts }) => (shelved.has(hash) ? cuts : []));
-    if (wanted.length === 0 && !verifiesHistory) return [];
+    if (wanted.length === 0 && isFree) return [];
     const refused = await this.#keep(foundIn(body, declarations, wanted), project);
     signal?.throwIfAborted();
     const cuts = await store.shelf.begin({
       project,
       conversation: conversationOf({ dialect, read }),
       cuts: wanted.filter(({ pruneId }) => !refused.has(pruneId)),
-      decisionTtlMs: verifiesHistory ? FOR_EVER : SAME_CONVERSATION_MS,
+      decisionTtlMs: isFree ? SAME_CONVERSATION_MS : FOR_EVER,
       atMs,
     });
     signal?.throwIfAborted();

@@ -218,7 +218,7 @@ export class Refusal implements Decline {
   /** @param mayResend - the request was pruned and generates an answer (not a token count) */
   constructor(dialect: Dialect, { rawHistory, acceptedBefore }: Rewritten, mayResend: boolean) {
     this.#dialect = dialect;
-    this.#rawHistory = rawHistory && dialect.verifiesHistory;
+    this.#rawHistory = rawHistory && dialect.verifiesHistory === 'always';
     // once the provider has accepted cuts of this conversation, the unpruned request would change its history
     this.#mayGoWhole = mayResend && !acceptedBefore;
   }

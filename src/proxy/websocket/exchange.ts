@@ -84,8 +84,13 @@ export class FrameExchange {
     return this.#reader.end();
   }
 
+  /** What the report shows. */
+  get #shown(): Pruned['rewritten'] {
+    return this.pruned.dryRun ?? this.pruned.rewritten;
+  }
+
   #facts(): OpenFacts | null {
-    const { rewritten } = this.pruned;
+    const rewritten = this.#shown;
     const { project, dialect, caller, keyId, client, cloud, countsCorrections } = this.#about;
     if (rewritten === null || project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
@@ -103,13 +108,12 @@ export class FrameExchange {
   }
 
   report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {
-    const { rewritten } = this.pruned;
     const isAnswered = status < 300 && end === 'answered';
     const report: UnreadReport = {
       requestId: this.requestId,
       foreign: false,
       wire: this.#about.dialect.name,
-      ...contentOf(rewritten),
+      ...contentOf(this.#shown),
       stream: true,
       forwardedOriginal: this.#bytesOut === this.#bytesIn,
       bytesIn: this.#bytesIn,

@@ -7,10 +7,11 @@ import type { Span } from '../json/cursor.ts';
 export interface Dialect {
   readonly name: 'chat' | 'messages' | 'responses' | 'gemini' | 'converse';
   /**
-   * Whether the provider verifies that a request repeats earlier messages as they were sent, and refuses the session
-   * otherwise. On other wires, a changed message costs a prompt-cache miss.
+   * Whether the provider verifies that a request repeats earlier messages as they were sent: `always`; only while the
+   * model's reasoning is part of the conversation; or `never`. After a changed message such a provider refuses the
+   * request or drops the reasoning. Elsewhere, a changed message costs a prompt-cache miss.
    */
-  readonly verifiesHistory: boolean;
+  readonly verifiesHistory: 'always' | 'with-reasoning' | 'never';
   /**
    * Whether the provider can keep the history, so that a request may contain only new items, and a later one the whole
    * history. Items of such a conversation are also recognised by the calls that they answer, not only by the messages
@@ -95,6 +96,8 @@ export interface ScannedMessage {
   readonly calls: readonly ScannedCall[];
   /** Part of the message is ambiguous. The message is read, but never changed. */
   readonly opaque: boolean;
+  /** The message is reasoning of the model, or names an item that may be. */
+  readonly reasoning?: boolean;
 }
 
 /** The fields outside the messages. */
@@ -103,6 +106,8 @@ export interface RequestHead {
   readonly stream: boolean;
   /** Id of the stored answer that the messages continue, if the provider keeps the history; otherwise `''`. */
   readonly previous: string;
+  /** A field outside the messages shows that the model's reasoning is part of the conversation. */
+  readonly reasoning: boolean;
   /**
    * Positions of the fields outside the messages that determine which tools the model may call: tools and instructions.
    */

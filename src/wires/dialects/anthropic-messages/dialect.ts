@@ -11,7 +11,7 @@ import { scanMessagesBody } from './scan.ts';
  */
 export const anthropicMessages: Dialect = {
   name: 'messages',
-  verifiesHistory: true,
+  verifiesHistory: 'always',
   keepsHistory: false,
   claims(method, path) {
     if (method !== 'POST') return null;

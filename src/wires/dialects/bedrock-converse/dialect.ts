@@ -12,7 +12,7 @@ import { scanConverseBody } from './scan.ts';
  */
 export const bedrockConverse: Dialect = {
   name: 'converse',
-  verifiesHistory: true,
+  verifiesHistory: 'always',
   keepsHistory: false,
   claims(method, path) {
     return method === 'POST' && PATH.test(path) ? 'generate' : null;

@@ -10,7 +10,7 @@ import { scanGeminiBody } from './scan.ts';
  */
 export const googleGemini: Dialect = {
   name: 'gemini',
-  verifiesHistory: false,
+  verifiesHistory: 'never',
   keepsHistory: false,
   claims(method, path) {
     if (method !== 'POST' || !BASE.test(path) || !path.includes('/models/')) return null;

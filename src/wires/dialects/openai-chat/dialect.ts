@@ -7,7 +7,7 @@ import { scanChatBody } from './scan.ts';
 /** `POST …/chat/completions` as OpenAI defined it and most providers offer it. Providers do not verify the history. */
 export const openaiChat: Dialect = {
   name: 'chat',
-  verifiesHistory: false,
+  verifiesHistory: 'never',
   keepsHistory: false,
   claims(method, path) {
     const known = path.endsWith('/chat/completions') && (path.startsWith('/v1/') || path === '/chat/completions');

@@ -6,12 +6,12 @@ import { responsesFormat } from './answer.ts';
 import { scanResponsesBody } from './scan.ts';
 
 /**
- * `POST …/v1/responses` as OpenAI defined it, spoken by Codex and the newer SDKs. The provider does not verify the
- * history.
+ * `POST …/v1/responses` as OpenAI defined it, spoken by Codex and the newer SDKs. Newer models drop the reasoning that
+ * follows a changed item, without an error.
  */
 export const openaiResponses: Dialect = {
   name: 'responses',
-  verifiesHistory: false,
+  verifiesHistory: 'with-reasoning',
   keepsHistory: true,
   claims(method, path) {
     if (method !== 'POST' || !(path.startsWith('/v1/') || path.startsWith('/responses'))) return null;

@@ -10,8 +10,14 @@ import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
  * @throws JsonShapeError when the bytes are not one JSON object with at most one `input`
  */
 export function scanResponsesBody(bytes: Buffer, resume?: Resume): ScannedBody {
-  const shape = { list: 'input', previous: 'previous_response_id', message: readItem, only: readOnly };
+  const shape = { list: 'input', previous: 'previous_response_id', showsReasoning, message: readItem, only: readOnly };
   return scanBody(bytes, shape, resume);
+}
+
+/** The request asks for encrypted reasoning, or continues a conversation that the provider keeps. */
+function showsReasoning(key: string, value: Buffer): boolean {
+  if (key === 'include') return value.includes('"reasoning.encrypted_content"');
+  return key === 'conversation' && value.toString('latin1') !== 'null';
 }
 
 function readOnly(cursor: JsonCursor): ScannedMessage | null {
@@ -51,6 +57,8 @@ const KINDS = new Map<string, ItemKind>([
   ['computer_call', SERVER_CALL],
 ]);
 const UNKNOWN: ItemKind = { role: 'other' };
+/** A reference may name an item of any type. */
+const REASONING: ReadonlySet<string> = new Set(['reasoning', 'item_reference']);
 
 const SPEAKERS = new Map<string, { readonly role: Role; readonly use: TextUse; readonly part: string }>([
   ['user', { role: 'user', use: 'words', part: 'input_text' }],
@@ -129,7 +137,8 @@ function messageOf(cursor: JsonCursor, span: Span, item: Item, budget: ScanBudge
     const answered = { use: 'result', callId: item.callId || item.id, name: '' } as const;
     opaque = readTexts(cursor, item.output, 'input_text', answered, texts, budget) || opaque;
   }
-  return { span, role: kind.role, texts, calls: callsOf(kind, item, budget), opaque };
+  const calls = callsOf(kind, item, budget);
+  return { span, role: kind.role, texts, calls, opaque, ...(REASONING.has(item.type) && { reasoning: true }) };
 }
 
 /** Results refer to a call by its call id; those of the local shell may use the item's id instead. */

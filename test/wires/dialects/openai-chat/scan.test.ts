@@ -266,7 +266,11 @@ describe('scanChatBody', () => {
   it('refuses to resume if no further message follows', () => {
     const bytes = Buffer.from('{"messages":[12]}');
     expect(() =>
-      scanChatBody(bytes, { at: 14, before: { model: '', stream: false, previous: '', outside: [] }, messages: [] }),
+      scanChatBody(bytes, {
+        at: 14,
+        before: { model: '', stream: false, previous: '', reasoning: false, outside: [] },
+        messages: [],
+      }),
     ).toThrow(JsonShapeError);
   });
 
