@@ -13,7 +13,7 @@ import type { Routes } from '../proxy/server.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
 import { openServices, type Services } from './compose.ts';
 import type { Context } from './context.ts';
-import { callersOf, noteSettings } from './context.ts';
+import { callersOf, noteSettings, requestIds } from './context.ts';
 import type { MountParts } from './mounts.ts';
 import { openTools, type ToolFace } from './tools.ts';
 import { openWires } from './wires.ts';
@@ -161,7 +161,7 @@ async function openExtensions(services: Services, port: number): Promise<OpenExt
  * audit trail.
  */
 async function openBudgets(services: Services, opened: readonly OpenExtension[]): Promise<Budgets> {
-  const { store, events, clock, log, failures, projectBook } = services;
+  const { settings, store, events, clock, log, failures, projectBook, prices } = services;
   const budgets = new Budgets({
     store: store.ledger,
     clock,
@@ -174,6 +174,8 @@ async function openBudgets(services: Services, opened: readonly OpenExtension[])
       events.add([{ ...about, kind: 'budget_warned', payload, project }]);
     },
     onFailure: failures.of('ledger'),
+    prices,
+    unpriced: settings.budgetUnpriced,
   });
   await budgets.start();
   const refresh = (): void => void budgets.refresh();
@@ -187,11 +189,12 @@ async function openBudgets(services: Services, opened: readonly OpenExtension[])
  * lends.
  */
 async function frontFor(parts: MountParts, budgets: Budgets): Promise<Gatekeeper> {
-  const { opened, destinations, settings } = parts;
+  const { opened, destinations, settings, ledger, clock } = parts;
   const { budgetDoor } = await import('../proxy/doors/budget-door.ts');
   const ofBudgets = budgetDoor({
-    budgets,
-    destinations,
+    ...{ budgets, destinations, ledger, clock },
+    maxBodyBytes: settings.maxBodyBytes,
+    newRequestId: requestIds(),
     onRefused: (code, keyId) => {
       for (const one of opened) one.onOverBudget?.(code, keyId);
     },

@@ -3,7 +3,7 @@ import type { Services } from '../app/compose.ts';
 import type { OpenView, View } from '../app/mounts.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Ownership } from '../core/ownership.ts';
-import type { Budget } from '../core/ports/budgets.ts';
+import type { Budget, OverBudget } from '../core/ports/budgets.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
 import type { Answer } from '../parts/page/answers.ts';
@@ -100,7 +100,7 @@ export interface OpenExtension {
   /** Calls back when they may have changed. */
   readonly onBudgets?: (listener: () => void) => void;
   /** Records a request that exceeded one of its budgets. */
-  readonly onOverBudget?: (code: 'key_dollars_used_up' | 'project_dollars_used_up', keyId: string | null) => void;
+  readonly onOverBudget?: (code: OverBudget['code'], keyId: string | null) => void;
   /** Stops everything it has started, while requests can still be sent to models. */
   readonly stop?: () => Promise<void>;
   /** Writes waiting data, after the last request. */

@@ -79,8 +79,9 @@ const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MI
 export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasis): Bill {
   const { price, calibration, removedFrom = ({ removed }) => removed * calibration } = basis;
   const rules = rulesFor(facts, price);
-  const usage =
+  const counts =
     facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage, facts.answerTokens);
+  const usage = { ...counts, output: Math.max(counts.output, facts.metered?.output ?? 0) };
   const total = inputOf(usage);
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);

@@ -14,7 +14,7 @@ import {
 import { regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
 import { answeredFrom, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
-import type { Prices } from './prices.ts';
+import type { Price, Prices } from './prices.ts';
 
 /** The collaborators of `Billing`. */
 export interface BillingOptions {
@@ -119,7 +119,7 @@ export class Billing {
     const name = conversationName(facts);
     const state = facts.conversationId === '' ? null : this.#conversation(name);
     const from = branchOf(state, facts);
-    const price = prices.of(facts.model, facts.atMs, facts.cloud);
+    const price = priceOf(facts, prices);
     const scale = this.#scale(facts);
     const compacted = state === null && this.#isCompacted(name, facts);
     const seen = scale.see(facts, from, facts.usage?.input ?? null);
@@ -198,6 +198,13 @@ export class Billing {
     this.#change(name, '', atMs, scale);
     return scale;
   }
+}
+
+/** `null` for a model without a price; a request under a budget then has the ceiling. */
+function priceOf({ model, atMs, cloud, metered }: RequestFacts, prices: Prices): Price | null {
+  const price = prices.of(model, atMs, cloud);
+  if (price !== null || metered === undefined) return price;
+  return prices.of(metered.model, atMs, cloud) ?? prices.ceiling();
 }
 
 /** The bill of a request in shadow mode: it was forwarded whole, so nothing was removed. */

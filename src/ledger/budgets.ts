@@ -1,9 +1,9 @@
 import type { FailureReporter } from '../base/failures.ts';
-import type { Budget, BudgetGate, OverBudget } from '../core/ports/budgets.ts';
+import type { Budget, BudgetGate, BudgetRequest, OverBudget, Quote, Reservation } from '../core/ports/budgets.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { Clock } from '../core/ports.ts';
-import { dayOf } from './prices.ts';
+import { dayOf, dollarsOf, type Price, type Prices, ratesFor } from './prices.ts';
 
 export interface BudgetsOptions {
   readonly store: Pick<LedgerStore, 'spent'>;
@@ -13,27 +13,58 @@ export interface BudgetsOptions {
   /** Called once a month for each budget of which `WARN_SHARE` is used. */
   readonly onWarn: (budget: Budget, dollars: number) => void;
   readonly onFailure: FailureReporter;
+  readonly prices: Pick<Prices, 'of' | 'ceiling'>;
+  /** What happens to a request whose model has no price: it is refused, or counts at the highest price of any model. */
+  readonly unpriced: 'refuse' | 'ceiling';
   /** Poll interval in milliseconds; default: 2,000. */
   readonly refreshMs?: number;
+  /** How long a request waits for the first bill of its key or project, in milliseconds; default: 30,000. */
+  readonly firstBillMs?: number;
 }
 
 /** Share of a budget at which a warning is reported. */
 const WARN_SHARE = 0.8;
 const REFRESH_MS = 2_000;
-/** Weight of the newest bill in the mean. */
-const RECENT_SHARE = 0.2;
+/** Decay of the largest recent bill with each bill. It falls more slowly than their mean, so it is never below that. */
+const FADING = 0.9;
 /** `Retry-After` in seconds if only requests in progress use up a budget. */
 const UNDER_WAY_RETRY_S = 5;
+const FIRST_BILL_MS = 30_000;
+/** Maximum number of requests that wait for a first bill; more are refused at once. */
+const MAX_WAITING = 1_000;
+/** Maximum number of answered requests whose bill is awaited; the dollars of older ones count until the process ends. */
+const MAX_UNBILLED = 10_000;
+/** While the store can be read, a bill that takes longer than this was written by another process, or is lost. */
+const UNBILLED_MS = 60_000;
 /** Requests of earlier days may be billed after midnight, so the whole month is read again after this time. */
 const WHOLE_MS = 3_600_000;
 
 type Dollars = ReadonlyMap<string, number>;
 
+/** The requests of a key or a project that are in progress in this process, and the size of its recent bills. */
+interface Account {
+  /** Number of requests in progress, and the dollars that are reserved for them. */
+  underWay: number;
+  reserved: number;
+  /** Dollars of answered requests that the ledger has not billed yet. */
+  unbilled: number;
+  /** The largest recent bill, fading; `null` before the first one. */
+  largest: number | null;
+}
+
+/** An answered request that the ledger has not billed yet. */
+interface Unbilled {
+  readonly accounts: readonly Account[];
+  readonly dollars: number;
+  readonly atMs: number;
+}
+
 /**
  * Enforces monthly budgets of keys and projects in dollars. The amount spent is the sum of bills on all replicas: it is
- * read every two seconds, and bills of this process are added in between. Requests in progress in this process count
- * with the mean of recent bills. Hence a budget can be exceeded by the requests that other replicas have in progress
- * when it is reached, and no running request is aborted.
+ * read every two seconds, and bills of this process are added in between. A request in progress in this process counts
+ * as much as the largest recent bill, and at least as its own size; until a first bill is known, there is one request at
+ * a time. Hence a budget can be exceeded by the requests that other replicas have in progress when it is reached, and no
+ * running request is aborted.
  */
 export class Budgets implements BudgetGate {
   readonly #options: BudgetsOptions;
@@ -46,9 +77,11 @@ export class Budgets implements BudgetGate {
   /** Dollars billed by this process since `#today` was read. */
   #since = new Map<string, number>();
   #limits = new Map<string, Budget>();
-  /** Number of requests in progress in this process, and the mean of its recent bills. */
-  readonly #underWay = new Map<string, number>();
-  readonly #typical = new Map<string, number>();
+  /** By key and project, for those with a budget. */
+  readonly #accounts = new Map<string, Account>();
+  readonly #unbilled = new Map<string, Unbilled>();
+  /** Wakes the requests that wait for a first bill. */
+  readonly #waiting = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
   #failing = false;
 
@@ -74,38 +107,119 @@ export class Budgets implements BudgetGate {
     return this.#limits.has(nameOf('key', keyId ?? '')) || this.#limits.has(nameOf('project', project));
   }
 
-  over(keyId: string | undefined, project: string): OverBudget | null {
-    if (this.#limits.size === 0) return null;
-    return (
-      this.#refusal('key_dollars_used_up', nameOf('key', keyId ?? '')) ??
-      this.#refusal('project_dollars_used_up', nameOf('project', project))
-    );
+  quote(models: readonly string[], cloud: string | undefined): Quote | null {
+    const { unpriced } = this.#options;
+    const priced = models.flatMap((model) => this.#priceOf(model, cloud) ?? []);
+    const [first, ...others] = priced;
+    const dearest = first && others.reduce((most, price) => (price.input > most.input ? price : most), first);
+    const price = dearest ?? (unpriced === 'ceiling' ? this.#options.prices.ceiling() : null);
+    return price && quoteAt(price);
   }
 
-  enter(keyId: string | undefined, project: string): () => void {
-    const names = [nameOf('key', keyId ?? ''), nameOf('project', project)].filter((name) => this.#limits.has(name));
-    const count = (more: number): void => {
-      for (const name of names) {
-        const now = (this.#underWay.get(name) ?? 0) + more;
-        if (now > 0) this.#underWay.set(name, now);
-        else this.#underWay.delete(name);
+  billed(models: readonly string[], cloud: string | undefined): Quote {
+    for (const model of models) {
+      const price = this.#priceOf(model, cloud);
+      if (price !== null) return quoteAt(price);
+    }
+    return quoteAt(this.#options.prices.ceiling());
+  }
+
+  #priceOf(model: string, cloud: string | undefined): Price | null {
+    return this.#options.prices.of(model, this.#options.clock.nowMs(), cloud);
+  }
+
+  async enter(request: BudgetRequest): Promise<Reservation | OverBudget> {
+    const endMs = performance.now() + (this.#options.firstBillMs ?? FIRST_BILL_MS);
+    const names = namesOf(request).filter((name) => this.#limits.has(name));
+    while (names.some((name) => this.#awaitsFirstBill(name))) {
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0 || request.signal.aborted || this.#waiting.size >= MAX_WAITING) {
+        return { code: 'first_bill_awaited', retryAfterS: UNDER_WAY_RETRY_S };
       }
+      await this.#settledSoon(leftMs, request.signal);
+    }
+    const refusal = names.map((name) => this.#refusal(name, request.dollars)).find((over) => over !== null);
+    return refusal ?? this.#reserved(names, request);
+  }
+
+  #awaitsFirstBill(name: string): boolean {
+    const account = this.#accounts.get(name);
+    return account !== undefined && account.largest === null && account.underWay > 0;
+  }
+
+  /** Waits until a request is settled, at most for a time. */
+  #settledSoon(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal.addEventListener('abort', done);
+      this.#waiting.add(done);
+    });
+  }
+
+  #reserved(names: readonly string[], { requestId, dollars }: BudgetRequest): Reservation {
+    const places = names.map((name) => {
+      const account = this.#accountOf(name);
+      const expected = Math.max(dollars, account.largest ?? 0);
+      account.underWay++;
+      account.reserved += expected;
+      return { account, expected };
+    });
+    let isSettled = false;
+    return {
+      settle: (actual, isBilled) => {
+        if (isSettled) return;
+        isSettled = true;
+        for (const { account, expected } of places) {
+          account.underWay--;
+          account.reserved -= expected;
+          if (isBilled) account.largest = Math.max(actual, FADING * (account.largest ?? 0));
+        }
+        const accounts = places.map(({ account }) => account);
+        this.#await(requestId, actual, accounts);
+        for (const wake of [...this.#waiting]) wake();
+      },
     };
-    count(1);
-    return () => {
-      count(-1);
-      names.length = 0;
-    };
+  }
+
+  #accountOf(name: string): Account {
+    const account = this.#accounts.get(name) ?? { underWay: 0, reserved: 0, unbilled: 0, largest: null };
+    this.#accounts.set(name, account);
+    return account;
+  }
+
+  /** Counts the dollars of an answered request until its bill arrives. */
+  #await(requestId: string, dollars: number, accounts: readonly Account[]): void {
+    if (dollars <= 0) return;
+    for (const account of accounts) account.unbilled += dollars;
+    this.#unbilled.set(requestId, { accounts, dollars, atMs: performance.now() });
+    const [oldest] = this.#unbilled.keys();
+    if (this.#unbilled.size > MAX_UNBILLED && oldest !== undefined) this.#unbilled.delete(oldest);
+  }
+
+  #forget(requestId: string): void {
+    const unbilled = this.#unbilled.get(requestId);
+    if (!unbilled) return;
+    this.#unbilled.delete(requestId);
+    for (const account of unbilled.accounts) account.unbilled -= unbilled.dollars;
   }
 
   /** Adds a request that this process billed. */
-  add({ keyId, project, dollars }: Pick<LedgerTurn, 'keyId' | 'project' | 'dollars'>): void {
+  add(turn: Pick<LedgerTurn, 'requestId' | 'keyId' | 'project' | 'dollars'>): void {
+    const { requestId, dollars } = turn;
     if (this.#limits.size === 0 || dollars === null) return;
-    for (const name of [nameOf('key', keyId ?? ''), nameOf('project', project)]) {
+    const wasAwaited = this.#unbilled.has(requestId);
+    this.#forget(requestId);
+    for (const name of namesOf(turn)) {
       if (!this.#limits.has(name)) continue;
       this.#since.set(name, (this.#since.get(name) ?? 0) + dollars);
-      const typical = this.#typical.get(name) ?? dollars;
-      this.#typical.set(name, typical + RECENT_SHARE * (dollars - typical));
+      const account = this.#accountOf(name);
+      if (!wasAwaited) account.largest = Math.max(dollars, FADING * (account.largest ?? 0));
     }
   }
 
@@ -139,12 +253,23 @@ export class Budgets implements BudgetGate {
       }
       this.#today = of((rowDay) => rowDay >= day);
       this.#failing = false;
+      this.#dropOld();
     } catch (cause) {
       for (const [name, dollars] of since) this.#since.set(name, (this.#since.get(name) ?? 0) + dollars);
       if (!this.#failing) onFailure('budgets_not_read', cause);
       this.#failing = true;
     }
     this.#warn();
+  }
+
+  /** Forgets bills that other processes wrote, and accounts without a budget. */
+  #dropOld(): void {
+    const sinceMs = performance.now() - UNBILLED_MS;
+    for (const [requestId, { atMs }] of this.#unbilled) {
+      if (atMs > sinceMs) break;
+      this.#forget(requestId);
+    }
+    for (const name of this.#accounts.keys()) if (!this.#limits.has(name)) this.#accounts.delete(name);
   }
 
   #warn(): void {
@@ -157,20 +282,39 @@ export class Budgets implements BudgetGate {
   }
 
   #spent(name: string): number {
-    return (this.#before.get(name) ?? 0) + (this.#today.get(name) ?? 0) + (this.#since.get(name) ?? 0);
+    const billed = (this.#before.get(name) ?? 0) + (this.#today.get(name) ?? 0) + (this.#since.get(name) ?? 0);
+    return billed + (this.#accounts.get(name)?.unbilled ?? 0);
   }
 
-  #refusal(code: OverBudget['code'], name: string): OverBudget | null {
+  /** @param dollars - the request's own size */
+  #refusal(name: string, dollars: number): OverBudget | null {
     const budget = this.#limits.get(name);
     if (budget === undefined) return null;
     const left = budget.dollars - this.#spent(name);
-    const expected = (this.#underWay.get(name) ?? 0) * (this.#typical.get(name) ?? 0);
-    if (left > 0) return expected >= left ? { code, retryAfterS: UNDER_WAY_RETRY_S } : null;
+    const { reserved, underWay, largest } = this.#accountOf(name);
+    const expected = Math.max(dollars, largest ?? 0);
+    if (left > 0 && reserved + expected <= left) return null;
+    const code = budget.of === 'key' ? 'key_dollars_used_up' : 'project_dollars_used_up';
+    if (underWay > 0 && expected <= left) return { code, retryAfterS: UNDER_WAY_RETRY_S };
     const nowMs = this.#options.clock.nowMs();
     const now = new Date(nowMs);
     const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
     return { code, retryAfterS: Math.max(1, Math.ceil((endMs - nowMs) / 1000)) };
   }
+}
+
+function namesOf({ keyId, project }: { readonly keyId?: string | undefined; readonly project: string }): string[] {
+  return [nameOf('key', keyId ?? ''), nameOf('project', project)];
+}
+
+function quoteAt(price: Price): Quote {
+  return {
+    inputDollars(tokens) {
+      const { input, write5m } = ratesFor(price, tokens);
+      return (tokens * Math.max(input, write5m)) / 1_000_000;
+    },
+    dollarsOf: (tokens) => dollarsOf(tokens, price),
+  };
 }
 
 function nameOf(of: Budget['of'], name: string): string {

@@ -50,6 +50,7 @@ export class Prices {
   /** The rows of each file, in the order in which the files are tried. */
   readonly #tables: readonly (readonly Entry[])[];
   readonly #known = new Map<string, readonly (readonly PriceRow[])[]>();
+  #ceiling: Price | undefined;
   /** Ignored files and rows: `price file broken: <path>: <reason>`. */
   readonly problems: readonly string[];
   /** Unknown keys of files, one line each. */
@@ -96,6 +97,12 @@ export class Prices {
     return this.#rowOf(model, atMs) ?? (cloud === 'azure' ? this.#rowOf(this.#nameIn(model), atMs) : null);
   }
 
+  /** The highest rate of each kind in any row: an upper bound for models without a price. Without rows it is free. */
+  ceiling(): Price {
+    this.#ceiling ??= ceilingOf(this.rows());
+    return this.#ceiling;
+  }
+
   #rowOf(model: string, atMs: number): Price | null {
     const day = dayOf(atMs);
     for (const rows of this.#fitting(model)) {
@@ -127,6 +134,28 @@ export class Prices {
     if (this.#known.size < MAX_NAMES) this.#known.set(model, rows);
     return rows;
   }
+}
+
+function ceilingOf(prices: readonly Price[]): Price {
+  const rates = prices.flatMap(({ bands, ...price }): readonly Rates[] => [price, ...bands]);
+  const highest = (kind: keyof Rates): number => rates.reduce((most, rate) => Math.max(most, rate[kind]), 0);
+  return {
+    model: '',
+    provider: '',
+    from: null,
+    input: highest('input'),
+    write5m: highest('write5m'),
+    write1h: highest('write1h'),
+    read: highest('read'),
+    output: highest('output'),
+    minPrefix: 0,
+    cacheStep: 1,
+    automatic: false,
+    cacheMs: 1_000 * MINUTES_5,
+    bands: [],
+    day: '',
+    source: '',
+  };
 }
 
 /** The row in force on a day: the latest one, or the first of several that begin on the same day. */

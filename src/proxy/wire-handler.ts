@@ -10,6 +10,7 @@ import type { FallbackCode } from '../errors/errors.ts';
 import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit } from './byte-budget.ts';
+import { type Meter, meters } from './doors/meter.ts';
 import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { AnswerTap } from './report/answer-tap.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
@@ -70,12 +71,16 @@ export class WireHandler {
    * Never rejects. After a fault while pruning, the request is still forwarded; any other fault is answered with 502.
    */
   async handle(req: IncomingMessage, res: ServerResponse, to: ModelDestination): Promise<void> {
-    const requestId = this.#options.newRequestId();
+    const meter = meters.get(req);
+    meter?.take();
+    const newId = this.#options.newRequestId();
+    const requestId = meter?.requestId ?? newId;
     const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId, to), to);
     try {
       await this.#traced(req, exchange, requestId);
     } catch (cause) {
       this.#options.onFailure('internal_error', cause, { requestId });
+      void meter?.bill(false);
       const message = 'The proxy failed before the request could be forwarded.';
       sendError(res, 'internal_error', message, 502, this.#options.dialect.error);
     }
@@ -368,8 +373,10 @@ class WireExchange {
       'mcp_pruner.tokens_saved': rewritten && !known.shadow ? savedBy(rewritten) : 0,
       'mcp_pruner.fallbacks': known.fallbacks,
     });
+    const meter = meters.get(this.#req);
     const make = (): RequestReport | Promise<RequestReport> => {
       const answer = tap.end();
+      if (meter) return Promise.resolve(answer).then((later) => meteredReport(withAnswer(known, later), meter));
       return answer instanceof Promise ? answer.then((later) => withAnswer(known, later)) : withAnswer(known, answer);
     };
     try {
@@ -387,6 +394,13 @@ function openedBy(open: NonNullable<Operation['open']>, body: Buffer): Enclosed 
   } catch {
     return null;
   }
+}
+
+/** The report of a request under a budget, with what its exchange shows. */
+async function meteredReport(report: RequestReport, meter: Meter): Promise<RequestReport> {
+  const { facts = null } = report;
+  const metered = await meter.bill(facts !== null);
+  return facts === null ? report : { ...report, facts: { ...facts, metered } };
 }
 
 /** Tokens saved in a request. */

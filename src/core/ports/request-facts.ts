@@ -163,6 +163,16 @@ export interface RequestFacts extends NamedRequest {
   readonly shadow?: true;
   /** What this request adds after the model's last answer, as forwarded. */
   readonly fresh: FreshFacts;
+  /** Set for whoever has a budget. */
+  readonly metered?: MeteredFacts | undefined;
+}
+
+/** What an exchange shows by itself, for requests that count against a budget. */
+export interface MeteredFacts {
+  /** The model that the answer names, or `''`: its price applies if the request's model has none, else the ceiling. */
+  readonly model: string;
+  /** At least this many tokens of output. */
+  readonly output: number;
 }
 
 /** Accepts requests as they end. Never throws or blocks. */

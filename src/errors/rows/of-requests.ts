@@ -23,6 +23,25 @@ export const errorsOfRequests = {
     http: 429,
     hint: 'This project has used up its dollars of this month: ask for a larger budget (mcp-pruner projects set), or wait for the next month.',
   },
+  first_bill_awaited: {
+    rpc: null,
+    http: 429,
+    about: 'the first request of a key or project with a budget is still being answered',
+    hint: 'Send the request again: until it is known what a request costs, requests under a budget go one at a time.',
+  },
+  model_not_priced: {
+    rpc: null,
+    http: 403,
+    about: 'the price of the request is unknown, and its key or project has a budget',
+    hint: 'Use a model with a price, add its price (MCP_PRUNER_PRICES), or allow it at the highest price (MCP_PRUNER_BUDGET_UNPRICED=ceiling).',
+  },
+  cost_not_shown: {
+    rpc: null,
+    http: 403,
+    about:
+      'the cost of a batch, a job or a response in the background is not in its answer, and its key or project has a budget',
+    hint: 'Send ordinary requests: a budget of dollars admits only requests whose answer shows what they used.',
+  },
   forbidden_origin: {
     rpc: null,
     http: 403,

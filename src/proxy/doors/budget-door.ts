@@ -1,45 +1,127 @@
-import type { BudgetGate, OverBudget } from '../../core/ports/budgets.ts';
-import { contextOf } from '../request-context.ts';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { BudgetGate, OverBudget, Quote } from '../../core/ports/budgets.ts';
+import type { RequestFacts } from '../../core/ports/request-facts.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { ErrorCode } from '../../errors/errors.ts';
+import type { Route } from '../../wires/providers/all.ts';
+import { decodeBody } from '../decode-body.ts';
+import { contextOf, type RequestContext } from '../request-context.ts';
 import { sendError } from '../send-error.ts';
 import type { Destinations } from '../upstream/destinations.ts';
 import { discardUpload } from '../upstream/unread-upload.ts';
-import { asksModel } from './exchange-usage.ts';
-import { type Gatekeeper, pathOf } from './gatekeeper.ts';
+import { type AskedModel, askedIn, costOfPath, modelInPath } from './asked-model.ts';
+import { UsageWatch } from './exchange-usage.ts';
+import { type Gatekeeper, type IncomingContext, pathOf } from './gatekeeper.ts';
+import { Meter, meters } from './meter.ts';
+import { peekBody } from './peek-body.ts';
 
 export interface BudgetDoorOptions {
   readonly budgets: BudgetGate;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
+  /** Bills requests of which the proxy reads nothing but their size and model. */
+  readonly ledger: { request(facts: RequestFacts): void };
+  readonly clock: Clock;
+  readonly newRequestId: () => string;
+  /** Maximum number of bytes of a body that is read to find its model. */
+  readonly maxBodyBytes: number;
   /** Called when a request was refused. */
   readonly onRefused: (code: OverBudget['code'], keyId: string | null) => void;
 }
 
-/** A request stays counted as running for this long after its response, because it is billed slightly later. */
-const BILLED_MS = 3_000;
+/** Methods that use no model. */
+const FREE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
+const BYTES_PER_TOKEN = 4;
+
+/** A request under a budget. */
+interface Asking extends IncomingContext {
+  readonly context: RequestContext;
+  readonly route: Route;
+}
 
 /**
- * Refuses requests to a model once the dollars of their key or project are used up. Other requests pass. A WebSocket
- * could outlive its budget, so it is refused for a key or project with a budget.
+ * Refuses requests to a model once the dollars of their key or project are used up, and meters all others, whatever the
+ * proxy does with them: also unpruned, unread and unknown ones. A WebSocket could outlive its budget, and the answer of a
+ * batch does not show its cost, so these are refused for a key or project with a budget.
  */
-export function budgetDoor({ budgets, destinations, onRefused }: BudgetDoorOptions): Gatekeeper {
-  return ({ req, answer, next, kind }) => {
+export function budgetDoor(options: BudgetDoorOptions): Gatekeeper {
+  const { budgets, destinations } = options;
+  return (coming) => {
+    const { req, next, kind } = coming;
     if (!budgets.isNeeded) return next();
-    const isUpgrade = kind === 'upgrade';
-    if (!isUpgrade && (req.method !== 'POST' || !asksModel(pathOf(req)) || destinations.routeOf(req) === null))
-      return next();
-    const { keyId, scope } = contextOf(req, '');
-    const over = budgets.over(keyId, scope.project);
-    const code = over?.code ?? (isUpgrade && budgets.covers(keyId, scope.project) ? 'upgrade_refused' : null);
-    if (code === null) {
-      if (!isUpgrade && budgets.covers(keyId, scope.project)) {
-        const leave = budgets.enter(keyId, scope.project);
-        answer().once('close', () => setTimeout(leave, BILLED_MS).unref());
-      }
-      return next();
-    }
-    if (over) onRefused(over.code, keyId ?? null);
-    const res = answer();
-    if (over) res.setHeader('Retry-After', String(over.retryAfterS));
-    sendError(res, code, undefined, undefined, destinations.errorBodyFor(req));
-    discardUpload(req);
+    const context = contextOf(req, options.newRequestId());
+    if (!budgets.covers(context.keyId, context.scope.project)) return next();
+    if (kind === 'upgrade') return refuse(options, coming, 'upgrade_refused');
+    const route = destinations.routeOf(req);
+    if (route === null || FREE_METHODS.has(req.method ?? '') || route.operation?.purpose === 'count') return next();
+    const cost = costOfPath(pathOf(req));
+    if (cost === 'free') return next();
+    if (cost === 'later') return refuse(options, coming, 'cost_not_shown');
+    void enter(options, { ...coming, context, route });
   };
+}
+
+/** Never rejects. */
+async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> {
+  const { req, answer, context, route, next } = asking;
+  const { budgets, ledger, clock } = options;
+  const res = answer();
+  const left = new AbortController();
+  res.once('close', () => left.abort());
+  // a body that was put back and that nobody reads would hold up the next request of the connection
+  res.once('finish', () => req.resume());
+  const asked = await askedBy(req, route, options.maxBodyBytes);
+  if (asked === 'gone') return;
+  if (asked === 'empty') return refuse(options, asking, 'unreadable_body');
+  if (asked.isDeferred) return refuse(options, asking, 'cost_not_shown');
+  const cloud = route.provider.name;
+  const quote = budgets.quote(asked.models, cloud);
+  if (quote === null) return refuse(options, asking, 'model_not_priced');
+  const { requestId, keyId, scope } = context;
+  const dollars = ownSize(quote, asked);
+  const place = await budgets.enter({ requestId, keyId, project: scope.project, dollars, signal: left.signal });
+  if ('code' in place) {
+    options.onRefused(place.code, keyId ?? null);
+    return refuse(options, asking, place.code, place.retryAfterS);
+  }
+  if (res.destroyed || res.closed) return place.settle(0, false);
+  const meter = new Meter({
+    usage: new UsageWatch(req, res),
+    ...{ asked, cloud, context, ledger, clock, budgets, place },
+  });
+  meters.set(req, meter);
+  void once(res, 'close').then(() => meter.close(res.statusCode));
+  next();
+}
+
+function ownSize(quote: Quote, { bytes }: AskedModel): number {
+  return quote.inputDollars(bytes / BYTES_PER_TOKEN);
+}
+
+/** The models that a request names in its path and its body, and its size. Never rejects. */
+async function askedBy(req: IncomingMessage, route: Route, maxBytes: number): Promise<AskedModel | 'gone' | 'empty'> {
+  const peeked = await peekBody(req, maxBytes);
+  if (!('bytes' in peeked)) return peeked.kind;
+  const encoding = req.headers['content-encoding'] ?? '';
+  const decoded = peeked.kind === 'whole' ? await decodeBody(peeked.bytes, encoding, maxBytes) : null;
+  const declared = Number(req.headers['content-length'] ?? 0) || 0;
+  const named = route.operation?.model ?? modelInPath(pathOf(req));
+  const inBody = askedIn(decoded ?? peeked.bytes);
+  return {
+    ...inBody,
+    models: named === null ? inBody.models : [named],
+    bytes: Math.max(declared, inBody.bytes),
+  };
+}
+
+function refuse(
+  { destinations }: BudgetDoorOptions,
+  { req, answer }: IncomingContext,
+  code: ErrorCode,
+  retryAfterS = 0,
+): void {
+  const res = answer();
+  if (retryAfterS > 0) res.setHeader('Retry-After', String(retryAfterS));
+  sendError(res, code, undefined, undefined, destinations.errorBodyFor(req));
+  discardUpload(req);
 }

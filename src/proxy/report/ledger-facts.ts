@@ -159,6 +159,7 @@ export function endedFacts(
     shadow: open.shadow,
     fresh: open.fresh,
     work: open.work,
+    metered: open.metered,
   };
 }
 

@@ -1,6 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { readFileSync } from 'node:fs';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Budgets } from '../../../src/ledger/budgets.ts';
+import type { Budget, BudgetRequest, OverBudget, Reservation } from '../../../src/core/ports/budgets.ts';
+import { Budgets, type BudgetsOptions } from '../../../src/ledger/budgets.ts';
+import { Prices } from '../../../src/ledger/prices.ts';
 import { run } from '../../cli/fake-io.ts';
 import { aTurn } from '../../contract/ledger-store.suite.ts';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
@@ -90,24 +93,98 @@ describe.each([
   );
 });
 
+/** Budgets over a store in memory. Opus costs $5 and $25 a million tokens in the table. */
+function budgetsOf(limits: readonly Budget[], more: Partial<BudgetsOptions> = {}) {
+  const clock = manualClock(0);
+  return new Budgets({
+    ...{ store: openStore(':memory:', clock).ledger, clock, onWarn: () => {}, onFailure: () => {} },
+    ...{ budgets: () => limits, prices: new Prices(installed), unpriced: 'ceiling', firstBillMs: 1 },
+    ...more,
+  });
+}
+
+const installed = [{ path: 'prices.toml', text: readFileSync('config/prices.toml', 'utf8') }];
+let number = 0;
+const asking = (more: Partial<BudgetRequest> = {}): BudgetRequest => ({
+  ...{ requestId: `r${++number}`, keyId: 'key_1', project: 'web', dollars: 0, signal: new AbortController().signal },
+  ...more,
+});
+const placeOf = async (entered: Promise<Reservation | OverBudget>): Promise<Reservation> => {
+  const place = await entered;
+  if ('code' in place) throw new Error(place.code);
+  return place;
+};
+
 describe('budgets', () => {
-  it('count requests in progress with the mean of recent bills, and ask to try again soon', async () => {
-    const { ledger } = openStore(':memory:', manualClock(0));
-    const budgets = new Budgets({
-      ...{ store: ledger, clock: manualClock(0), onWarn: () => {}, onFailure: () => {} },
-      budgets: () => [{ of: 'key', name: 'key_1', dollars: 10 }],
-    });
+  const ofKey = [{ of: 'key', name: 'key_1', dollars: 10 }] as const;
+
+  it('admit one request at a time until the first bill, and let the others wait for it', async () => {
+    const budgets = budgetsOf(ofKey, { firstBillMs: 60_000 });
     await budgets.refresh();
-    const enter = (count: number) => Array.from({ length: count }, () => budgets.enter('key_1', 'web'));
-    enter(3); // nothing was billed yet, so that nothing is expected
-    expect(budgets.over('key_1', 'web')).toBeNull();
-    budgets.add(aTurn('r1', { keyId: 'key_1', dollars: 2 }));
-    const [leave] = enter(1);
-    expect(budgets.over('key_1', 'web')).toEqual({ code: 'key_dollars_used_up', retryAfterS: 5 });
-    expect(budgets.over('key_2', 'web')).toBeNull();
-    leave?.();
-    leave?.();
-    expect(budgets.over('key_1', 'web')).toBeNull();
+    const first = await placeOf(budgets.enter(asking()));
+    const others = [asking(), asking()].map((request) => budgets.enter(request));
+    expect(await placeOf(budgets.enter(asking({ keyId: 'key_2' })))).toBeDefined(); // no budget
+    const entered: number[] = [];
+    others.forEach((other, i) => void other.then(() => entered.push(i)));
+    await nextTurn();
+    expect(entered).toEqual([]);
+    first.settle(2, true);
+    for (const other of others) await placeOf(other);
+  });
+
+  it('refuse those that wait too long for the first bill', async () => {
+    const budgets = budgetsOf(ofKey);
+    await budgets.refresh();
+    await placeOf(budgets.enter(asking()));
+    expect(await budgets.enter(asking())).toEqual({ code: 'first_bill_awaited', retryAfterS: 5 });
+  });
+
+  it('count each request in advance as the largest recent one, and at least as its own size', async () => {
+    const budgets = budgetsOf(ofKey);
+    await budgets.refresh();
+    (await placeOf(budgets.enter(asking()))).settle(3, true);
+    (await placeOf(budgets.enter(asking()))).settle(0.1, true); // the largest fades, and stays above the mean
+    const place = await placeOf(budgets.enter(asking()));
+    await placeOf(budgets.enter(asking()));
+    expect(await budgets.enter(asking())).toEqual({ code: 'key_dollars_used_up', retryAfterS: 5 });
+    place.settle(0, false);
+    place.settle(100, true); // only the first call counts
+    expect(await budgets.enter(asking({ dollars: 7 }))).toMatchObject({ code: 'key_dollars_used_up' });
+    await placeOf(budgets.enter(asking()));
+  });
+
+  it('refuse a request that is larger than what is left, until the month ends', async () => {
+    const budgets = budgetsOf(ofKey);
+    await budgets.refresh();
+    expect(await budgets.enter(asking({ dollars: 11 }))).toEqual({
+      ...{ code: 'key_dollars_used_up', retryAfterS: 31 * 86_400 },
+    });
+  });
+
+  it('count an answered request until its bill arrives, and then the bill', async () => {
+    const budgets = budgetsOf(ofKey);
+    await budgets.refresh();
+    const request = asking();
+    (await placeOf(budgets.enter(request))).settle(4, true);
+    expect(budgets.spent('key', 'key_1')).toBe(4);
+    budgets.add(aTurn(request.requestId, { keyId: 'key_1', dollars: 4.5 }));
+    expect(budgets.spent('key', 'key_1')).toBe(4.5);
+    budgets.add(aTurn('of another', { keyId: 'key_1', dollars: 1 }));
+    expect(budgets.spent('key', 'key_1')).toBe(5.5);
+  });
+
+  it('quote the highest price of the models that a request names, and the ceiling or nothing without a price', () => {
+    const rate = (budgets: Budgets, ...models: string[]) => budgets.quote(models, undefined)?.inputDollars(1_000_000);
+    const lenient = budgetsOf(ofKey);
+    const strict = budgetsOf(ofKey, { unpriced: 'refuse' });
+    const [mini = 0, large = 0, unknown = 0] = ['gpt-5-mini', 'gpt-5', 'nobody-knows'].map((one) => rate(lenient, one));
+    expect(mini).toBeLessThan(large);
+    expect(unknown).toBeGreaterThan(large);
+    expect(rate(lenient, 'gpt-5-mini', 'gpt-5')).toBe(large);
+    expect(rate(lenient)).toBe(unknown);
+    expect(rate(strict, 'nobody-knows')).toBeUndefined();
+    expect(rate(strict, 'nobody-knows', 'gpt-5')).toBe(large);
+    expect(strict.billed(['nobody-knows'], undefined).inputDollars(1_000_000)).toBe(unknown);
   });
 
   it('begin anew with each month, warn once, and keep their figures while the store is away', async () => {
@@ -116,20 +193,25 @@ describe('budgets', () => {
     const failures: string[] = [];
     const warned: number[] = [];
     let isAway = false;
-    const budgets = new Budgets({
+    const budgets = budgetsOf([{ of: 'project', name: 'web', dollars: 10 }], {
       store: { spent: (query) => (isAway ? Promise.reject(new Error('away')) : ledger.spent(query)) },
       clock,
-      budgets: () => [{ of: 'project', name: 'web', dollars: 10 }],
       onWarn: (_budget, dollars) => warned.push(dollars),
       onFailure: (reason) => failures.push(reason),
     });
+    const over = async (keyId: string | undefined, project: string) => {
+      const entered = await budgets.enter(asking({ keyId, project }));
+      if ('code' in entered) return entered;
+      entered.settle(0, false);
+      return null;
+    };
     const spend = (day: string, value: number, project = 'web') =>
       ledger.add([], [{ day, project, slice: 'all', key: '', field: 'dollars', value }]);
     await spend('2026-01-02', 7);
     await spend('2025-12-31', 50);
     await spend('2026-01-31', 99, 'api');
     await budgets.refresh();
-    expect([budgets.over(undefined, 'web'), budgets.over(undefined, 'api'), warned]).toEqual([null, null, []]);
+    expect([await over(undefined, 'web'), await over(undefined, 'api'), warned]).toEqual([null, null, []]);
     budgets.add(aTurn('r1', { project: 'web', dollars: 1.5 }));
     await spend('2026-01-31', 1.5);
     await budgets.refresh();
@@ -138,11 +220,11 @@ describe('budgets', () => {
     isAway = true;
     budgets.add(aTurn('r2', { project: 'web', dollars: 1.5 }));
     await budgets.refresh();
-    expect(budgets.over('key_1', 'web')).toEqual({ code: 'project_dollars_used_up', retryAfterS: 3_600 });
+    expect(await over('key_1', 'web')).toEqual({ code: 'project_dollars_used_up', retryAfterS: 3_600 });
     expect(failures).toEqual(['budgets_not_read']);
     isAway = false;
     clock.now += 3_600_000;
     await budgets.refresh();
-    expect(budgets.over('key_1', 'web')).toBeNull();
+    expect(await over('key_1', 'web')).toBeNull();
   });
 });

@@ -1,0 +1,131 @@
+import type { IncomingMessage } from 'node:http';
+import type { BudgetGate, Reservation } from '../../core/ports/budgets.ts';
+import type { MeteredFacts, RequestFacts } from '../../core/ports/request-facts.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { AskedModel } from './asked-model.ts';
+import type { MeasuredUsage, UsageWatch } from './exchange-usage.ts';
+
+/** The meters of requests under a budget that are in progress. */
+export const meters = new WeakMap<IncomingMessage, Meter>();
+
+export interface MeterOptions {
+  readonly usage: Pick<UsageWatch, 'measured'>;
+  readonly asked: AskedModel;
+  readonly cloud: string;
+  readonly context: RequestContext;
+  readonly ledger: { request(facts: RequestFacts): void };
+  readonly clock: Clock;
+  readonly budgets: Pick<BudgetGate, 'billed'>;
+  readonly place: Reservation;
+}
+
+/** The wire of requests that were forwarded unread, in the ledger. */
+const UNREAD = 'unread';
+
+/**
+ * Meters one request under a budget. If its handler reads it, the handler's facts are billed and the meter adds what the
+ * exchange shows; otherwise the meter bills it by its size.
+ */
+export class Meter {
+  readonly #options: MeterOptions;
+  /** A handler will bill the request. */
+  #handled = false;
+  #status = 0;
+  readonly #ended: Promise<void>;
+  #end = (): void => {};
+
+  constructor(options: MeterOptions) {
+    this.#options = options;
+    this.#ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  /** The id under which the request will be billed. */
+  get requestId(): string {
+    return this.#options.context.requestId;
+  }
+
+  /** A handler takes the request; it has to call `bill` in the end. */
+  take(): void {
+    this.#handled = true;
+  }
+
+  /** Called once the answer has ended. Never rejects. */
+  async close(status: number): Promise<void> {
+    this.#status = status;
+    this.#end();
+    const { place } = this.#options;
+    const usage = await this.#usage();
+    place.settle(this.#dollarsOf(usage), status < 400);
+    if (!this.#handled) this.#bill(usage);
+  }
+
+  /**
+   * Called by the handler with whether it has facts to bill. Never rejects.
+   *
+   * @returns what the exchange shows once it has ended, to be added to these facts
+   */
+  async bill(hasFacts: boolean): Promise<MeteredFacts> {
+    const usage = await this.#usage();
+    if (!hasFacts) this.#bill(usage);
+    return { model: usage.model ?? '', output: usage.tokensOut };
+  }
+
+  async #usage(): Promise<MeasuredUsage> {
+    await this.#ended;
+    return this.#options.usage.measured(this.#options.asked.bytes);
+  }
+
+  #dollarsOf({ tokensIn, tokensOut, cacheRead, cacheWritten, cacheWritten1h, model }: MeasuredUsage): number {
+    const { budgets, asked, cloud } = this.#options;
+    return budgets.billed([...(model === null ? [] : [model]), ...asked.models], cloud).dollarsOf({
+      fresh: Math.max(0, tokensIn - cacheRead - cacheWritten),
+      write5m: Math.max(0, cacheWritten - cacheWritten1h),
+      write1h: cacheWritten1h,
+      read: cacheRead,
+      output: tokensOut,
+    });
+  }
+
+  /** Bills the request by what the exchange shows. It belongs to no conversation. */
+  #bill(usage: MeasuredUsage): void {
+    const { asked, cloud, context, ledger, clock } = this.#options;
+    if (this.#status >= 400 || usage.tokensIn + usage.tokensOut === 0) return;
+    const { requestId, scope, keyId, client } = context;
+    const [named = ''] = asked.models;
+    ledger.request({
+      requestId,
+      atMs: clock.nowMs(),
+      project: scope.project,
+      conversationId: '',
+      wire: UNREAD,
+      cloud,
+      keyId,
+      client,
+      model: usage.model ?? named,
+      arm: 'pruned',
+      usage: usage.isReported ? reportedOf(usage) : null,
+      tools: '',
+      system: '',
+      messages: [],
+      bytes: asked.bytes,
+      cacheUpTo: null,
+      texts: [],
+      regrets: [],
+      fresh: { from: 0, tokens: 0 },
+      metered: { model: named, output: usage.tokensOut },
+    });
+  }
+}
+
+function reportedOf(usage: MeasuredUsage): RequestFacts['usage'] {
+  return {
+    input: usage.tokensIn,
+    output: usage.tokensOut,
+    read: usage.cacheRead,
+    written: usage.cacheWritten,
+    written1h: usage.cacheWritten1h,
+  };
+}
