@@ -145,7 +145,7 @@ function openProjectBook({ settings, store, log, failures }: Context): ProjectBo
   });
 }
 
-function openUpkeep({ store, clock, settings, failures }: Context, projectBook: ProjectBook): Upkeep {
+function openUpkeep({ store, clock, settings, events, failures }: Context, projectBook: ProjectBook): Upkeep {
   const retention = new RetentionByProject({
     store,
     clock,
@@ -153,10 +153,14 @@ function openUpkeep({ store, clock, settings, failures }: Context, projectBook: 
     retentions: () => projectBook.retentions(),
   });
   const kept = {
-    sweep: async () => (await store.sweep()) || (await store.recall.index()) || (await retention.step()),
+    tidy: () => store.recall.index(),
+    sweep: async () => (await store.sweep()) || (await retention.step()),
     pressed: () => store.pressed(),
+    failing: () => store.failingSinceMs() !== null,
   };
-  return new Upkeep(kept, failures.of('upkeep'));
+  const upkeep = new Upkeep(kept, failures.of('upkeep'));
+  events.onWritten(() => upkeep.request()); // calls of tools leave work as well
+  return upkeep;
 }
 
 /** Opens the parts that observe requests. */

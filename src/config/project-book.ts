@@ -4,8 +4,8 @@ import type { ProjectRetention, ProjectSettings, ProjectSettingsStore } from '..
 import { projectSettingsIn } from './project-settings.ts';
 import type { Settings } from './settings.ts';
 
-/** Poll interval for changes, so that they are in force within a second on every proxy. */
-const POLL_MS = 400;
+/** Pause after a failed attempt to read the settings. */
+const RETRY_MS = 1_000;
 const NOTHING: ProjectSettings = {};
 
 /** For each value of the setting, the conversations whose tools are shortened. */
@@ -21,12 +21,10 @@ export interface Treated {
 export interface ProjectBookOptions {
   /** The settings of the server. */
   readonly settings: Settings;
-  readonly store: Pick<ProjectSettingsStore, 'version' | 'current'>;
+  readonly store: Pick<ProjectSettingsStore, 'version' | 'current' | 'onChanged'>;
   /** Called for a project whose settings a newer program wrote. */
   readonly onUnreadable: (project: string) => void;
   readonly onFailure: FailureReporter;
-  /** Poll interval in milliseconds; default: 400. */
-  readonly pollMs?: number;
 }
 
 /**
@@ -38,7 +36,8 @@ export class ProjectBook {
   #own = new Map<string, ProjectSettings>();
   #merged = new Map<string, Settings>();
   #version = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #stopListening = (): void => {};
   #polling: Promise<void> | null = null;
   #failing = false;
   readonly #listeners = new Set<() => void>();
@@ -49,12 +48,13 @@ export class ProjectBook {
 
   /** Reads the settings now and after every change. Never rejects. */
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.poll(), this.#options.pollMs ?? POLL_MS).unref();
+    this.#stopListening = this.#options.store.onChanged(() => void this.#pollAnew());
     await this.poll();
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#stopListening();
+    clearTimeout(this.#retry);
   }
 
   /** Calls back after each change. */
@@ -125,6 +125,12 @@ export class ProjectBook {
     return this.#polling;
   }
 
+  /** As `poll`, after one that runs already: it may have begun before the change. */
+  async #pollAnew(): Promise<void> {
+    await this.#polling;
+    await this.poll();
+  }
+
   async #pollOnce(): Promise<void> {
     const { store, onUnreadable, onFailure } = this.#options;
     try {
@@ -143,6 +149,7 @@ export class ProjectBook {
     } catch (cause) {
       if (!this.#failing) onFailure('project_settings_not_read', cause);
       this.#failing = true;
+      this.#retry = setTimeout(() => void this.poll(), RETRY_MS).unref();
     }
   }
 }

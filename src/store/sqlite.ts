@@ -39,6 +39,7 @@ import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
 import { Checkpointer, ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileSql } from './sqlite/file-sql.ts';
+import { FileWatch } from './sqlite/file-watch.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
 import { FileSegmentReads } from './sqlite/segment-reads.ts';
 import { Sweeper } from './sqlite/sweep.ts';
@@ -96,6 +97,7 @@ class FileStore implements SqliteStore {
   readonly sql: FileSql;
   readonly #checkpointer: Checkpointer | null;
   readonly #sweeper: Sweeper;
+  readonly #watch: FileWatch;
   readonly #batches: Batches;
   #sweeping: Promise<boolean> | null = null;
   /** File identity and deletion counter, read once per turn of the event loop and after each write. */
@@ -125,7 +127,8 @@ class FileStore implements SqliteStore {
     this.ledger = new StoredLedger(this.sql);
     this.recall = new FileRecall(this.#access, this.sql);
     this.compactions = new StoredCompactions(this.sql);
-    this.projectSettings = new StoredProjectSettings(this.sql);
+    this.#watch = new FileWatch(() => this.#commitsOfOthers());
+    this.projectSettings = new StoredProjectSettings(this.sql, (listener) => this.#watch.on(listener));
     this.browse = new StoredBrowse(this.#access);
     this.shelf = new StoredShelf(this.sql);
     this.records = new StoredRecords(this.sql);
@@ -144,6 +147,15 @@ class FileStore implements SqliteStore {
 
   replaceNote(name: string, text: string): Promise<string | null> {
     return this.ledger.exchange(name, text);
+  }
+
+  /** Differs after a commit of another connection; `null` while the file cannot be read. */
+  #commitsOfOthers(): string | null {
+    try {
+      return `${this.#holder.connection().commitsOfOthers()} ${this.#holder.serial}`;
+    } catch {
+      return null; // the next use of the store reports it
+    }
   }
 
   /** A file has no notifications; the refusals of other processes are read at the start. */
@@ -345,6 +357,7 @@ class FileStore implements SqliteStore {
   async close(): Promise<void> {
     this.#access.writeUses();
     this.#generation = null;
+    this.#watch.close();
     this.#holder.close();
     await this.#sweeping?.catch(() => undefined); // it finds the store closed at its next step, and ends
     await this.#checkpointer?.close();

@@ -67,6 +67,18 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await store.history('web', 1)).toHaveLength(1);
     });
 
+    it('reports changes of project settings by this process at once, until the listener is removed', async () => {
+      const { projectSettings: store } = await open();
+      let calls = 0;
+      const forget = store.onChanged(() => calls++);
+      await store.set({ project: 'web', settings: '{}', atMs: 1, author: 'cli:me' });
+      const heard = calls;
+      expect(heard).toBeGreaterThan(0);
+      forget();
+      await store.set({ project: 'web', settings: '{"mode":"off"}', atMs: 2, author: 'cli:me' });
+      expect(calls).toBe(heard);
+    });
+
     it('sums dollars by day for keys and projects', async () => {
       const { ledger } = await open();
       await ledger.add(

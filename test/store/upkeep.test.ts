@@ -3,6 +3,9 @@ import { Upkeep } from '../../src/store/upkeep.ts';
 
 let sweeps: number[];
 let left: number;
+let tidied: number;
+let pressed: boolean;
+let failing: boolean;
 let upkeep: Upkeep;
 const failures: unknown[] = [];
 
@@ -10,13 +13,24 @@ beforeEach(() => {
   vi.useFakeTimers();
   sweeps = [];
   left = 0;
+  tidied = 0;
+  pressed = false;
+  failing = false;
   failures.length = 0;
   const store = {
     sweep: async () => {
       sweeps.push(performance.now());
       if (left < 0) throw new Error('disk');
-      return left-- > 0;
+      if (left === 0) return false;
+      left--;
+      return true;
     },
+    tidy: async () => {
+      tidied++;
+      return false;
+    },
+    pressed: () => pressed,
+    failing: () => failing,
   };
   upkeep = new Upkeep(store, (cause) => failures.push(cause));
 });
@@ -32,9 +46,52 @@ describe('the upkeep of a store', () => {
     expect(sweeps).toEqual([]);
   });
 
-  it('begins by itself and repeats', async () => {
+  it('begins by itself, and then sleeps until something was served', async () => {
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(sweeps.length).toBe(1);
+    upkeep.request();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(sweeps.length).toBe(2);
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
+  it('sweeps at most once a minute, and once more after the last request', async () => {
+    for (let second = 0; second < 180; second += 3) {
+      upkeep.request();
+      await vi.advanceTimersByTimeAsync(3_000);
+    }
+    expect(sweeps.length).toBe(3);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(sweeps.length).toBe(4);
+  });
+
+  it('sweeps an unused process once an hour, because things expire there as well', async () => {
+    await vi.advanceTimersByTimeAsync(3 * 3_600_000 + 60_000);
+    expect(sweeps.length).toBe(4);
+  });
+
+  it('tidies up after each pause between requests', async () => {
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(sweeps.length).toBeGreaterThanOrEqual(2);
+    const before = tidied;
+    for (let i = 0; i < 3; i++) {
+      upkeep.request();
+      await vi.advanceTimersByTimeAsync(3_000);
+    }
+    expect(tidied - before).toBe(3);
+    expect(sweeps.length).toBe(1);
+  });
+
+  it('does not wait for a minute while there is too much, or while writing fails', async () => {
+    await vi.advanceTimersByTimeAsync(5_000);
+    pressed = true;
+    upkeep.request();
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(sweeps.length).toBe(2);
+    pressed = false;
+    failing = true;
+    upkeep.request();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(sweeps.length).toBeGreaterThanOrEqual(5);
   });
 
   it('waits for a pause between requests', async () => {

@@ -52,4 +52,9 @@ export interface ProjectSettingsStore {
   history(project: string, limit: number): Promise<readonly ProjectSettingsRow[]>;
   /** Adds a row; it is in force from then on. */
   set(row: Omit<ProjectSettingsRow, 'number'>): Promise<void>;
+  /**
+   * Calls back when settings may have changed, at once after a change by this process and within a second after one by
+   * another, until the returned function is called.
+   */
+  onChanged(listener: () => void): () => void;
 }

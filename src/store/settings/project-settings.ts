@@ -9,9 +9,22 @@ const ROW = 'id AS number, project, at_ms AS "atMs", author, settings';
 /** `ProjectSettingsStore` on the tables of either database. */
 export class StoredProjectSettings implements ProjectSettingsStore {
   readonly #sql: Sql;
+  readonly #onOthers: (listener: () => void) => () => void;
+  readonly #listeners = new Set<() => void>();
 
-  constructor(sql: Sql) {
+  /** @param onOthers - calls back when another process may have changed settings, until its result is called */
+  constructor(sql: Sql, onOthers: (listener: () => void) => () => void) {
     this.#sql = sql;
+    this.#onOthers = onOthers;
+  }
+
+  onChanged(listener: () => void): () => void {
+    const forget = this.#onOthers(listener);
+    this.#listeners.add(listener);
+    return () => {
+      forget();
+      this.#listeners.delete(listener);
+    };
   }
 
   /** Combines the id of the newest row with the number of rows, because a project's rows may be erased. */
@@ -45,5 +58,6 @@ export class StoredProjectSettings implements ProjectSettingsStore {
         settings,
       ]);
     });
+    for (const listener of this.#listeners) listener();
   }
 }

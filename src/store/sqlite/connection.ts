@@ -42,6 +42,7 @@ export class Connection {
   readonly #commit;
   readonly #rollback;
   readonly #changes;
+  readonly #dataVersion;
 
   /**
    * Opens, checks and migrates. Never waits for a lock. Throws errors of SQLite or the file system, or
@@ -63,6 +64,7 @@ export class Connection {
       this.#commit = this.db.prepare('COMMIT');
       this.#rollback = this.db.prepare('ROLLBACK');
       this.#changes = this.db.prepare<[], number>('SELECT total_changes()').pluck();
+      this.#dataVersion = this.db.prepare<[], number>('PRAGMA data_version').pluck();
       this.#sides = SIDE_FILES.map((side) => ({ path: path + side, identity: identity(path + side) }));
     } catch (cause) {
       this.db.close();
@@ -124,6 +126,11 @@ export class Connection {
     if (free <= Math.max(FREE_PAGES, pages * FREE_SHARE)) return 0;
     this.db.exec(`PRAGMA incremental_vacuum(${atMost})`);
     return Math.min(free, atMost);
+  }
+
+  /** Differs after a commit of another connection. */
+  commitsOfOthers(): number {
+    return this.#dataVersion.get() ?? 0;
   }
 
   /** Number of rows changed by this connection so far. */

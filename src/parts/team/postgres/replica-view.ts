@@ -9,6 +9,8 @@ export interface ReplicaViewOptions {
   readonly onRefused: () => void;
   /** Called when keys were created, changed or revoked. */
   readonly onKeys: () => void;
+  /** Called when settings of projects were changed. */
+  readonly onSettings: () => void;
 }
 
 /** Poll interval for changes by other processes; a notification triggers a poll at once. */
@@ -28,6 +30,7 @@ interface Known {
   readonly servedSeq: number;
   readonly refusedSeq: number;
   readonly keyGeneration: number;
+  readonly settings: string | null;
 }
 
 interface KnownRow {
@@ -36,6 +39,7 @@ interface KnownRow {
   readonly served: number;
   readonly refused: number;
   readonly keys: number;
+  readonly settings: string | null;
 }
 
 /**
@@ -152,7 +156,7 @@ export class ReplicaView {
   }
 
   async #pollOnce(): Promise<void> {
-    const { database, onRefused, onKeys } = this.#options;
+    const { database, onRefused, onKeys, onSettings } = this.#options;
     const wasAway = database.isAway;
     if (wasAway) {
       await database.retry();
@@ -163,6 +167,7 @@ export class ReplicaView {
       `SELECT (SELECT value FROM mcp_pruner.meter WHERE name = 'deleted_generation') AS deleted,
               (SELECT value FROM mcp_pruner.meter WHERE name = 'directive_generation') AS directives,
               (SELECT value FROM mcp_pruner.meter WHERE name = 'key_generation') AS keys,
+              (SELECT max(id) || ' ' || count(*) FROM mcp_pruner.project_setting) AS settings,
               (SELECT seq FROM mcp_pruner.log_seq WHERE log = 'served') AS served,
               (SELECT seq FROM mcp_pruner.log_seq WHERE log = 'left_alone') AS refused`,
     );
@@ -175,9 +180,12 @@ export class ReplicaView {
       servedSeq: row.served,
       refusedSeq: row.refused,
       keyGeneration: row.keys,
+      settings: row.settings,
     };
     if (before !== null && before.refusedSeq !== row.refused) onRefused();
     if (before !== null && before.keyGeneration !== row.keys) onKeys();
+    // the first answer may follow an outage at the start
+    if (before?.settings !== row.settings) onSettings();
   }
 
   async #readServed(after: number): Promise<void> {

@@ -113,6 +113,7 @@ class DatabaseStore implements PostgresStore {
   readonly #ready: Promise<void>;
   readonly #refusedListeners = new Set<() => void>();
   readonly #keyListeners = new Set<() => void>();
+  readonly #settingsListeners = new Set<() => void>();
   #seenEpoch = '';
   #sweeping: Promise<boolean> | null = null;
 
@@ -137,6 +138,9 @@ class DatabaseStore implements PostgresStore {
       onKeys: () => {
         for (const listener of this.#keyListeners) listener();
       },
+      onSettings: () => {
+        for (const listener of this.#settingsListeners) listener();
+      },
     });
     this.#uses = new PendingUses(this.#lifetimes, readonly);
     this.#seen = new LRUCache({ max: MAX_SEEN });
@@ -148,7 +152,10 @@ class DatabaseStore implements PostgresStore {
     this.ledger = new StoredLedger(this.sql);
     this.recall = new DatabaseRecall(this.#parts, log);
     this.compactions = new StoredCompactions(this.sql);
-    this.projectSettings = new StoredProjectSettings(this.sql);
+    this.projectSettings = new StoredProjectSettings(this.sql, (listener) => {
+      this.#settingsListeners.add(listener);
+      return () => this.#settingsListeners.delete(listener);
+    });
     this.browse = new StoredBrowse(this.sql);
     this.shelf = new StoredShelf(this.sql);
     this.records = new StoredRecords(this.sql);

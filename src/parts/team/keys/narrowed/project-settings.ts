@@ -18,6 +18,10 @@ export class NarrowedProjectSettings implements ProjectSettingsStore {
     return this.#unscoped.version();
   }
 
+  onChanged(listener: () => void): () => void {
+    return this.#unscoped.onChanged(listener);
+  }
+
   async current(): Promise<readonly ProjectSettingsRow[]> {
     return (await this.#unscoped.current()).filter(({ project }) => this.#ownProjects.includes(project));
   }

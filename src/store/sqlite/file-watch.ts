@@ -1,0 +1,40 @@
+/** Interval of looking for commits of other processes: one statement, which reads no page of the file. */
+const LOOK_MS = 1_000;
+
+/** Notices commits of other connections to a file, while somebody listens. */
+export class FileWatch {
+  readonly #version: () => string | null;
+  readonly #listeners = new Set<() => void>();
+  #seen: string | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param version - differs after a commit of another connection; `null` while the file cannot be read */
+  constructor(version: () => string | null) {
+    this.#version = version;
+  }
+
+  /** Calls back after such commits, within a second, until the returned function is called. */
+  on(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#timer === undefined) {
+      this.#seen = this.#version();
+      this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    }
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.close();
+    };
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    const version = this.#version();
+    if (version === null || version === this.#seen) return;
+    this.#seen = version;
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openServices } from '../../src/app/compose.ts';
+import { openContext } from '../../src/app/context.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { countedSql } from '../helpers/counted-sql.ts';
+import { settingsOf } from '../helpers/proxy.ts';
+
+const SECONDS = 20;
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'performance'],
+  });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a server that nobody uses', () => {
+  it('opens no transaction, and executes at most one statement a second', async () => {
+    const counts = countedSql();
+    const context = await openContext({
+      settings: settingsOf({ MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') }),
+      log: createLog({ level: 'silent', fd: 2 }),
+      version: '0.0.0-test',
+      clock: { nowMs: () => performance.now() },
+    });
+    const services = openServices(context);
+    await services.projectBook.start();
+    await vi.advanceTimersByTimeAsync(SECONDS * 1_000);
+    counts.reset();
+    await vi.advanceTimersByTimeAsync(SECONDS * 1_000);
+    expect(counts.transactions).toBe(0);
+    expect(counts.statements).toBeLessThanOrEqual(SECONDS);
+    vi.useRealTimers();
+    await services.close();
+  });
+});
