@@ -1,5 +1,4 @@
 import type { LedgerSum } from '../core/ports/ledger-store.ts';
-import type { UsageTotal } from '../core/ports.ts';
 import { groupBy } from '../engine/group-by.ts';
 import { table } from '../parts/lab/table.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
@@ -24,7 +23,7 @@ export const stats: Command = {
     const since = firstDay(daysOf(call), io.clock.nowMs());
     const { readContexts } = await import('../ledger/compactions.ts');
     const [totals, wires, contexts] = await withStore(call, io, async (store) => [
-      await store.usage(since),
+      totalsOf(await store.ledger.sums({ sinceDay: since, slice: 'use' })),
       wiresOf(await store.ledger.sums({ sinceDay: since, slice: 'wire' })),
       await readContexts(store.compactions, { sinceDay: since }),
     ]);
@@ -53,9 +52,23 @@ function firstDay(days: number, nowMs: number): string {
   return new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10);
 }
 
-type Sums = Pick<UsageTotal, 'requests' | 'candidates' | 'pruned' | 'tokensBefore' | 'tokensAfter'>;
+/** Figures of each text in the request in which it was new. Tokens are estimates. */
+interface Sums {
+  requests: number;
+  candidates: number;
+  pruned: number;
+  tokensBefore: number;
+  tokensAfter: number;
+}
 
-function sumOf(totals: readonly UsageTotal[]): Sums {
+/** Sums of one day, model and tool. */
+interface UsageTotal extends Sums {
+  readonly day: string;
+  readonly model: string;
+  readonly tool: string;
+}
+
+function sumOf(totals: readonly Sums[]): Sums {
   const sum = { requests: 0, candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0 };
   for (const total of totals) {
     sum.requests += total.requests;
@@ -112,23 +125,45 @@ function writeTables(totals: readonly UsageTotal[], io: Io, paint: Paint): void 
   write([BY_TOOL, ...tools], 1, io, paint);
 }
 
-/** The sums by wire. Older requests, which were counted without a wire, are not included. */
-function wiresOf(sums: readonly LedgerSum[]): Map<string, Sums> {
-  const fields: Readonly<Record<string, keyof Sums>> = {
-    requests: 'requests',
-    candidates: 'candidates',
-    pruned: 'pruned',
-    tokens_before: 'tokensBefore',
-    tokens_after: 'tokensAfter',
-  };
-  const wires = new Map<string, Sums>();
-  for (const { slice, key, field, value } of sums) {
-    const name = fields[field];
-    if (slice !== 'wire' || name === undefined) continue;
-    const before = wires.get(key) ?? sumOf([]);
-    wires.set(key, { ...before, [name]: before[name] + value });
+const FIELDS: Readonly<Record<string, keyof Sums>> = {
+  requests: 'requests',
+  candidates: 'candidates',
+  pruned: 'pruned',
+  tokens_before: 'tokensBefore',
+  tokens_after: 'tokensAfter',
+};
+
+/** Figures put together by a name. */
+function sumsBy(figures: readonly LedgerSum[], nameOf: (figure: LedgerSum) => string): Map<string, Sums> {
+  const sums = new Map<string, Sums>();
+  for (const [name, group] of groupBy(figures, nameOf)) {
+    const sum = sumOf([]);
+    for (const { field, value } of group) {
+      const counted = FIELDS[field];
+      if (counted !== undefined) sum[counted] += value;
+    }
+    sums.set(name, sum);
   }
-  return new Map([...wires].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return sums;
+}
+
+/** Newest day first, then by model and tool. */
+function totalsOf(figures: readonly LedgerSum[]): UsageTotal[] {
+  const sums = sumsBy(figures, ({ day, key }) => `${day}\t${key}`);
+  const totals = Array.from(sums, ([name, sum]): UsageTotal => {
+    const [day = '', model = '', tool = ''] = name.split('\t');
+    return { day, model, tool, ...sum };
+  });
+  return totals.sort((a, b) => order(b.day, a.day) || order(a.model, b.model) || order(a.tool, b.tool));
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The sums by wire. Older requests, which were counted without a wire, are not included. */
+function wiresOf(figures: readonly LedgerSum[]): Map<string, Sums> {
+  return new Map([...sumsBy(figures, ({ key }) => key)].sort(([a], [b]) => order(a, b)));
 }
 
 function writeWires(wires: ReadonlyMap<string, Sums>, io: Io, paint: Paint): void {

@@ -116,23 +116,6 @@ export interface StoredPrune {
   readonly expiresAtMs: number;
 }
 
-/** One finished proxied request, for the totals by day, model and tool. Holds no text. */
-export interface UsageRecord {
-  readonly atMs: number;
-  readonly model: string;
-  readonly tool: string;
-  readonly requests: number;
-  readonly candidates: number;
-  readonly pruned: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-}
-
-/** Totals of one day (UTC, `YYYY-MM-DD`), model and tool. */
-export interface UsageTotal extends Omit<UsageRecord, 'atMs'> {
-  readonly day: string;
-}
-
 /** Something that happened; never contains a text or a credential. Fields are those of `events_watch`. */
 export interface EventRecord {
   readonly tsMs: number;
@@ -221,9 +204,6 @@ export interface Store {
   /** The prefix hashes recorded by `markRefused` that have not expired, newest first, at most 10,000. */
   refusedConversations(): Promise<readonly string[]>;
 
-  addUsage(records: readonly UsageRecord[]): Promise<void>;
-  /** Totals since a day (`YYYY-MM-DD`, inclusive), newest day first. */
-  usage(sinceDay: string): Promise<readonly UsageTotal[]>;
   addEvents(events: readonly EventRecord[]): Promise<void>;
   /** Events with `seq >= fromSeq`, ascending, at most `limit`; of one run if `runId` is given. */
   events(query: {

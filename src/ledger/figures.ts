@@ -1,5 +1,5 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
-import type { LedgerSum, Others } from '../core/ports/ledger-store.ts';
+import type { LedgerSum, Others, SumGroup } from '../core/ports/ledger-store.ts';
 import type { RegretFacts, TextFacts } from '../core/ports/request-facts.ts';
 import type { Bill } from './bill.ts';
 import { STEP_FIELDS, stepKey } from './learning.ts';
@@ -111,11 +111,6 @@ export function stepSums(
   field: keyof typeof STEP_FIELDS,
 ): SumGroup {
   return { day: dayOf(atMs), project, slice: 'step', key: stepKey(text), fields: { [STEP_FIELDS[field]]: 1 } };
-}
-
-/** Figures with the same day, project, slice and key, by field. */
-interface SumGroup extends Omit<LedgerSum, 'field' | 'value'> {
-  readonly fields: Readonly<Record<string, number>>;
 }
 
 const OTHERS: Others = '(others)';

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
+import type { LedgerSum } from '../../src/core/ports/ledger-store.ts';
 import type { Decision } from '../../src/core/ports.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { run as runPlain } from './fake-io.ts';
@@ -37,6 +38,12 @@ const decision: Decision = {
 let folder: string;
 let db: string;
 
+/** Figures of a day by model and tool. */
+function useSums(day: string, model: string, tool: string, fields: Readonly<Record<string, number>>): LedgerSum[] {
+  const sum = { day, project: '', slice: 'use', key: `${model}\t${tool}` } as const;
+  return Object.entries(fields).map(([field, value]) => ({ ...sum, field, value }));
+}
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-cli-'));
   db = join(folder, 'store.db');
@@ -49,12 +56,15 @@ beforeAll(async () => {
   });
   const other = { ...decision, key: '2'.repeat(32), pruneId: 'prn_0123456789AZ' };
   await store.commit({ decisions: [decision, other].map((made) => ({ decision: made, text })), touch: [] }, 1000);
-  const usage = { requests: 1, candidates: 2, pruned: 1, tokensBefore: 1000, tokensAfter: 250 };
-  await store.addUsage([
-    { ...usage, atMs: NOW, model: 'gpt-x', tool: 'bash' },
-    { ...usage, atMs: NOW - DAY, model: `evil${ESC}[2J`, tool: '' },
-    { ...usage, atMs: NOW - 10 * DAY, model: 'old', tool: 'read' },
-  ]);
+  const used = { requests: 1, candidates: 2, pruned: 1, tokens_before: 1000, tokens_after: 250 };
+  await store.ledger.add(
+    [],
+    [
+      ...useSums('2026-01-10', 'gpt-x', 'bash', used),
+      ...useSums('2026-01-09', `evil${ESC}[2J`, '', used),
+      ...useSums('2025-12-31', 'old', 'read', used),
+    ],
+  );
   await store.close();
 });
 
@@ -166,11 +176,14 @@ describe('mcp-pruner stats', () => {
   it('counts the requests of a day together with the texts of all their tools', async () => {
     const file = join(folder, 'two-tools.db');
     const two = openSqliteStore({ path: file, clock: { nowMs: () => NOW }, ttlMs: DAY, maxBytes: 1e9, maxEvents: 10 });
-    const usage = { atMs: NOW, model: 'm', candidates: 2, pruned: 1, tokensBefore: 100, tokensAfter: 50 };
-    await two.addUsage([
-      { ...usage, tool: 'bash', requests: 3 },
-      { ...usage, tool: 'read', requests: 0 }, // its requests are counted with their first text
-    ]);
+    const used = { candidates: 2, pruned: 1, tokens_before: 100, tokens_after: 50 };
+    await two.ledger.add(
+      [],
+      [
+        ...useSums('2026-01-10', 'm', 'bash', { ...used, requests: 3 }),
+        ...useSums('2026-01-10', 'm', 'read', used), // its requests are counted with their first text
+      ],
+    );
     await two.close();
     const { out } = await run(['stats'], { MCP_PRUNER_DB_PATH: file });
     expect(out).toMatch(/^2026-01-10 +m +3 +4 +2 +200 +100 +100 +50 %$/m);
@@ -207,8 +220,8 @@ describe('mcp-pruner stats', () => {
   it('shows sums by wire if requests were counted by wire', async () => {
     const file = join(folder, 'wires.db');
     const two = openSqliteStore({ path: file, clock: { nowMs: () => NOW }, ttlMs: DAY, maxBytes: 1e9, maxEvents: 10 });
-    const usage = { atMs: NOW, model: 'm', candidates: 2, pruned: 1, tokensBefore: 1000, tokensAfter: 250 };
-    await two.addUsage([{ ...usage, tool: 'bash', requests: 2 }]);
+    const used = { requests: 2, candidates: 2, pruned: 1, tokens_before: 1000, tokens_after: 250 };
+    await two.ledger.add([], useSums('2026-01-10', 'm', 'bash', used));
     const sum = { day: '2026-01-10', project: '', slice: 'wire', key: 'messages' } as const;
     await two.ledger.add(
       [],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SentMessage } from '../../src/core/ports/sent.ts';
-import type { Decision, EventRecord, NewDecision, Store, UsageRecord } from '../../src/core/ports.ts';
+import type { Decision, EventRecord, NewDecision, Store } from '../../src/core/ports.ts';
 
 /** What a test sets up a store with. `clock.nowMs` is the test's to move. */
 export interface StoreSetup {
@@ -468,40 +468,6 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
     it('lists conversations with a refused request, newest first', async () => {
       for (const prefix of ['p1', 'p2', 'p3', 'p1']) await store.markRefused(prefix);
       expect(await store.refusedConversations()).toEqual(['p1', 'p3', 'p2']);
-    });
-
-    it('sums usage by day, model and tool', async () => {
-      const day = Date.UTC(2026, 2, 31, 23, 59, 59, 999);
-      const use = (atMs: number, model: string, tool: string): UsageRecord => ({
-        atMs,
-        model,
-        tool,
-        requests: 1,
-        candidates: 3,
-        pruned: 2,
-        tokensBefore: 1000,
-        tokensAfter: 400,
-      });
-      await store.addUsage([use(day, 'm1', 'read'), use(day, 'm1', 'bash'), use(day + 1, 'm1', 'read')]);
-      await store.addUsage([use(day, 'm1', 'read')]);
-      const one = { requests: 1, candidates: 3, pruned: 2, tokensBefore: 1000, tokensAfter: 400 };
-      const two = { requests: 2, candidates: 6, pruned: 4, tokensBefore: 2000, tokensAfter: 800 };
-      expect(await store.usage('2026-03-31')).toEqual([
-        { day: '2026-04-01', model: 'm1', tool: 'read', ...one },
-        { day: '2026-03-31', model: 'm1', tool: 'bash', ...one },
-        { day: '2026-03-31', model: 'm1', tool: 'read', ...two },
-      ]);
-      expect(await store.usage('2026-04-01')).toHaveLength(1);
-      expect(await store.usage('2026-04-02')).toEqual([]);
-    });
-
-    it('counts usage under (other) when clients name too many models in a day', async () => {
-      const record = { requests: 1, candidates: 0, pruned: 0, tokensBefore: 1.4, tokensAfter: 0 };
-      const records = Array.from({ length: 2_100 }, (_, i) => ({ atMs: 0, model: `m${i}`, tool: '', ...record }));
-      await store.addUsage(records);
-      const totals = await store.usage('1970-01-01');
-      expect(totals).toHaveLength(2_001);
-      expect(totals.find(({ model }) => model === '(other)')).toMatchObject({ requests: 100 });
     });
 
     it('numbers events without gaps and returns them from any number on, of all runs or of one', async () => {

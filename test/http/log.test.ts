@@ -186,7 +186,7 @@ describe('no text and no credential', () => {
       readonly: true,
     });
     const events = await store.events({ fromSeq: 0, limit: 1_000 });
-    const usage = await store.usage('2000-01-01');
+    const usage = await store.ledger.sums({ sinceDay: '2000-01-01', slice: 'use' });
     await store.close();
     expect(events.length).toBeGreaterThan(8);
     expect(usage.length).toBeGreaterThan(0);

@@ -33,9 +33,9 @@ describe('a cut text', () => {
     const live = await requestsBefore(store, (events.at(-1)?.seq ?? 0) + 1, 99);
     expect(live.requests.reduce((all, { tokensSaved }) => all + tokensSaved, 0)).toBe(removed);
     const { shares } = await readReport(store.ledger, { sinceDay: '2000-01-01' });
-    const usage = await store.usage('2000-01-01');
-    const [before, after] = (['tokensBefore', 'tokensAfter'] as const).map((field) =>
-      usage.reduce((all, one) => all + one[field], 0),
+    const used = await store.ledger.sums({ sinceDay: '2000-01-01', slice: 'use' });
+    const [before, after] = ['tokens_before', 'tokens_after'].map((name) =>
+      used.reduce((all, { field, value }) => all + (field === name ? value : 0), 0),
     );
     const wires = await store.ledger.sums({ sinceDay: '2000-01-01', slice: 'wire' });
     const wire = (name: string): number => wires.find(({ field }) => field === name)?.value ?? 0;

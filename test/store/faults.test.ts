@@ -366,7 +366,7 @@ describe('a read-only store', () => {
     expect(await reader.findOriginal(pruneIdOf('a'))).toBe('text of a');
     await put(server, 'b');
     expect((await reader.findPrune(pruneIdOf('b')))?.decision.goal).toBe('find b');
-    expect(await reader.usage('2000-01-01')).toEqual([]);
+    expect(await reader.ledger.sums({ sinceDay: '2000-01-01' })).toEqual([]);
     expect(await reader.events({ fromSeq: 0, limit: 5 })).toEqual([]);
     await expect(put(reader, 'c')).rejects.toMatchObject({ reason: 'readonly' });
     await expect(reader.sweep()).rejects.toMatchObject({ reason: 'readonly' });

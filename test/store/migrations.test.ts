@@ -47,7 +47,14 @@ describe('migrations', () => {
     db.pragma('user_version = 18');
     db.prepare("INSERT INTO usage VALUES ('2026-01-01', 'm', 't', 1, 1, 1, 2, 1)").run();
     const store = openStore(path);
-    expect(await store.usage('1970-01-01')).toHaveLength(1);
+    expect(await store.ledger.sums({ sinceDay: '1970-01-01', slice: 'use' })).toContainEqual({
+      day: '2026-01-01',
+      project: '',
+      slice: 'use',
+      key: 'm\tt',
+      field: 'tokens_before',
+      value: 2,
+    });
     expect(versionOf(db)).toBe(latest);
   });
 

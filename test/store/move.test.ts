@@ -36,17 +36,8 @@ async function fill(store: StoreHandle): Promise<void> {
   await store.markRefused('refused');
   const event = { tsMs: 1, kind: 'k', level: 'info', runId: 'r \0', opId: null, payload: { n: 1 } } as const;
   await store.addEvents([event, event, event]);
-  const usage = {
-    atMs: 0,
-    model: 'm',
-    tool: 't \0',
-    requests: 1,
-    candidates: 1,
-    pruned: 1,
-    tokensBefore: 2,
-    tokensAfter: 1,
-  };
-  await store.addUsage([usage, { ...usage, model: 'n' }]);
+  const sum = { day: '1970-01-01', project: '', slice: 'wire', key: 'w \0', field: 'requests', value: 1 } as const;
+  await store.ledger.add([], [sum, { ...sum, slice: 'use', key: 'm\tt' }]);
   await store.records.addChildLogs([
     { tsMs: 1, childId: 'c', runId: null, stream: 'stdout', message: 'm \0', parsed: null },
   ]);
@@ -112,7 +103,7 @@ async function seen(store: StoreHandle): Promise<unknown> {
     stats: await store.stats(),
     refused: await store.refusedConversations(),
     events: await store.events({ fromSeq: 0, limit: 10 }),
-    usage: await store.usage('1970-01-01'),
+    sums: await store.ledger.sums({ sinceDay: '1970-01-01' }),
     logs: await store.records.childLogs({ childId: 'c', fromSeq: 0, limit: 10 }),
     reply: await store.records.claimReply('tool', 'key', 'hash', 1),
     segments: await store.segments.segments(conversation, { limit: 10 }),
@@ -206,9 +197,11 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     const [from, to] = [openSqliteSide(path, true), await openPostgresSide(url, false, clock)];
     afterwards(() => Promise.all([from.close(), to.close()]));
     await moveStore(from, to, textHash, ignore);
-    await runSql(url, "UPDATE mcp_pruner.usage SET requests = 7 WHERE model = 'n'");
-    await expect(moveStore(from, to, textHash, ignore)).rejects.toThrow(/usage: rows from number 1 on are not equal/);
-    await runSql(url, "UPDATE mcp_pruner.usage SET requests = 1 WHERE model = 'n'");
+    await runSql(url, "UPDATE mcp_pruner.ledger_sum SET value = value + 6 WHERE slice = 'wire'");
+    await expect(moveStore(from, to, textHash, ignore)).rejects.toThrow(
+      /ledger_sum: rows from number \d+ on are not equal/,
+    );
+    await runSql(url, "UPDATE mcp_pruner.ledger_sum SET value = value - 6 WHERE slice = 'wire'");
     await expect(moveStore(from, to, () => 'another', ignore)).rejects.toThrow(/does not match its hash/);
   });
 

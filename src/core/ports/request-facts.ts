@@ -1,4 +1,5 @@
 import type { NamedRequest, RegretKind, WorkCounts } from './ledger.ts';
+import type { SumGroup } from './ledger-store.ts';
 
 /** A message as it was forwarded. */
 export interface MessageFacts {
@@ -178,6 +179,8 @@ export interface MeteredFacts {
 /** Accepts requests as they end. Never throws or blocks. */
 export interface LedgerSink {
   request(facts: RequestFacts): void;
+  /** Adds figures that are known without a bill. */
+  count(groups: readonly SumGroup[]): void;
   /** Records that lines behind a marker were recovered. */
   recovered(pruneId: string, tokens: number): void;
 }

@@ -1,25 +1,22 @@
 import type { FailureReporter } from '../../base/failures.ts';
-import { WriteBehind } from '../../base/write-behind.ts';
 import { CONNECTION_RUN } from '../../core/event-log.ts';
-import type { LedgerStore } from '../../core/ports/ledger-store.ts';
 import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
-import type { Clock, EventRecord, EventSink, Store } from '../../core/ports.ts';
+import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
 import type { ToolWatch } from '../../core/shelf/watch.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
-import { lineOf, sumsOf, tenths, UsageTotals, WireTotals } from './report-line.ts';
+import { lineOf, sumsOf, tenths, useSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 import type { SavingWatch } from './saving-watch.ts';
 
 export interface ReporterOptions {
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly store: Pick<Store, 'addUsage'> & { readonly ledger: Pick<LedgerStore, 'add'> };
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
-  readonly ledger?: LedgerSink;
+  readonly ledger: LedgerSink;
   /** Records which tools are declared and called. */
   readonly toolWatch?: Pick<ToolWatch, 'record' | 'flush'> | undefined;
   readonly shadow: boolean;
@@ -35,19 +32,16 @@ const MAX_WAITING = 5_000;
 const REPORT_DELAY_MS = 25;
 const REPORTED_AT_ONCE = 64;
 
-/** Reports each request: one log line, the metrics, the totals and the events. */
+/** Reports each request: one log line, the metrics, the figures of the ledger and the events. */
 export class Reporter {
   readonly #options: ReporterOptions;
   #reports: LogEntry[] = [];
-  readonly #usage = new UsageTotals();
-  readonly #wires = new WireTotals();
   readonly #unfinished = new Set<Promise<void>>();
   /**
    * By conversation: settles when its last request has been billed. The next request of the conversation waits for it.
    */
   readonly #counting = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
-  readonly #behind = new WriteBehind(() => this.#write());
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -73,15 +67,15 @@ export class Reporter {
     metrics.pruning({ ...NOTHING_PRUNED, fallbacks: [reason] });
     const event = { tsMs: clock.nowMs(), runId: CONNECTION_RUN, opId: null, kind: 'fallback', level: 'warn' } as const;
     events.add([{ ...event, payload: { reason } }]);
-    this.#behind.soon();
   }
 
-  /** Reports and writes everything pending. Never rejects: lost data is logged. */
-  flush(): Promise<void> {
+  /** Reports everything pending to the ledger, and writes the events. Never rejects: lost data is logged. */
+  async flush(): Promise<void> {
     while (this.#reports.length > 0) this.#writeReports();
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    return this.#behind.flush();
+    await Promise.all(this.#unfinished);
+    await this.#options.events.flush();
   }
 
   /** Resolves once the tools of all requests that have ended are recorded. Never rejects. */
@@ -99,7 +93,6 @@ export class Reporter {
     }
     for (const ended of ready) this.#reportOne(ended);
     this.#timer = this.#reports.length > 0 ? setTimeout(() => this.#writeReports(), 1).unref() : undefined;
-    this.#behind.soon();
   }
 
   #made(make: LogEntry['make']): RequestReport | Promise<RequestReport> | null {
@@ -156,8 +149,7 @@ export class Reporter {
     if (report.foreign) return;
     if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
     if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage, report.answerTokens), report.counted);
-    this.#usage.add(report, fresh, atMs, saved > 0);
-    this.#wires.add(report, sums, fresh.length, atMs, saved > 0);
+    this.#options.ledger.count(useSums(report, fresh, atMs, saved > 0));
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }
 
@@ -167,11 +159,11 @@ export class Reporter {
     const { conversationId } = facts;
     const before = this.#counting.get(conversationId);
     if (!before && !counted) {
-      ledger?.request(facts);
+      ledger.request(facts);
       return;
     }
     const billed = Promise.all([counted, before]).then(([answer]) =>
-      ledger?.request(answer === undefined ? facts : { ...facts, counted: answer }),
+      ledger.request(answer === undefined ? facts : { ...facts, counted: answer }),
     );
     this.#counting.set(conversationId, billed);
     this.#unfinished.add(billed);
@@ -179,20 +171,6 @@ export class Reporter {
       this.#unfinished.delete(billed);
       if (this.#counting.get(conversationId) === billed) this.#counting.delete(conversationId);
     });
-  }
-
-  async #write(): Promise<void> {
-    await Promise.all(this.#unfinished);
-    const { store, onFailure } = this.#options;
-    const usage = this.#usage.take();
-    const wires = this.#wires.take();
-    try {
-      if (usage.length > 0) await store.addUsage(usage);
-      if (wires.length > 0) await store.ledger.add([], wires);
-    } catch (err) {
-      onFailure('totals_not_written', err, { usage: usage.length });
-    }
-    await this.#options.events.flush();
   }
 }
 

@@ -70,12 +70,6 @@ export const movedTables: readonly MovedTable[] = [
     'kind run_id op_id job_id graph_id node_id child_id project',
   ),
   table(
-    'usage',
-    'day model tool',
-    'day model tool requests candidates pruned tokens_before tokens_after',
-    'model tool',
-  ),
-  table(
     'conversation',
     'id',
     'id project name task turns base_turn messages seen_ms client opening',

@@ -120,4 +120,19 @@ export const additions: readonly Addition[] = [
     worksWith: 100,
     common: '',
   },
+  {
+    // the totals by model and tool are figures of the ledger
+    version: 107,
+    worksWith: 107,
+    common: `${['requests', 'candidates', 'pruned', 'tokens_before', 'tokens_after']
+      .map(
+        (field) => `
+      INSERT INTO main.ledger_sum (day, project, slice, key, field, value)
+        SELECT day, '', 'use', substr(model || '\t' || tool, 1, 200), '${field}', sum(${field}) FROM main.usage
+        GROUP BY day, substr(model || '\t' || tool, 1, 200);`,
+      )
+      .join('')}
+      DROP TABLE main.usage;
+    `,
+  },
 ];

@@ -16,7 +16,6 @@ import type {
   StoreBatch,
   StoredEvent,
   StoredPrune,
-  UsageTotal,
 } from '../../../../core/ports.ts';
 import { StoreUnavailable } from '../../../../errors/errors.ts';
 import type { StoreHandle } from '../../../../store/handle.ts';
@@ -157,13 +156,6 @@ export class NarrowedStore implements StoreHandle {
 
   onKeys(): () => void {
     return () => undefined;
-  }
-
-  addUsage = unsupported;
-
-  /** Totals by day, model and tool cover all projects. */
-  usage(): Promise<readonly UsageTotal[]> {
-    return Promise.resolve([]);
   }
 
   addEvents(events: readonly EventRecord[]): Promise<void> {
