@@ -169,9 +169,9 @@ function openWatches(
   turns: Turns,
   counters: LedgerCounters | undefined,
 ): Pick<Services, 'recorder' | 'keeper' | 'compactionWatch' | 'toolWatch'> {
-  const { settings, store, failures, clock } = context;
+  const { settings, store, failures, clock, behind } = context;
   const recorder = new Recorder({
-    ...{ store: store.segments, clock, stashId, onFailure: failures.of('segments') },
+    ...{ store: store.segments, clock, stashId, behind, onFailure: failures.of('segments') },
     keepsOpenings: settings.conversationTitles,
   });
   const keeper = openKeeper(context, turns);
@@ -295,7 +295,7 @@ function openBackend({ settings, log, clock }: Base): OpenScorer | null {
  * dollars.
  */
 function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger {
-  const { settings, store, events, failures, clock, log } = context;
+  const { settings, store, events, failures, clock, log, behind } = context;
   const onFailure = failures.of('ledger');
   const learner = settings.learn ? learnerOver(context) : null;
   const prices = loggedPrices(context);
@@ -304,6 +304,7 @@ function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger
     store: store.ledger,
     prices,
     clock,
+    behind,
     processId: context.ids.uuid(),
     onFailure,
     findPrune: (pruneId) => store.findPrune(pruneId),

@@ -2,6 +2,7 @@ import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { monotonicFactory } from 'ulid';
 import type { FailureReporter } from '../base/failures.ts';
+import { WriteBehind } from '../base/write-behind.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Settings, SettingTable } from '../config/settings.ts';
 import { HIDDEN } from '../config/show.ts';
@@ -175,6 +176,8 @@ export interface Context extends Base {
   readonly ids: Ids;
   /** The log of events. */
   readonly events: Events;
+  /** Writes in the background, for all parts together. */
+  readonly behind: WriteBehind;
   /** @param backendState - of the backend, once there is one */
   health(backendState?: string): HealthReport;
 }
@@ -195,8 +198,10 @@ export async function openContext(base: Base): Promise<Context> {
       events.add(pruneIds.map((id) => ({ ...about, runId: events.runOf(id), payload: { prune_id: id } })));
     },
   });
+  const behind = new WriteBehind();
   const events = new EventLog({
     store,
+    behind,
     maxEvents: settings.maxEvents,
     onFailure: failures.of('events'),
   });
@@ -208,6 +213,7 @@ export async function openContext(base: Base): Promise<Context> {
     failures,
     store,
     events,
+    behind,
     health: (backendState) => {
       const ofStore = storeHealth(store);
       const storeId = idOf();

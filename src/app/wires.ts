@@ -73,7 +73,7 @@ const MAX_LOGGED_CHARS = 200;
 
 /** Opens the forwarding and pruning of requests to models, the same for every wire. */
 export async function openWires(services: Services, metrics: Metrics, owners?: Ownership): Promise<Wires> {
-  const { settings, store, events, clock, log, failures, ledger, toolWatch } = services;
+  const { settings, events, clock, log, failures, ledger, toolWatch } = services;
   const nextId = requestIds();
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
@@ -88,7 +88,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const notUnderstood = new NotUnderstood();
   const savings = savingWatch(services);
   const reporter = new Reporter({
-    ...{ store, events, clock, log, metrics, notUnderstood, savings, ledger, toolWatch },
+    ...{ events, clock, log, metrics, notUnderstood, savings, ledger, toolWatch },
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });

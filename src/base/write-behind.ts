@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-const DELAY_MS = 500;
+/** Longest time that something waits to be written, in milliseconds. */
+const EVERY_MS = 1_000;
 /** Maximum number of rows per transaction: some 2 ms of the event loop, after which requests are served. */
 const WRITTEN_AT_ONCE = 200;
 
@@ -41,47 +42,55 @@ export function untilCalled(
   });
 }
 
-/**
- * Writes in the background, shortly after there is something to write: everything that came in meanwhile together, one
- * write at a time. The owner holds and bounds the waiting data.
- */
-export class WriteBehind {
-  readonly #write: () => Promise<void>;
-  readonly #delayMs: number;
-  #timer: NodeJS.Timeout | undefined;
-  #next: NodeJS.Immediate | undefined;
-  #writing: Promise<void> | null = null;
-
-  /**
-   * @param write - writes all that waits; must not reject
-   * @param delayMs - how long it waits at most
-   */
-  constructor(write: () => Promise<void>, delayMs = DELAY_MS) {
-    this.#write = write;
-    this.#delayMs = delayMs;
-  }
-
+/** A part of a process that writes in the background, one write at a time. It holds and bounds the waiting data. */
+export interface BackgroundWriter {
   /**
    * Schedules a write.
    *
    * @param rows - number of waiting rows; if they fill a transaction, they are written in the next turn of the event
    * loop
    */
-  soon(rows = 0): void {
-    if (rows >= WRITTEN_AT_ONCE && this.#writing === null) this.#next ??= setImmediate(() => void this.flush());
-    else this.#timer ??= setTimeout(() => void this.flush(), this.#delayMs).unref();
+  soon(rows?: number): void;
+  /** Writes now. Resolves when everything that was waiting at the call is written or lost. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Writes in the background, at most once a second: whatever waits in all parts of a process is written at the same time,
+ * so that the store can commit it together.
+ */
+export class WriteBehind {
+  readonly #due = new Set<BackgroundWriter>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param write - writes all that waits; must not reject */
+  writer(write: () => Promise<void>): BackgroundWriter {
+    let writing: Promise<void> | null = null;
+    let next: NodeJS.Immediate | undefined;
+    const writer: BackgroundWriter = {
+      soon: (rows = 0) => {
+        if (rows >= WRITTEN_AT_ONCE && writing === null) next ??= setImmediate(() => void writer.flush());
+        else this.#later(writer);
+      },
+      flush: () => {
+        this.#due.delete(writer);
+        clearImmediate(next);
+        next = undefined;
+        const written = (writing ?? Promise.resolve()).then(write).then(() => {
+          if (writing === written) writing = null;
+        });
+        writing = written;
+        return written;
+      },
+    };
+    return writer;
   }
 
-  /** Writes now. Resolves when everything that was waiting at the call is written or lost. */
-  flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    clearImmediate(this.#next);
-    this.#timer = undefined;
-    this.#next = undefined;
-    const written = (this.#writing ?? Promise.resolve()).then(this.#write).then(() => {
-      if (this.#writing === written) this.#writing = null;
-    });
-    this.#writing = written;
-    return written;
+  #later(writer: BackgroundWriter): void {
+    this.#due.add(writer);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      for (const due of [...this.#due]) void due.flush();
+    }, EVERY_MS).unref();
   }
 }

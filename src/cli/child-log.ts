@@ -55,7 +55,7 @@ class LogBuffer {
   readonly #write: (entries: readonly ChildLogRecord[]) => Promise<void>;
   #entries: ChildLogRecord[] = [];
   #rest = '';
-  readonly #behind = new WriteBehind(() => this.#writeAll());
+  readonly #behind = new WriteBehind().writer(() => this.#writeAll());
 
   constructor(childId: string, { env, clock }: Io, write: (entries: readonly ChildLogRecord[]) => Promise<void>) {
     this.#childId = childId;

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { FailureReporter } from '../base/failures.ts';
-import { WriteBehind, writeInParts } from '../base/write-behind.ts';
+import { type BackgroundWriter, WriteBehind, writeInParts } from '../base/write-behind.ts';
 import { reasonOf } from './failure-reason.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
 
@@ -10,6 +10,8 @@ export interface EventLogOptions {
   readonly maxEvents: number;
   /** Reports events that are lost because they could not be written. */
   readonly onFailure: FailureReporter;
+  /** Writes together with other parts of the process. Default: alone. */
+  readonly behind?: WriteBehind | undefined;
 }
 
 /** Maximum number of events that wait to be written; beyond it the oldest are dropped. */
@@ -29,11 +31,12 @@ export class EventLog implements EventSink {
   readonly #options: EventLogOptions;
   readonly #runOfPrune = new BoundedMap<string, string>(MAX_PRUNES);
   #waiting: EventRecord[] = [];
-  readonly #behind = new WriteBehind(() => this.#write());
+  readonly #behind: BackgroundWriter;
   #listeners = new Set<() => void>();
 
   constructor(options: EventLogOptions) {
     this.#options = options;
+    this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#write());
   }
 
   add(events: readonly EventRecord[]): void {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { FailureReporter } from '../base/failures.ts';
-import { WriteBehind } from '../base/write-behind.ts';
+import { type BackgroundWriter, WriteBehind } from '../base/write-behind.ts';
 import type {
   NotedSegment,
   SeenRequest,
@@ -22,6 +22,8 @@ export interface RecorderOptions {
   readonly keepsOpenings?: boolean;
   /** Reports that observations could not be written; only the analysis suffers. */
   readonly onFailure: FailureReporter;
+  /** Writes together with other parts of the process. Default: alone. */
+  readonly behind?: WriteBehind | undefined;
 }
 
 /** Maximum number of segments waiting to be written; beyond it, the oldest requests are dropped. */
@@ -45,10 +47,11 @@ export class Recorder {
   #waiting = 0;
   /** Resolves when all observed requests are recorded. */
   #reading: Promise<void> = Promise.resolve();
-  readonly #behind = new WriteBehind(() => this.#write());
+  readonly #behind: BackgroundWriter;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#write());
   }
 
   /** Records a request once it is available. If the promise rejects, nothing is recorded. Never waits. */

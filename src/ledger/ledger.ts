@@ -2,10 +2,10 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { LRUCache } from 'lru-cache';
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { FailureReporter } from '../base/failures.ts';
-import { WriteBehind } from '../base/write-behind.ts';
+import { type BackgroundWriter, WriteBehind } from '../base/write-behind.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerReader, LedgerReport } from '../core/ports/ledger-report.ts';
-import type { LedgerStore } from '../core/ports/ledger-store.ts';
+import type { LedgerStore, SumGroup } from '../core/ports/ledger-store.ts';
 import type { LedgerSink, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { StoredPrune } from '../core/ports.ts';
 import { entering, type HeadSaving } from './bill.ts';
@@ -39,6 +39,8 @@ export interface LedgerOptions {
    * Called with the number of figures that were added to the project `(others)`, because the day has no room for more.
    */
   readonly onFolded?: (figures: number) => void;
+  /** Writes together with other parts of the process. Default: alone. */
+  readonly behind?: WriteBehind | undefined;
 }
 
 /** Time for which requests wait in memory to be billed together, in milliseconds. */
@@ -92,10 +94,11 @@ export class Ledger implements LedgerSink, LedgerReader {
   #closing = false;
   #lost = 0;
   #unfinished = new Set<Promise<void>>();
-  readonly #behind = new WriteBehind(() => this.#write(), WRITE_MS);
+  readonly #behind: BackgroundWriter;
 
   constructor(options: LedgerOptions) {
     this.#options = options;
+    this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#write());
     this.#process = `process\n${options.processId ?? ''}`;
   }
 
@@ -113,6 +116,11 @@ export class Ledger implements LedgerSink, LedgerReader {
     if (this.#queue.length >= MAX_QUEUED) this.#lost++;
     else this.#queue.push(facts);
     this.#behind.soon(this.#queue.length);
+  }
+
+  count(groups: readonly SumGroup[]): void {
+    for (const group of groups) this.#sums.add(group);
+    this.#behind.soon();
   }
 
   recovered(pruneId: string, tokens: number): void {

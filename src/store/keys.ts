@@ -151,7 +151,7 @@ export class StoredKeys implements KeyStore {
   async count(id: string, increments: readonly CounterIncrement[]): Promise<ReadonlySet<LimitedSpan>> {
     // in the order of their keys, so that two processes never deadlock
     const rows = increments.map(({ span, at, add, limit }) => [id, span, at, add, limit]).sort(bySpan);
-    const counted = await this.#sql.once<{ span: LimitedSpan }>(COUNT, rows, { waitMs: COUNT_WAIT_MS });
+    const counted = await this.#sql.once<{ span: LimitedSpan }>(COUNT, rows, COUNT_WAIT_MS);
     return new Set(counted.map(({ span }) => span));
   }
 

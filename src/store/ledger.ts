@@ -32,8 +32,6 @@ import { all, change, each, inTurn, number, one, type Sql, type Steps, type Tran
 
 const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 
-/** How long writing waits for other writers, in milliseconds. */
-const WAIT_MS = 5_000;
 const ADD_STEP = `INSERT INTO main.ledger_step (project, tool, kind, step, at_ms, texts, regretted) VALUES (?, ?, ?, ?, ?, ?, ?)
   RETURNING id`;
 
@@ -51,12 +49,12 @@ export class StoredLedger implements LedgerStore {
     const settled = function* (): Steps<number> {
       return yield* settle(work(yield* settlingOf(query)));
     };
-    return this.#transactions.write(settled, { waitMs: WAIT_MS, background: true });
+    return this.#transactions.write(settled, { background: 'ledger' });
   }
 
   async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
     if (turns.length + sums.length === 0) return 0;
-    return this.#transactions.write(() => addToLedger(turns, sums), { waitMs: WAIT_MS, background: true });
+    return this.#transactions.write(() => addToLedger(turns, sums), { background: 'ledger' });
   }
 
   addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {

@@ -58,7 +58,7 @@ function* addToLog(log: Log, columns: string, rows: readonly (readonly unknown[]
     `INSERT INTO main.${log} (seq, ${columns}) VALUES (?${places.join('')})`,
     rows.map((row, i) => [last + 1 + i, ...row]),
   );
-  yield* trimLog(log, keep, rows.length * 2);
+  if (last + rows.length > keep) yield* trimLog(log, keep, rows.length * 2);
 }
 
 /** Deletes the oldest entries beyond the newest `keep`, at most `limit`, except audit events; returns their number. */

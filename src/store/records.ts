@@ -14,9 +14,6 @@ import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
 import { bounded } from './sql/rows.ts';
 import { change, each, one, type Sql, type Steps } from './sql/steps.ts';
 
-/** How long writing lines waits for other writers, in milliseconds. */
-const LOG_WAIT_MS = 5_000;
-
 /** `Records` on the tables of either database. */
 export class StoredRecords implements Records {
   readonly #sql: Sql;
@@ -26,7 +23,7 @@ export class StoredRecords implements Records {
   }
 
   async addChildLogs(lines: readonly ChildLogRecord[]): Promise<void> {
-    if (lines.length > 0) await this.#sql.write(() => addLines(lines), { waitMs: LOG_WAIT_MS, background: true });
+    if (lines.length > 0) await this.#sql.write(() => addLines(lines), { background: 'lines' });
   }
 
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {

@@ -21,9 +21,6 @@ const STORED = 'id AS "row", name, task, turns, base_turn AS "baseTurn", message
 const IN_ORDER = 'ORDER BY seen_ms DESC, id DESC LIMIT ?';
 const OF_TASK = 'AND (task = ? OR EXISTS (SELECT 1 FROM main.segment WHERE conversation = c.id AND task = ?))';
 
-/** How long recording waits for other writers, in milliseconds. */
-const WAIT_MS = 5_000;
-
 /** The columns of a recorded segment in the order of `valuesOf`. */
 const COLUMNS = `project, task, created_ms, conversation, first_turn, seen_turn, name, ordinal, role, type, effect, tokens,
   lines, tool, path, start_line, end_line, call_key, about, mentions, edited`;
@@ -97,7 +94,7 @@ export class StoredSegments implements SegmentStore {
 
   async note(batches: readonly SegmentBatch[]): Promise<void> {
     if (batches.length === 0) return;
-    const erased = await this.#sql.write(() => noteAll(batches), { waitMs: WAIT_MS, background: true });
+    const erased = await this.#sql.write(() => noteAll(batches), { background: 'segments' });
     await this.#reads.changed({ directives: false, erased });
   }
 

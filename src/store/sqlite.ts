@@ -10,17 +10,7 @@ import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
 import type { ShelfStore } from '../core/ports/shelf.ts';
-import type {
-  Committed,
-  Decision,
-  EventRecord,
-  Store,
-  StoreBatch,
-  StoredEvent,
-  StoredPrune,
-  UsageRecord,
-  UsageTotal,
-} from '../core/ports.ts';
+import type { Committed, Decision, EventRecord, Store, StoreBatch, StoredEvent, StoredPrune } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors/errors.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
@@ -45,7 +35,6 @@ import { FileSegmentReads } from './sqlite/segment-reads.ts';
 import { Sweeper } from './sqlite/sweep.ts';
 import { storeIdIn } from './store-id.ts';
 import { intactText } from './text-codec.ts';
-import { addUsage, usageSince } from './usage.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** The database file, or `:memory:`. A missing folder is created. */
@@ -317,18 +306,8 @@ class FileStore implements SqliteStore {
     return this.#access.read(({ marks }, nowMs) => marks.refused(nowMs));
   }
 
-  async addUsage(records: readonly UsageRecord[]): Promise<void> {
-    if (records.length > 0)
-      await this.sql.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS, background: true });
-  }
-
-  usage(sinceDay: string): Promise<readonly UsageTotal[]> {
-    return usageSince(this.#access, sinceDay);
-  }
-
   async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length > 0)
-      await this.sql.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS, background: true });
+    if (events.length > 0) await this.sql.write(() => addEvents(events), { background: 'events' });
   }
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {

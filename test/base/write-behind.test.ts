@@ -1,6 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { WriteBehind, writeInParts } from '../../src/base/write-behind.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 it('many rows are written in order, in parts that do not block the event loop', async () => {
   const rows = Array.from({ length: 450 }, (_, i) => i);
@@ -26,9 +30,9 @@ it('nothing is written after a part that failed', async () => {
 it('writes in the next turn once a transaction is full, else after its delay', async () => {
   const waiting: number[] = [];
   const reported: number[] = [];
-  const behind = new WriteBehind(async () => {
+  const behind = new WriteBehind().writer(async () => {
     reported.push(waiting.splice(0).length);
-  }, 60_000);
+  });
   const add = (row: number): void => {
     waiting.push(row);
     behind.soon(waiting.length);
@@ -45,12 +49,12 @@ it('writes in the next turn once a transaction is full, else after its delay', a
 it('delays rows that arrive during a write until it has ended', async () => {
   let end = (): void => {};
   let writes = 0;
-  const behind = new WriteBehind(() => {
+  const behind = new WriteBehind().writer(() => {
     writes++;
     return new Promise((resolve) => {
       end = resolve;
     });
-  }, 60_000);
+  });
   behind.soon(200);
   await nextTurn();
   for (let i = 0; i < 1_000; i++) behind.soon(200 + i);
@@ -63,4 +67,38 @@ it('delays rows that arrive during a write until it has ended', async () => {
   expect(writes).toBe(2);
   end();
   await nextTurn();
+});
+
+it('all parts of a process write at the same time, at most once a second', async () => {
+  vi.useFakeTimers();
+  const behind = new WriteBehind();
+  const writes: string[] = [];
+  const [one, two] = ['one', 'two'].map((name) =>
+    behind.writer(async () => {
+      writes.push(`${name} ${performance.now()}`);
+    }),
+  );
+  const startMs = performance.now();
+  one?.soon();
+  await vi.advanceTimersByTimeAsync(700);
+  two?.soon();
+  await vi.advanceTimersByTimeAsync(300);
+  expect(writes).toEqual([`one ${startMs + 1_000}`, `two ${startMs + 1_000}`]);
+  for (let i = 0; i < 50; i++) {
+    one?.soon();
+    await vi.advanceTimersByTimeAsync(100);
+  }
+  expect(writes.length).toBe(2 + 5);
+});
+
+it('a part that is written now is not written again with the others', async () => {
+  vi.useFakeTimers();
+  let writes = 0;
+  const writer = new WriteBehind().writer(async () => {
+    writes++;
+  });
+  writer.soon();
+  await writer.flush();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(writes).toBe(1);
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openServices } from '../../src/app/compose.ts';
 import { openContext } from '../../src/app/context.ts';
+import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { countedSql } from '../helpers/counted-sql.ts';
@@ -22,6 +23,7 @@ describe('a server that nobody uses', () => {
   it('opens no transaction, and executes at most one statement a second', async () => {
     const counts = countedSql();
     const context = await openContext({
+      edition,
       settings: settingsOf({ MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') }),
       log: createLog({ level: 'silent', fd: 2 }),
       version: '0.0.0-test',

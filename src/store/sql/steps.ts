@@ -1,4 +1,5 @@
 import type { Rows } from './rows.ts';
+import type { Background } from './together.ts';
 
 /** One step of a transaction, executed and answered by the runner of a database. */
 export type Step =
@@ -22,8 +23,11 @@ export type Steps<T> = Generator<Step, T, unknown>;
 export interface WriteOptions {
   /** How long to wait for other writers, in milliseconds. */
   readonly waitMs?: number;
-  /** No caller waits for the write: SQLite then does not check first that its file is still the one at the path. */
-  readonly background?: boolean;
+  /**
+   * No request waits for the write: it is committed together with others of the same turn of the event loop, and SQLite
+   * does not check first that its file is still the one at the path.
+   */
+  readonly background?: Background;
 }
 
 export interface Transactions {
@@ -36,7 +40,7 @@ export interface Transactions {
 /** The tables of a store in Common SQL. Calls may reject with `StoreUnavailable`. */
 export interface Sql extends Rows, Transactions {
   /** A transaction of one `each`, which takes one round trip. */
-  once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], options?: WriteOptions): Promise<Row[]>;
+  once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], waitMs?: number): Promise<Row[]>;
 }
 
 /** The first row, or `null`. */

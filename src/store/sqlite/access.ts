@@ -81,7 +81,8 @@ export class Access implements Rows {
   }
 
   all<Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.read((tables) => tables.sql.allOf<Row>(sql, values));
+    // one statement sees one state of the file without a transaction
+    return this.attempt(READ_WAIT_MS, () => this.#holder.connection().tables.sql.allOf<Row>(sql, values));
   }
 
   /** Reads one consistent state of the file. */

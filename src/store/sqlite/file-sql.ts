@@ -1,11 +1,15 @@
 import type { Numbers, Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
-import type { Access } from './access.ts';
+import { TogetherWriter } from '../sql/together.ts';
+import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { Tables } from './tables.ts';
 
 /** Common SQL on the store's file. */
 export class FileSql implements Sql {
   readonly #access: Access;
   readonly #maxEvents: number;
+  readonly #together = new TogetherWriter((work) =>
+    this.#access.write((tables, nowMs) => this.run(tables, work(nowMs)), { waitMs: BACKGROUND_WAIT_MS }),
+  );
 
   /** @param maxEvents - maximum number of stored events, and of lines of agent logs */
   constructor(access: Access, maxEvents: number) {
@@ -29,12 +33,13 @@ export class FileSql implements Sql {
     return this.#access.read((tables, nowMs) => this.run(tables, work(nowMs)));
   }
 
-  write<T>(work: (nowMs: number) => Steps<T>, options?: WriteOptions): Promise<T> {
-    return this.#access.write((tables, nowMs) => this.run(tables, work(nowMs)), verified(options));
+  write<T>(work: (nowMs: number) => Steps<T>, { background, waitMs }: WriteOptions = {}): Promise<T> {
+    if (background !== undefined) return this.#together.write(background, work);
+    return this.#access.write((tables, nowMs) => this.run(tables, work(nowMs)), { waitMs, verify: true });
   }
 
-  once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], options?: WriteOptions): Promise<Row[]> {
-    return this.#access.write(({ sql }) => sql.each<Row>(commonSql, rows), verified(options));
+  once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], waitMs?: number): Promise<Row[]> {
+    return this.#access.write(({ sql }) => sql.each<Row>(commonSql, rows), { waitMs, verify: true });
   }
 
   /** Runs steps inside the caller's transaction. */
@@ -64,9 +69,4 @@ export class FileSql implements Sql {
       }
     }
   }
-}
-
-/** Background writes are batched and no caller waits for them, so they need no check of the file at the path. */
-function verified(options: WriteOptions = {}) {
-  return { ...options, verify: options.background !== true };
 }

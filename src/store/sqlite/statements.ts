@@ -1,9 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { sqliteStatement } from '../sql/common-sql.ts';
+import { manyRows, sqliteStatement } from '../sql/common-sql.ts';
 
 /** Prepared statements of one connection, each prepared on first use. Their texts are constant, hence few. */
 export class Statements {
   readonly #db: Database;
+  /** For each insertion, its text for 1, 2, 4, … rows. */
+  readonly #many = new Map<string, string[]>();
   readonly #prepared = {
     rows: new Map<string, Statement>(),
     pluck: new Map<string, Statement>(),
@@ -30,10 +32,27 @@ export class Statements {
 
   /** A step `each`. */
   each<Row>(sql: string, rows: readonly (readonly unknown[])[]): Row[] {
-    const statement = this.#statement(sql);
-    if (statement.reader) return rows.flatMap((row) => statement.all(...row.map(stored)) as Row[]);
-    for (const row of rows) statement.run(...row.map(stored));
-    return [];
+    const returned: Row[] = [];
+    for (let at = 0; at < rows.length; ) {
+      const { count, text } = this.#atOnce(sql, rows.length - at);
+      const values = rows.slice(at, at + count).flatMap((row) => row.map(stored));
+      const statement = this.#statement(text);
+      if (statement.reader) returned.push(...(statement.all(...values) as Row[]));
+      else statement.run(...values);
+      at += count;
+    }
+    return returned;
+  }
+
+  /** How many of these rows one statement takes, a power of two so that few statements are prepared, and its text. */
+  #atOnce(sql: string, rows: number): { readonly count: number; readonly text: string } {
+    const power = Math.min(MOST_ROWS_POWER, Math.floor(Math.log2(rows)));
+    const texts = this.#many.get(sql) ?? [sql];
+    this.#many.set(sql, texts);
+    const text = texts[power] ?? manyRows(sql, 2 ** power);
+    if (text === null) return { count: 1, text: sql };
+    texts[power] = text;
+    return { count: 2 ** power, text };
   }
 
   get<Row>(sql: string, values: readonly unknown[] = []): Row | undefined {
@@ -82,6 +101,9 @@ export class Statements {
     return statement;
   }
 }
+
+/** The power of two of the maximum number of rows of one statement. */
+const MOST_ROWS_POWER = 6;
 
 /** A value as SQLite takes it. */
 function stored(value: unknown): unknown {

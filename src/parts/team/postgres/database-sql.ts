@@ -2,6 +2,7 @@ import type { Clock } from '../../../core/ports.ts';
 import type { PendingUses } from '../../../store/lifetimes.ts';
 import { manyRows, postgresStatement } from '../../../store/sql/common-sql.ts';
 import type { Numbers, Sql, Step, Steps, WriteOptions } from '../../../store/sql/steps.ts';
+import { TogetherWriter } from '../../../store/sql/together.ts';
 import type { Database, Queryable } from './database.ts';
 import type { ReplicaView } from './replica-view.ts';
 import { erasePrunes } from './sweep.ts';
@@ -9,6 +10,7 @@ import { fromPg, toPg } from './text.ts';
 
 /** Off the request path, a call may wait for earlier ones. */
 const WAIT_MS = 10_000;
+const BACKGROUND_WAIT_MS = 5_000;
 /** Maximum number of values of one statement; the protocol's limit is 65,535. */
 const MAX_VALUES = 60_000;
 
@@ -25,6 +27,9 @@ export class DatabaseSql implements Sql {
   readonly #clock: Clock;
   readonly #uses: PendingUses;
   readonly #maxEvents: number;
+  readonly #together = new TogetherWriter((work) =>
+    this.#database.transaction((client) => this.run(client, work(this.nowMs())), BACKGROUND_WAIT_MS),
+  );
 
   /** @param maxEvents - maximum number of stored events, and of lines of agent logs */
   constructor(database: Database, clock: Clock, uses: PendingUses, maxEvents: number) {
@@ -50,15 +55,12 @@ export class DatabaseSql implements Sql {
     return this.#database.snapshot((client) => this.run(client, work(this.nowMs())), WAIT_MS);
   }
 
-  write<T>(work: (nowMs: number) => Steps<T>, { waitMs = WAIT_MS }: WriteOptions = {}): Promise<T> {
+  write<T>(work: (nowMs: number) => Steps<T>, { background, waitMs = WAIT_MS }: WriteOptions = {}): Promise<T> {
+    if (background !== undefined) return this.#together.write(background, work);
     return this.#database.transaction((client) => this.run(client, work(this.nowMs())), waitMs);
   }
 
-  async once<Row>(
-    commonSql: string,
-    rows: readonly (readonly unknown[])[],
-    { waitMs = WAIT_MS }: WriteOptions = {},
-  ): Promise<Row[]> {
+  async once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], waitMs: number = WAIT_MS): Promise<Row[]> {
     const [statement, ...more] = statementsOf(commonSql, rows);
     if (!statement) return [];
     const { text, values } = statement;

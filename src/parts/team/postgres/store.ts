@@ -17,8 +17,6 @@ import type {
   StoreBatch,
   StoredEvent,
   StoredPrune,
-  UsageRecord,
-  UsageTotal,
 } from '../../../core/ports.ts';
 import { StoreUnavailable } from '../../../errors/errors.ts';
 import { StoredBrowse } from '../../../store/browse/lists.ts';
@@ -36,7 +34,6 @@ import { StoredProjectSettings } from '../../../store/settings/project-settings.
 import { StoredShelf } from '../../../store/shelf/lists.ts';
 import { storeIdIn } from '../../../store/store-id.ts';
 import { type HashedText, intactText } from '../../../store/text-codec.ts';
-import { addUsage, usageSince } from '../../../store/usage.ts';
 import { Database } from './database.ts';
 import { type DatabaseParts, DatabaseSql } from './database-sql.ts';
 import {
@@ -358,16 +355,8 @@ class DatabaseStore implements PostgresStore {
     return rows.map(({ prefix_hash }) => prefix_hash);
   }
 
-  async addUsage(records: readonly UsageRecord[]): Promise<void> {
-    if (records.length > 0) await this.sql.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS });
-  }
-
-  usage(sinceDay: string): Promise<readonly UsageTotal[]> {
-    return usageSince(this.sql, sinceDay);
-  }
-
   async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length > 0) await this.sql.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS });
+    if (events.length > 0) await this.sql.write(() => addEvents(events), { background: 'events' });
   }
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
