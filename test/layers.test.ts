@@ -53,7 +53,6 @@ const pending: readonly string[] = [
   'app > parts/team',
   'cli > parts/lab',
   'cli > parts/sessions',
-  'store > parts/team',
   'parts/fleet > parts/page',
   'parts/team > parts/page',
   'parts/lab > parts/sessions',

@@ -33,7 +33,7 @@ export async function forwarderOf(env: Readonly<Record<string, string>>): Promis
   });
   const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: 600_000 };
   const clock = { nowMs: () => Date.now() };
-  const store = await openStore(offline, { clock });
+  const store = await openStore(offline, { edition, clock });
   const rewriter = rewriterOf(offline, {
     store,
     clock,

@@ -71,7 +71,7 @@ const BOUND: ReadonlySet<string> = new Set(['Claude Code']);
 
 /** A replay of its own for each agent, all with the proxy's own way of rewriting. */
 async function replayOf(agent: string): Promise<{ replay: Replay; close: () => Promise<void> }> {
-  const store = await openStore(offline, { clock });
+  const store = await openStore(offline, { edition, clock });
   const onFailure = (reason: string, cause: unknown): never => {
     throw new Error(reason, { cause });
   };

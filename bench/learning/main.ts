@@ -71,7 +71,7 @@ const taken: BoldnessStep[] = [];
 
 /** One way through all recordings, on a store of its own. */
 async function open() {
-  const store = await openStore(offline, { clock });
+  const store = await openStore(offline, { edition, clock });
   const learner = new Learner({
     store: store.ledger,
     clock,

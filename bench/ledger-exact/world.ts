@@ -130,7 +130,7 @@ async function openProxy() {
   const fail = (_: string, cause: unknown): never => {
     throw cause;
   };
-  const store = await openStore(settings, { clock });
+  const store = await openStore(settings, { edition, clock });
   const decisionCache = decisionCacheOf(settings, store, clock);
   const rewriter = rewriterOf(settings, {
     store,

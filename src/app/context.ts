@@ -184,9 +184,10 @@ export interface Context extends Base {
 
 /** Opens the store and the log of events over it. */
 export async function openContext(base: Base): Promise<Context> {
-  const { settings, log, version, clock } = base;
+  const { edition, settings, log, version, clock } = base;
   const failures = new Failures(log);
   const store = await openStore(settings, {
+    edition,
     clock,
     log,
     onSwept: (did) => {

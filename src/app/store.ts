@@ -1,9 +1,13 @@
 import type { Settings } from '../config/settings.ts';
 import { textHash } from '../core/hash.ts';
+import { UserError } from '../errors/errors.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
+import type { DatabaseServer, Edition } from './edition.ts';
 
-/** Inputs besides the settings: the clock, and the observers of the store's own work. */
-export type StoreParts = Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'>;
+/** Inputs besides the settings: the edition, the clock, and the observers of the store's own work. */
+export interface StoreParts extends Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'> {
+  readonly edition: Pick<Edition, 'tables' | 'database'>;
+}
 
 /** Maximum time that a store that does not answer can delay the start, in milliseconds. */
 const READY_MS = 5_000;
@@ -12,7 +16,7 @@ const READY_MS = 5_000;
  * Opens the configured store and waits for the first attempt to open it, up to `READY_MS`. A store that cannot be
  * opened is not an error here: the code that uses it reports that. Only the driver of this store is loaded.
  */
-export async function openStore(settings: Settings, parts: StoreParts): Promise<StoreHandle> {
+export async function openStore(settings: Settings, { edition, ...parts }: StoreParts): Promise<StoreHandle> {
   const options = {
     ttlMs: settings.pruneIdTtlS * 1000,
     sentTtlMs: settings.sentTtlS * 1000,
@@ -22,14 +26,20 @@ export async function openStore(settings: Settings, parts: StoreParts): Promise<
     auditTtlMs: settings.auditTtlS * 1000,
     ledgerTtlMs: settings.ledgerTtlS === null ? null : settings.ledgerTtlS * 1000,
     hashOf: textHash,
+    parts: edition.tables,
     ...parts,
   };
   if (settings.databaseUrl === null) {
     const { openSqliteStore } = await import('../store/sqlite.ts');
     return whenReady(openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options }));
   }
-  const { openPostgresStore } = await import('../parts/team/postgres/store.ts');
-  return whenReady(openPostgresStore({ url: settings.databaseUrl, ...options }));
+  return whenReady(await serverOf(edition).open({ url: settings.databaseUrl, ...options }));
+}
+
+/** @throws UserError in an edition without database servers */
+export function serverOf({ database }: Pick<Edition, 'database'>): DatabaseServer {
+  if (database !== undefined) return database;
+  throw new UserError('this edition has no store on a database server: remove MCP_PRUNER_DATABASE_URL');
 }
 
 async function whenReady(store: StoreHandle): Promise<StoreHandle> {

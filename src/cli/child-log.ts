@@ -27,7 +27,7 @@ const MIN_SECRET_CHARS = 8;
 export async function openChildLog(settings: Settings, name: string, io: Io): Promise<ChildLog> {
   if (!settings.enableResources) return { on: false, meta() {}, stderr() {}, async close() {} };
   const { openStore } = await import('../app/store.ts');
-  const store = await openStore(settings, { clock: io.clock });
+  const store = await openStore(settings, { edition: io.edition, clock: io.clock });
   let lost: unknown = null;
   const log = new LogBuffer(`${name}-${io.clock.nowMs().toString(36)}-${process.pid}`, io, (entries) =>
     store.records.addChildLogs(entries).catch((cause: unknown) => {

@@ -43,7 +43,7 @@ export const erase: Command = {
     if (!storeExists(settings, (path) => io.fileExists(path))) {
       throw new UserError(`there is no store at ${settings.dbPath}: set MCP_PRUNER_DB_PATH to the right file`);
     }
-    const store: StoreHandle = await openStore(settings, { clock: io.clock, readonly: isDry });
+    const store: StoreHandle = await openStore(settings, { edition: io.edition, clock: io.clock, readonly: isDry });
     try {
       await store.ready();
       const name = textOption(call, of) ?? '';

@@ -17,7 +17,7 @@ export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle)
       `there is no store at ${settings.dbPath}: mcp-pruner serve makes it; MCP_PRUNER_DB_PATH names another`,
     );
   }
-  const store = await openStore(settings, { readonly: true, clock: io.clock });
+  const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
   try {
     return await use(store);
   } catch (cause) {

@@ -132,7 +132,7 @@ async function set(call: Call, io: Io, project: string, changes: ReadonlyMap<str
   }
   const { settings } = readSettings(call, io);
   const { openStore } = await import('../app/store.ts');
-  const store: StoreHandle = await openStore(settings, { clock: io.clock });
+  const store: StoreHandle = await openStore(settings, { edition: io.edition, clock: io.clock });
   try {
     await store.ready();
     const held = (await store.projectSettings.current()).find((row) => row.project === project);

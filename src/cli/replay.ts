@@ -45,7 +45,7 @@ export const replay: Command = {
       ],
     );
     const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
-    const store = await openStore(offline, { clock: io.clock });
+    const store = await openStore(offline, { edition: io.edition, clock: io.clock });
     let fault: unknown;
     const rewriter = rewriterOf(offline, {
       store,

@@ -18,15 +18,18 @@ export const store: Command = {
     const [verb] = call.positionals;
     if (verb !== 'move') throw new UsageError(`unknown action ${JSON.stringify(verb)} of store: there is move`);
     const [from, to] = [placeOf(call, io, 'from'), placeOf(call, io, 'to')];
-    const [{ moveStore }, { textHash }] = await Promise.all([
+    const [{ moveStore }, { movedWith }, { textHash }] = await Promise.all([
       import('../store/move/move.ts'),
+      import('../store/move/tables.ts'),
       import('../core/hash.ts'),
     ]);
     const source = await open(from, true, io);
     try {
       const target = await open(to, false, io);
       try {
-        const { rows, originals } = await moveStore(source, target, textHash, (progress) => draw(io, progress));
+        const tables = movedWith(io.edition.tables);
+        const show = (progress: Progress): void => draw(io, progress);
+        const { rows, originals } = await moveStore(source, target, tables, textHash, show);
         const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
         if (io.errIsTerminal) io.err('\r\x1b[K');
         io.out(`moved ${total} rows; both stores are equal, and the hashes of ${originals} originals are correct\n`);
@@ -51,12 +54,13 @@ function placeOf(call: Call, io: Io, name: 'from' | 'to'): string {
 
 async function open(place: string, readonly: boolean, io: Io): Promise<Side> {
   const path = place.replace(/^sqlite:/, '');
+  const { tables } = io.edition;
   try {
     if (place.startsWith('sqlite:')) {
       if (readonly && !io.fileExists(path)) throw new UserError(`there is no file ${path}`);
-      return (await import('../store/move/sqlite-side.ts')).openSqliteSide(path, readonly);
+      return (await import('../store/move/sqlite-side.ts')).openSqliteSide(path, readonly, tables);
     }
-    return await (await import('../store/move/postgres-side.ts')).openPostgresSide(place, readonly, io.clock);
+    return await (await import('../app/store.ts')).serverOf(io.edition).openSide(place, readonly, io.clock, tables);
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     const detail = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : '';

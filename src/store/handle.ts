@@ -11,11 +11,14 @@ import type { ShelfStore } from '../core/ports/shelf.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors/errors.ts';
 import type { Erasure } from './erase/erasure.ts';
+import type { PartTables } from './part-tables.ts';
 import type { Sql } from './sql/steps.ts';
 import type { StoreLog } from './store-log.ts';
 
 /** Options of every store, for either database. */
 export interface StoreOptions {
+  /** The tables of optional parts. Default: none. */
+  readonly parts?: readonly PartTables[];
   readonly clock: Clock;
   /** Lifetime of a prune, a decision or a mark after its last use. */
   readonly ttlMs: number;

@@ -93,11 +93,11 @@ class FileStore implements SqliteStore {
   #generation: string | null = null;
 
   constructor(options: SqliteStoreOptions) {
-    const { clock, readonly = false, maxFileBytes = 0, sync = 'normal', log } = options;
+    const { clock, readonly = false, maxFileBytes = 0, sync = 'normal', log, parts = [] } = options;
     const path = options.path === ':memory:' ? options.path : resolve(options.path);
     this.#options = options;
     this.#lifetimes = lifetimesOf(options);
-    this.#holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync }, clock, log);
+    this.#holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync, parts }, clock, log);
     this.#checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
     this.#access = new Access({
       holder: this.#holder,
@@ -188,7 +188,8 @@ class FileStore implements SqliteStore {
       import('./erase/erasure.ts'),
       import('./sqlite/scrub.ts'),
     ]);
-    return new Erasure(this.sql, fileScrubber(this.#access, resolve(this.#options.path)));
+    const { path, parts = [] } = this.#options;
+    return new Erasure(this.sql, fileScrubber(this.#access, resolve(path)), parts);
   }
 
   epoch(): string {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/app/store.ts';
+import { edition } from '../../src/edition.ts';
 import { type AwsKey, awsFrame, isSignedBy, signedHeaders } from '../helpers/aws.ts';
 import { type Answer, type FakeUpstream, json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
@@ -208,6 +209,7 @@ describe('answers of Bedrock', () => {
     const [line] = await cloud.proxy.requestLines(1);
     await cloud.proxy.stop();
     const store = await openStore(settingsOf({ MCP_PRUNER_DB_PATH: cloud.proxy.dbPath }), {
+      edition,
       readonly: true,
       clock: { nowMs: () => Date.now() },
     });

@@ -16,7 +16,7 @@ const lifetimes = lifetimesOf({ clock, ttlMs: 1_000, maxBytes: 1_000_000, maxEve
 
 function onFile(): Promise<Sql> {
   const holder = new ConnectionHolder(
-    { path: tempPath(), readonly: false, maxFileBytes: 0, sync: 'normal' },
+    { path: tempPath(), readonly: false, maxFileBytes: 0, sync: 'normal', parts: [] },
     clock,
     undefined,
   );

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Store } from '../../src/core/ports.ts';
+import { edition } from '../../src/edition.ts';
 import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite.ts';
 import { manualClock } from '../contract/store.suite.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
@@ -18,6 +19,7 @@ export function openStore(path: string, over: Partial<SqliteStoreOptions> = {}):
   const store = openSqliteStore({
     path,
     clock: manualClock(),
+    parts: edition.tables,
     ttlMs: TTL_MS,
     maxBytes: 1_000_000_000,
     maxEvents: 1000,

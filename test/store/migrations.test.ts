@@ -82,6 +82,21 @@ describe('migrations', () => {
     expect(db.pragma('schema_version', { simple: true })).toBe(before);
   });
 
+  it('add the tables of a part to a file that was made without it, once', async () => {
+    const path = tempPath();
+    const item = aPrune('old', 'old text');
+    await openStore(path, { parts: [] }).commit({ decisions: [item], touch: [] }, 0);
+    const db = open(path);
+    const graphs = db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'fleet_graph'").pluck();
+    expect(graphs.get()).toBe(0);
+    const store = openStore(path);
+    expect(await store.findOriginal(pruneIdOf('old'))).toBe('old text');
+    expect(graphs.get()).toBe(1);
+    const added = db.pragma('schema_version', { simple: true });
+    await openStore(path).ready();
+    expect(db.pragma('schema_version', { simple: true })).toBe(added);
+  });
+
   it('leave the file at the last good version if a step fails, and continue from there', () => {
     const path = tempPath();
     const db = open(path);

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
+import { edition } from '../../src/edition.ts';
 import type { FleetStore } from '../../src/parts/fleet/ports.ts';
 import { StoredFleet } from '../../src/parts/fleet/tables/fleet-store.ts';
+import { openPostgresSide } from '../../src/parts/team/postgres/move-side.ts';
 import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { moveStore } from '../../src/store/move/move.ts';
-import { openPostgresSide } from '../../src/store/move/postgres-side.ts';
 import { openSqliteSide } from '../../src/store/move/sqlite-side.ts';
-import { movedTables, type Side } from '../../src/store/move/tables.ts';
+import { movedWith, type Side } from '../../src/store/move/tables.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { run } from '../cli/fake-io.ts';
 import { aChild, aCommit, aPlan, aWrite } from '../contract/fleet-store.suite.ts';
@@ -20,6 +21,8 @@ import { openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
 const Database = sqliteDriver();
 
 const clock = manualClock();
+const parts = edition.tables;
+const movedTables = movedWith(parts);
 const text = (name: string) => `text of ${name} with NUL \0 and \ud800\n`.repeat(100);
 const NAMES = ['a', 'b', 'c'];
 
@@ -128,7 +131,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     expect(said).toMatch(/^moved \d+ rows; both stores are equal, and the hashes of 3 originals are correct\n$/);
     expect(said).not.toContain(url);
 
-    const moved = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
+    const moved = openPostgresStore({ url, clock, parts, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
     afterwards(() => moved.close());
     await moved.ready();
     expect(await seen(moved)).toEqual(all);
@@ -149,8 +152,8 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     const source = openStore(path, { clock });
     await fill(source);
     await source.close();
-    await move(openSqliteSide(path, true), await openPostgresSide(url, false, clock));
-    const moved = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
+    await move(openSqliteSide(path, true, parts), await openPostgresSide(url, false, clock, parts));
+    const moved = openPostgresStore({ url, clock, parts, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
     afterwards(() => moved.close());
     await moved.ready();
     await moved.commit({ decisions: [aPrune('new', 'new text')], touch: [] }, 5_000);
@@ -166,7 +169,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     const source = openStore(path, { clock });
     await fill(source);
     await source.close();
-    const to = await openPostgresSide(url, false, clock);
+    const to = await openPostgresSide(url, false, clock, parts);
     let added = 0;
     const breaking: Side = {
       ...to,
@@ -175,18 +178,20 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
         return to.add(table, rows);
       },
     };
-    const from = openSqliteSide(path, true);
+    const from = openSqliteSide(path, true, parts);
     afterwards(() => from.close());
-    await expect(moveStore(from, breaking, textHash, ignore)).rejects.toThrow('interrupted');
-    expect((await moveStore(from, to, textHash, ignore)).originals).toBe(3);
+    await expect(moveStore(from, breaking, movedTables, textHash, ignore)).rejects.toThrow('interrupted');
+    expect((await moveStore(from, to, movedTables, textHash, ignore)).originals).toBe(3);
     await to.close();
 
     const other = tempPath();
     await openStore(other, { clock }).commit({ decisions: [aPrune('x', 'x')], touch: [] }, 0);
-    await expect(move(openSqliteSide(other, true), await openPostgresSide(url, false, clock))).rejects.toThrow(
-      'filled from another store',
+    await expect(
+      move(openSqliteSide(other, true, parts), await openPostgresSide(url, false, clock, parts)),
+    ).rejects.toThrow('filled from another store');
+    await expect(move(openSqliteSide(path, true, parts), openSqliteSide(other, false, parts))).rejects.toThrow(
+      'not empty',
     );
-    await expect(move(openSqliteSide(path, true), openSqliteSide(other, false))).rejects.toThrow('not empty');
   });
 
   it('finds a different row, and a text with a wrong hash', async () => {
@@ -194,15 +199,15 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     const source = openStore(path, { clock });
     await fill(source);
     await source.close();
-    const [from, to] = [openSqliteSide(path, true), await openPostgresSide(url, false, clock)];
+    const [from, to] = [openSqliteSide(path, true, parts), await openPostgresSide(url, false, clock, parts)];
     afterwards(() => Promise.all([from.close(), to.close()]));
-    await moveStore(from, to, textHash, ignore);
+    await moveStore(from, to, movedTables, textHash, ignore);
     await runSql(url, "UPDATE mcp_pruner.ledger_sum SET value = value + 6 WHERE slice = 'wire'");
-    await expect(moveStore(from, to, textHash, ignore)).rejects.toThrow(
+    await expect(moveStore(from, to, movedTables, textHash, ignore)).rejects.toThrow(
       /ledger_sum: rows from number \d+ on are not equal/,
     );
     await runSql(url, "UPDATE mcp_pruner.ledger_sum SET value = value - 6 WHERE slice = 'wire'");
-    await expect(moveStore(from, to, () => 'another', ignore)).rejects.toThrow(/does not match its hash/);
+    await expect(moveStore(from, to, movedTables, () => 'another', ignore)).rejects.toThrow(/does not match its hash/);
   });
 
   it('leaves out no table of either side', async () => {
@@ -232,7 +237,7 @@ async function cli(args: readonly string[]): Promise<string> {
 
 async function move(from: Side, to: Side): Promise<void> {
   try {
-    await moveStore(from, to, textHash, ignore);
+    await moveStore(from, to, movedTables, textHash, ignore);
   } finally {
     await from.close();
     await to.close();

@@ -15,7 +15,7 @@ export async function findingsOfMonth(
   const { openStore, storeExists } = await import('../../app/store.ts');
   if (!storeExists(settings, (path) => io.fileExists(path))) return [];
   const sinceDay = new Date(io.clock.nowMs() - DAYS * DAY_MS).toISOString().slice(0, 10);
-  const store = await openStore(settings, { readonly: true, clock: io.clock });
+  const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
   try {
     return await read(store, sinceDay);
   } catch {

@@ -40,7 +40,7 @@ export async function checkStore(settings: Settings, io: Io, running: ProxyHealt
 async function checkOpened(settings: Settings, io: Io, running: ProxyHealth | null, advice: string): Promise<Finding> {
   const where = settings.databaseUrl === null ? settings.dbPath : 'on the database server';
   const { openStore } = await import('../../app/store.ts');
-  const store = await openStore(settings, { readonly: true, clock: io.clock });
+  const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
   try {
     const { prunes, bytes } = await store.stats();
     const differs = storeDiffers(settings, running, await store.id());

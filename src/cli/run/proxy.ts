@@ -139,7 +139,7 @@ export async function keepsOriginalsHere(
     const pruneId = await keptAs(url, text, token);
     const { openStore, storeExists } = await import('../../app/store.ts');
     if (!storeExists(settings, (path) => io.fileExists(path))) return false;
-    const store = await openStore(settings, { readonly: true, clock: io.clock });
+    const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
     try {
       return (await store.findOriginal(pruneId)) === text;
     } finally {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProjectRetention } from '../../core/ports/project-settings.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import { extensionTables } from '../../extensions/tables.ts';
+import { type MovedTable, movedWith } from '../move/tables.ts';
+import type { PartTables } from '../part-tables.ts';
 import { change, type Sql, type Steps } from '../sql/steps.ts';
 import { childrenOf, eraseEvents } from './events.ts';
 import { linkedPrunes, neededElsewhere, type Owner } from './links.ts';
@@ -75,12 +76,21 @@ interface Plan {
 export class Erasure {
   readonly #sql: Sql;
   readonly #scrubber: Scrubber;
+  readonly #parts: readonly PartTables[];
+  readonly #tables: readonly MovedTable[];
   readonly #onDeleted: () => Promise<void>;
 
   /** @param onDeleted - called after deletions, so that this process drops what it has cached */
-  constructor(sql: Sql, scrubber: Scrubber, onDeleted: () => Promise<void> = () => Promise.resolve()) {
+  constructor(
+    sql: Sql,
+    scrubber: Scrubber,
+    parts: readonly PartTables[],
+    onDeleted: () => Promise<void> = () => Promise.resolve(),
+  ) {
     this.#sql = sql;
     this.#scrubber = scrubber;
+    this.#parts = parts;
+    this.#tables = movedWith(parts);
     this.#onDeleted = onDeleted;
   }
 
@@ -104,7 +114,7 @@ export class Erasure {
     for (let round = 1; ; round++) {
       renamed += await this.#eraseOnce(now, subject, pseudonym);
       whole += await this.#sumOf(() => eraseWholeDecisions());
-      after = await findTraces(this.#sql, now.traces);
+      after = await findTraces(this.#sql, this.#tables, now.traces);
       if (after.byTable.size === 0 || round === ROUNDS) break;
       await sleep(LATE_MS);
       now = await this.#plan(subject, now);
@@ -131,7 +141,7 @@ export class Erasure {
     });
     for (const owner of owners) await this.#eraseTexts(owner);
     const renamed = await eraseEvents(this.#sql, traces, name);
-    await this.#write(() => extensionTables.eraseChildren(children));
+    for (const part of this.#parts) await this.#write(() => part.eraseChildren(children));
     await this.#write(function* () {
       yield* change('DELETE FROM main.child_log WHERE child_id IN LIST(?)', [children]);
       yield* change('DELETE FROM main.served WHERE hash IN LIST(?)', [hashes]);
@@ -188,7 +198,7 @@ export class Erasure {
       hashes,
       children,
       traces,
-      before: before?.before ?? (await findTraces(this.#sql, traces)),
+      before: before?.before ?? (await findTraces(this.#sql, this.#tables, traces)),
     };
   }
 

@@ -1,4 +1,4 @@
-import { movedTables } from '../move/tables.ts';
+import type { MovedTable } from '../move/tables.ts';
 import type { Rows } from '../sql/rows.ts';
 
 /** Values that identify erased data in any table. */
@@ -35,10 +35,10 @@ export interface Found {
 }
 
 /** Reads all rows of the store, and counts those with a trace. */
-export async function findTraces(rows: Rows, traces: Traces): Promise<Found> {
+export async function findTraces(rows: Rows, tables: readonly MovedTable[], traces: Traces): Promise<Found> {
   const byTable = new Map<string, number>();
   let read = 0;
-  for (const { name, key, columns, page } of movedTables) {
+  for (const { name, key, columns, page } of tables) {
     const selected = columns.filter((column) => !UNREAD.includes(column));
     const isApart = CONFIGURATION.has(name);
     let found = 0;
@@ -55,7 +55,7 @@ export async function findTraces(rows: Rows, traces: Traces): Promise<Found> {
     }
     if (found > 0) byTable.set(name, found);
   }
-  return { byTable, tables: movedTables.length, rows: read };
+  return { byTable, tables: tables.length, rows: read };
 }
 
 /** Whether a row names the project or the payer, or contains one of the ids. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { UserError } from '../../errors/errors.ts';
 import { openText } from '../text-codec.ts';
-import { type MovedTable, movedTables, type Side, type Value } from './tables.ts';
+import type { MovedTable, Side, Value } from './tables.ts';
 
 export interface Progress {
   readonly step: 'copy' | 'verify';
@@ -28,23 +28,24 @@ export interface Moved {
 export async function moveStore(
   from: Side,
   to: Side,
+  tables: readonly MovedTable[],
   hashOf: (text: string) => string,
   onProgress: (progress: Progress) => void,
 ): Promise<Moved> {
-  await checkTarget(from, to);
+  await checkTarget(from, to, tables);
   await to.markOrigin(from.name);
   const rows: Record<string, number> = {};
-  for (const table of movedTables) rows[table.name] = await copy(table, from, to, onProgress);
+  for (const table of tables) rows[table.name] = await copy(table, from, to, onProgress);
   await to.finish();
   let originals = 0;
-  for (const table of movedTables) originals += await verify(table, from, to, hashOf, onProgress);
+  for (const table of tables) originals += await verify(table, from, to, hashOf, onProgress);
   return { rows, originals };
 }
 
-async function checkTarget(from: Side, to: Side): Promise<void> {
+async function checkTarget(from: Side, to: Side, tables: readonly MovedTable[]): Promise<void> {
   const origin = await to.origin();
   if (origin === from.name) return;
-  for (const table of movedTables) {
+  for (const table of tables) {
     if ((await to.count(table)) === 0) continue;
     throw new UserError(
       origin === null

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import { extensionTables } from '../../extensions/tables.ts';
+import type { PartTables } from '../part-tables.ts';
 import { Connection } from '../sqlite/connection.ts';
 import { sideName } from './side-name.ts';
 import type { MovedTable, Side, Value } from './tables.ts';
 
 /** The tables of a SQLite file. @throws errors of the file system or SQLite, or a StoreFileError */
-export function openSqliteSide(path: string, readonly: boolean): Side {
-  const connection = new Connection({ path, readonly, maxFileBytes: 0, sync: 'normal' });
+export function openSqliteSide(path: string, readonly: boolean, parts: readonly PartTables[]): Side {
+  const connection = new Connection({ path, readonly, maxFileBytes: 0, sync: 'normal', parts });
   const { db } = connection;
   // SQLite stores the bytes of originals in their own table
   const isApart = ({ name }: MovedTable, column: string): boolean => name === 'snapshot' && column === 'data';
@@ -44,7 +44,7 @@ export function openSqliteSide(path: string, readonly: boolean): Side {
       })();
     },
     async finish() {
-      for (const sql of extensionTables.afterMove) db.prepare(sql).run(); // other sequences continue after their largest number ever used
+      for (const sql of parts.flatMap(({ afterMove }) => afterMove)) db.prepare(sql).run(); // other sequences continue after their largest number ever used
     },
     async origin() {
       const row = db.prepare('SELECT name FROM meter WHERE name LIKE ?').pluck().get('moved_from:%');

@@ -1,5 +1,5 @@
-import { extensionTables } from '../../extensions/tables.ts';
 import { TURN_COLUMNS } from '../ledger-rows.ts';
+import type { PartTables } from '../part-tables.ts';
 
 /** A value as stored in both databases. */
 export type Value = string | number | Uint8Array | null;
@@ -26,9 +26,14 @@ const table = (...[name, key, columns, text = '', page = 1_000]: MovedRow): Move
   page,
 });
 
+/** `movedTables`, followed by those of parts. */
+export function movedWith(parts: readonly PartTables[]): readonly MovedTable[] {
+  return [...movedTables, ...parts.flatMap(({ moved }) => moved.map((row) => table(...row)))];
+}
+
 /**
- * All moved tables, in an order in which no row refers to a later table. Counters kept by triggers (`meter`,
- * `conversation_bytes`, `directive_generation`, those of extensions) are rebuilt by the other side's triggers.
+ * All moved tables of the product, in an order in which no row refers to a later table. Counters kept by triggers (`meter`,
+ * `conversation_bytes`, `directive_generation`, those of parts) are rebuilt by the other side's triggers.
  */
 export const movedTables: readonly MovedTable[] = [
   table('snapshot', 'id', 'id hash encoding packing text_bytes stored_bytes data', '', 20),
@@ -105,7 +110,6 @@ export const movedTables: readonly MovedTable[] = [
   table('key_count', 'key span', 'key span at used most'),
   table('key_used', 'key', 'key at_ms'),
   table('project_setting', 'id', 'id project at_ms author settings', 'project author settings'),
-  ...extensionTables.moved.map((row) => table(...row)),
 ];
 
 /** One side of a move: rows in pages, sorted by key. */

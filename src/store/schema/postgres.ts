@@ -1,13 +1,16 @@
-import { extensionPostgres } from '../../extensions/postgres-tables.ts';
-import { extensionTables } from '../../extensions/tables.ts';
+import type { PartTables } from '../part-tables.ts';
 import { postgresDefinitions } from '../sql/common-sql.ts';
 import { COMMIT_FUNCTIONS } from './postgres-commit.ts';
 import { TABLES } from './tables.ts';
 
-/** The tables of a PostgreSQL database, in the schema `mcp_pruner`, which `migrate` creates. */
+/** The tables of a PostgreSQL database, in the schema `mcp_pruner`, which `migrate` creates; without those of parts. */
 export function postgresSchema(): string {
-  const tables = postgresDefinitions(TABLES + extensionTables.common);
-  return [TEXTS, tables, INDEX, COUNTING, extensionPostgres, COMMIT_FUNCTIONS].join('');
+  return [TEXTS, postgresDefinitions(TABLES), INDEX, COUNTING, COMMIT_FUNCTIONS].join('');
+}
+
+/** The tables of a part in a PostgreSQL database. */
+export async function postgresPart({ common, postgres }: PartTables): Promise<string> {
+  return postgresDefinitions(common) + (await postgres());
 }
 
 /**

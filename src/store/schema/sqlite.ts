@@ -1,10 +1,15 @@
-import { extensionTables } from '../../extensions/tables.ts';
+import type { PartTables } from '../part-tables.ts';
 import { sqliteDefinitions } from '../sql/common-sql.ts';
 import { TABLES } from './tables.ts';
 
-/** The schema of a SQLite file. */
+/** The schema of a SQLite file, without the tables of parts. */
 export function sqliteSchema(): string {
-  return [TEXTS, sqliteDefinitions(TABLES + extensionTables.common), INDEX, COUNTING, extensionTables.sqlite].join('');
+  return [TEXTS, sqliteDefinitions(TABLES), INDEX, COUNTING].join('');
+}
+
+/** The tables of a part in a SQLite file. */
+export function sqlitePart({ common, sqlite }: PartTables): string {
+  return sqliteDefinitions(common) + sqlite;
 }
 
 /**

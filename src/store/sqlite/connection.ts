@@ -1,10 +1,11 @@
 import { accessSync, chmodSync, closeSync, constants, openSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
+import type { PartTables } from '../part-tables.ts';
 import { sqliteDriver } from './driver.ts';
 import { StoreFileError } from './errors.ts';
 import { makeFolder } from './make-folder.ts';
-import { checkSchema, migrate, migrations } from './migrate.ts';
+import { addTables, checkSchema, migrate, migrations } from './migrate.ts';
 import { type Tables, tablesOn } from './tables.ts';
 
 export interface OpenOptions {
@@ -15,6 +16,8 @@ export interface OpenOptions {
   /** Largest size of the file in bytes; 0 for no limit. */
   readonly maxFileBytes: number;
   readonly sync: 'normal' | 'full';
+  /** The tables of optional parts. */
+  readonly parts: readonly PartTables[];
 }
 
 /** SQLite's side files: the write-ahead log and its index. */
@@ -197,8 +200,8 @@ function unlockSides(path: string): void {
   }
 }
 
-function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, sync }: OpenOptions): void {
-  const version = checkSchema(db, path); // before any write: the file may belong to another program
+function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, sync, parts }: OpenOptions): void {
+  const version = checkSchema(db, path, parts); // before any write: the file may belong to another program
   db.pragma('foreign_keys = ON');
   db.pragma('trusted_schema = OFF');
   const latest = migrations.at(-1)?.version ?? 0;
@@ -223,4 +226,5 @@ function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, 
   // deleted content must not remain in the file's free pages; deletions write twice as much, off the request path
   db.pragma('secure_delete = ON');
   if (version < latest) migrate(db);
+  for (const part of parts) addTables(db, part);
 }

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import type { PartTables } from '../part-tables.ts';
 import { additions, FIRST_VERSION, type Migration } from '../schema/migrations.ts';
-import { sqliteSchema } from '../schema/sqlite.ts';
+import { sqlitePart, sqliteSchema } from '../schema/sqlite.ts';
 import { sqliteDefinitions } from '../sql/common-sql.ts';
 import { sqliteDriver } from './driver.ts';
 import { StoreFileError } from './errors.ts';
@@ -25,7 +26,12 @@ const APPLICATION_ID = 0x6d637072; // "mcpr"
  * @throws StoreFileError `newer_schema` for a file of a later version, `error` for another program's database and for
  * the incomplete schema of a pre-release
  */
-export function checkSchema(db: Database, path: string, known: readonly Migration[] = migrations): number {
+export function checkSchema(
+  db: Database,
+  path: string,
+  parts: readonly PartTables[] = [],
+  known: readonly Migration[] = migrations,
+): number {
   const version = versionOf(db);
   const latest = known.at(-1)?.version ?? 0;
   const owner = Number(db.pragma('application_id', { simple: true }));
@@ -37,7 +43,7 @@ export function checkSchema(db: Database, path: string, known: readonly Migratio
     const detail = `it has schema version ${version}, this program supports versions up to ${latest}; upgrade mcp-pruner or choose another path`;
     throw new StoreFileError('newer_schema', path, detail);
   }
-  if (isPreRelease(version) && !hasFirstSchema(db)) {
+  if (isPreRelease(version) && !hasFirstSchema(db, parts)) {
     const detail = `it has schema version ${version} of a pre-release, which cannot be upgraded; move it away or choose another path`;
     throw new StoreFileError('error', path, detail);
   }
@@ -59,15 +65,34 @@ export function migrate(db: Database, known: readonly Migration[] = migrations):
   }
 }
 
+/** Creates the tables of a part in a file that does not have them yet. */
+export function addTables(db: Database, part: PartTables): void {
+  if (hasTables(db, part)) return;
+  const add = db.transaction(() => {
+    if (!hasTables(db, part)) db.exec(sqlitePart(part)); // another process may have been faster
+  });
+  add.immediate();
+}
+
+function hasTables(db: Database, { moved: [[name]] }: PartTables): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").pluck().get(name) !== undefined;
+}
+
 function isPreRelease(version: number): boolean {
   return version > 0 && version < FIRST_VERSION;
 }
 
 /** Whether a pre-release file has all of the first schema, and nothing else. */
-function hasFirstSchema(db: Database): boolean {
+function hasFirstSchema(db: Database, parts: readonly PartTables[]): boolean {
   const reference = new (sqliteDriver())(':memory:');
   try {
-    reference.exec(sqliteSchema());
+    reference.exec(
+      sqliteSchema() +
+        parts
+          .filter((part) => hasTables(db, part))
+          .map(sqlitePart)
+          .join(''),
+    );
     return shapeOf(db) === shapeOf(reference);
   } finally {
     reference.close();

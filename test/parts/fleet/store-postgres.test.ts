@@ -1,13 +1,21 @@
 import { describe, expect, it } from 'vitest';
+import { edition } from '../../../src/edition.ts';
 import { StoredFleet } from '../../../src/parts/fleet/tables/fleet-store.ts';
 import { openPostgresStore, type PostgresStore } from '../../../src/parts/team/postgres/store.ts';
 import { aCommit, anEvent, aWrite, type FleetBench, fleetStoreSuite } from '../../contract/fleet-store.suite.ts';
 import { manualClock } from '../../contract/store.suite.ts';
 import { afterwards } from '../../helpers/afterwards.ts';
-import { hasPostgres, sharedDatabase } from '../../helpers/postgres.ts';
+import { hasPostgres, newDatabase, sharedDatabase } from '../../helpers/postgres.ts';
 
 async function openAt(url: string, clock = manualClock()): Promise<PostgresStore> {
-  const store = openPostgresStore({ url, clock, ttlMs: 80_000, maxBytes: 1e9, maxEvents: 20_000 });
+  const store = openPostgresStore({
+    url,
+    clock,
+    parts: edition.tables,
+    ttlMs: 80_000,
+    maxBytes: 1e9,
+    maxEvents: 20_000,
+  });
   afterwards(() => store.close());
   await store.ready();
   return store;
@@ -27,6 +35,18 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     };
   };
   fleetStoreSuite('PostgreSQL', open, { filled: false });
+
+  it('adds its tables to a database that was made without it', async () => {
+    const url = await newDatabase();
+    const options = { url, clock: manualClock(), ttlMs: 80_000, maxBytes: 1e9, maxEvents: 10 };
+    const before = openPostgresStore(options);
+    await before.ready();
+    await before.close();
+    const store = openPostgresStore({ ...options, parts: edition.tables });
+    afterwards(() => store.close());
+    await store.ready();
+    expect(await new StoredFleet(store.sql).graphs.version('unknown', 1)).toBeNull();
+  });
 
   describe('the fleet of two replicas', () => {
     it('delivers each change of the blackboard once and in order to a watcher while both write', async () => {

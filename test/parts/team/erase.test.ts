@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../../src/app/store.ts';
+import { edition } from '../../../src/edition.ts';
 import type { Erased } from '../../../src/store/erase/erasure.ts';
 import { change } from '../../../src/store/sql/steps.ts';
 import { run } from '../../cli/fake-io.ts';
@@ -135,7 +136,7 @@ it('erases a project of a proxy without keys, and the agents that worked in it',
   await proxy.requestLines(2);
   await proxy.stop();
   const place = { MCP_PRUNER_DB_PATH: proxy.dbPath };
-  const at = { clock: { nowMs: () => Date.now() } };
+  const at = { edition, clock: { nowMs: () => Date.now() } };
   const opened = await openStore(settingsOf(place), at);
   const [conversation] = await opened.segments.conversations('web');
   const about = { tsMs: 1, level: 'info', opId: null, payload: {} } as const;

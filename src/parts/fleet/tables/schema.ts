@@ -1,4 +1,4 @@
-import type { ExtensionTables } from '../../../extensions/tables.ts';
+import type { PartTables } from '../../../store/part-tables.ts';
 import { change } from '../../../store/sql/steps.ts';
 import { ENDED } from './child-table.ts';
 
@@ -162,9 +162,10 @@ const ADVANCE_BOARD_COUNTERS = [
 ];
 
 /** The tables of the fleet, as the store creates and moves them. */
-export const fleetTables: ExtensionTables = {
+export const fleetTables: PartTables = {
   common: TABLES,
   sqlite: SQLITE_COUNTING,
+  postgres: async () => (await import('./postgres-counting.ts')).fleetPostgres,
   moved: [
     ['fleet_graph', 'graph_id', 'graph_id version committed_ms', 'graph_id'],
     ['fleet_graph_version', 'id', 'id graph_id version committed_ms bytes packed data', 'graph_id', 20],

@@ -21,6 +21,9 @@ const WIRES: Readonly<Record<SessionWire, { readonly dialect: Dialect; readonly 
   chat: { dialect: openaiChat, list: 'messages' },
 };
 const END = ']}';
+/** The store in memory needs no tables of parts. */
+const NO_PARTS = { tables: [] };
+
 /** Beyond this number a new store is opened when a history begins anew, because nothing of the old one is repeated. */
 const FRESH_STORE_BYTES = 32 * 1024 * 1024;
 
@@ -107,7 +110,7 @@ export class Rehearsal {
   async #start() {
     const settings = this.#settings;
     const clock = this.#clock;
-    const store = await openStore(settings, { clock });
+    const store = await openStore(settings, { edition: NO_PARTS, clock });
     const rewriter = rewriterOf(settings, {
       store,
       clock,

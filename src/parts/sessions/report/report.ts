@@ -49,7 +49,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
 async function knowing(settings: Settings, io: Io) {
   const { openStore, storeExists } = await import('../../../app/store.ts');
   if (!storeExists(settings, (path) => io.fileExists(path))) return null;
-  const store = await openStore(settings, { readonly: true, clock: io.clock });
+  const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
   return {
     isKnown: async (pruneIds: readonly string[]): Promise<boolean> => {
       const find = (id: string) => store.findPrune(id).catch(() => null); // a store that cannot be read knows nothing

@@ -1,6 +1,7 @@
 import type { ClientBase, Pool, PoolClient, QueryResultRow } from 'pg';
 import type { Clock } from '../../../core/ports.ts';
 import { StoreUnavailable } from '../../../errors/errors.ts';
+import type { PartTables } from '../../../store/part-tables.ts';
 import type { StoreLog } from '../../../store/store-log.ts';
 import { connectionConfig, shownUrl } from './connection-config.ts';
 import { failureOf, isAway, isExhausted, mayBeRepeated } from './failures.ts';
@@ -18,6 +19,8 @@ export interface DatabaseOptions {
   readonly patienceMs?: number;
   /** Called when the database becomes unreachable; the caller should then call `retry` soon. */
   readonly onAway?: () => void;
+  /** The tables of optional parts. Default: none. */
+  readonly parts?: readonly PartTables[];
 }
 
 /** Default time limit of a call, including connecting, in milliseconds. */
@@ -367,7 +370,7 @@ export class Database implements Queryable {
   }
 
   async #migrate(pool: Pool): Promise<void> {
-    await this.#on(pool, 60_000, (client) => migrate(client, this.#options.readonly));
+    await this.#on(pool, 60_000, (client) => migrate(client, this.#options.readonly, this.#options.parts));
     this.#migrated = true;
   }
 

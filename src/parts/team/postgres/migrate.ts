@@ -1,7 +1,8 @@
 import type { ClientBase } from 'pg';
 import { StoreUnavailable } from '../../../errors/errors.ts';
+import type { PartTables } from '../../../store/part-tables.ts';
 import { additions, FIRST_VERSION, type Migration } from '../../../store/schema/migrations.ts';
-import { postgresSchema } from '../../../store/schema/postgres.ts';
+import { postgresPart, postgresSchema } from '../../../store/schema/postgres.ts';
 import { postgresAdditions } from '../../../store/schema/postgres-additions.ts';
 import { postgresDefinitions } from '../../../store/sql/common-sql.ts';
 
@@ -25,7 +26,12 @@ const LOCK = 0x6d637072;
  * @throws StoreUnavailable `newer_schema` if the database has a later version that this program cannot use, `error` if
  * it has the schema of a pre-release
  */
-export async function migrate(client: ClientBase, readonly: boolean, known = migrations): Promise<void> {
+export async function migrate(
+  client: ClientBase,
+  readonly: boolean,
+  parts: readonly PartTables[] = [],
+  known = migrations,
+): Promise<void> {
   await client.query('BEGIN');
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
@@ -42,11 +48,21 @@ export async function migrate(client: ClientBase, readonly: boolean, known = mig
       await client.query(sql());
       await client.query('INSERT INTO mcp_pruner.schema_version VALUES ($1, $2)', [version, worksWith]);
     }
+    if (!readonly) for (const part of parts) await addTables(client, part);
     await client.query('COMMIT');
   } catch (cause) {
     await client.query('ROLLBACK').catch(() => undefined); // the connection itself may have failed
     throw cause;
   }
+}
+
+/** Creates the tables of a part in a database that does not have them yet. */
+async function addTables(client: ClientBase, part: PartTables): Promise<void> {
+  const [[name]] = part.moved;
+  const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+    `mcp_pruner.${name}`,
+  ]);
+  if (rows[0]?.there !== true) await client.query(await postgresPart(part));
 }
 
 const BEGINNING = `

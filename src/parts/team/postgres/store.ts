@@ -126,6 +126,7 @@ class DatabaseStore implements PostgresStore {
       onAway: () => this.#view.hurry(),
       connections: options.connections,
       patienceMs: options.patienceMs,
+      parts: options.parts,
     });
     this.#view = new ReplicaView({
       database: this.#database,
@@ -175,7 +176,8 @@ class DatabaseStore implements PostgresStore {
       import('../../../store/erase/erasure.ts'),
       import('./scrub.ts'),
     ]);
-    return new Erasure(this.sql, databaseScrubber(this.#database), () => this.refresh());
+    const { parts = [] } = this.#options;
+    return new Erasure(this.sql, databaseScrubber(this.#database, parts), parts, () => this.refresh());
   }
 
   ready(): Promise<void> {

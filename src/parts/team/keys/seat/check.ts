@@ -8,7 +8,7 @@ export async function checkKeys(settings: Settings, io: Io): Promise<Finding[]> 
   const advice = 'mcp-pruner keys create --name <name> --project <project>';
   const { openStore, storeExists } = await import('../../../../app/store.ts');
   if (!storeExists(settings, (path) => io.fileExists(path))) return [noKey(advice)];
-  const store = await openStore(settings, { readonly: true, clock: io.clock });
+  const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
   try {
     const nowMs = io.clock.nowMs();
     const all = await (await store.keys()).all();

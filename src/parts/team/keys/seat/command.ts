@@ -97,7 +97,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   if (action !== 'create' && !exists) {
     throw new UserError(`there is no store at ${settings.dbPath}, and so no key: mcp-pruner keys create makes both`);
   }
-  const store: StoreHandle = await openStore(settings, { clock: io.clock });
+  const store: StoreHandle = await openStore(settings, { edition: io.edition, clock: io.clock });
   try {
     await store.ready();
     if (store.problem() === null) refuseOtherStore(settings, running, await store.id());

@@ -1,17 +1,22 @@
-import type { Clock } from '../../core/ports.ts';
-import { extensionTables } from '../../extensions/tables.ts';
-import { shownUrl } from '../../parts/team/postgres/connection-config.ts';
-import { Database } from '../../parts/team/postgres/database.ts';
-import { fromPg, toPg } from '../../parts/team/postgres/text.ts';
-import { postgresStatement } from '../sql/common-sql.ts';
-import { sideName } from './side-name.ts';
-import type { MovedTable, Side, Value } from './tables.ts';
+import type { Clock } from '../../../core/ports.ts';
+import { sideName } from '../../../store/move/side-name.ts';
+import type { MovedTable, Side, Value } from '../../../store/move/tables.ts';
+import type { PartTables } from '../../../store/part-tables.ts';
+import { postgresStatement } from '../../../store/sql/common-sql.ts';
+import { shownUrl } from './connection-config.ts';
+import { Database } from './database.ts';
+import { fromPg, toPg } from './text.ts';
 
 const WAIT_MS = 60_000;
 
 /** The tables of a PostgreSQL database. @throws StoreUnavailable, or an Error about the URL */
-export async function openPostgresSide(url: string, readonly: boolean, clock: Clock): Promise<Side> {
-  const database = new Database({ url, clock, log: undefined, readonly, connections: 2 });
+export async function openPostgresSide(
+  url: string,
+  readonly: boolean,
+  clock: Clock,
+  parts: readonly PartTables[],
+): Promise<Side> {
+  const database = new Database({ url, clock, log: undefined, readonly, connections: 2, parts });
   await database.retry();
   const query = (sql: string, values: readonly unknown[] = []) =>
     database.query<Record<string, Value>>(sql, values, WAIT_MS);
@@ -54,9 +59,10 @@ export async function openPostgresSide(url: string, readonly: boolean, clock: Cl
       for (const log of ['event', 'child_log']) await advanceLogSequence(database, log, 'seq');
       for (const log of ['served', 'left_alone']) await advanceLogSequence(database, log, 'id');
       for (const table of IDENTITIES) await advanceIdentity(database, table, 'id');
-      for (const [table, column] of Object.entries(extensionTables.numbered))
-        await advanceIdentity(database, table, column);
-      for (const sql of extensionTables.afterMove) await database.write(postgresStatement(sql), []);
+      for (const { numbered, afterMove } of parts) {
+        for (const [table, column] of Object.entries(numbered)) await advanceIdentity(database, table, column);
+        for (const sql of afterMove) await database.write(postgresStatement(sql), []);
+      }
     },
     async origin() {
       const [row] = await query("SELECT name FROM mcp_pruner.meter WHERE name LIKE 'moved_from:%'");

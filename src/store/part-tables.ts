@@ -1,0 +1,23 @@
+import type { MovedRow } from './move/tables.ts';
+import type { Steps } from './sql/steps.ts';
+
+/**
+ * The tables of an optional part. A store creates them when it is opened with them for the first time, whether the part
+ * is on or off.
+ */
+export interface PartTables {
+  /** Definitions in Common SQL. */
+  readonly common: string;
+  /** Further SQL for SQLite, such as triggers. */
+  readonly sqlite: string;
+  /** The same for PostgreSQL; loaded only for it. */
+  readonly postgres: () => Promise<string>;
+  /** As `movedTables`, for `store move`. The first one shows whether a store has the tables of the part. */
+  readonly moved: readonly [MovedRow, ...MovedRow[]];
+  /** Tables that number their rows, with the numbered column. */
+  readonly numbered: Readonly<Record<string, 'id' | 'seq'>>;
+  /** Statements in Common SQL that follow a move: they set what no trigger maintains. */
+  readonly afterMove: readonly string[];
+  /** Deletes what is known of child agents whose conversations are erased, except of running ones. */
+  eraseChildren(childIds: readonly string[]): Steps<void>;
+}
