@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import type { NotedSegment, SeenSegment, SegmentType } from '../../src/core/ports/segments.ts';
 import { analyze } from '../../src/gc/analyze.ts';
 import { byPruningOrder, planOf, type Rated } from '../../src/gc/plan.ts';
-import { Recorder } from '../../src/gc/recorder.ts';
+import { Recorder, readSegment } from '../../src/gc/recorder.ts';
 import { type Candidate, type Roots, Sweep, type SweptSegment } from '../../src/gc/sweep.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 
@@ -168,7 +168,14 @@ function noting(): Record<string, number> {
   const recorder = new Recorder({ store, clock: { nowMs: () => 0 }, stashId: () => '', onFailure: () => {} });
   let round = 0;
   const note = (conversationId: string): void => {
-    recorder.note({ project: 'p', task: '', conversationId, messages: 100, whole: true, segments });
+    recorder.note({
+      project: 'p',
+      task: '',
+      conversationId,
+      messages: 100,
+      whole: true,
+      segments: segments.map(readSegment),
+    });
   };
   note('known');
   const result = {

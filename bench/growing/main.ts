@@ -86,7 +86,6 @@ async function replayOf(agent: string): Promise<{ replay: Replay; close: () => P
       !BOUND.has(agent) && {
         segments: {
           directives: new DirectiveBook(store.segments),
-          onSeen: noop,
           costCollector: new PayingSteps(stepOptions),
         },
       }),

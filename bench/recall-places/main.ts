@@ -13,8 +13,10 @@ import { parseArgs } from 'node:util';
 import { findSettingsOf } from '../../src/app/pipeline.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { Turns } from '../../src/core/decide/turns.ts';
-import { MIN_KEPT_CHARS, ResultKeeper } from '../../src/core/recall/keeper.ts';
+import { ResultKeeper } from '../../src/core/recall/keeper.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
+import { MIN_KEPT_CHARS } from '../../src/core/request/find-texts.ts';
+import { SeenReader } from '../../src/core/seen/reader.ts';
 import { edition } from '../../src/edition.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
@@ -125,12 +127,15 @@ const onFailure = (reason: string, cause: unknown): never => {
   throw new Error(reason, { cause });
 };
 const find = findSettingsOf(settings);
-const keeper = new ResultKeeper({ store, clock, find, turns: new Turns(), keepsAll: true, ttlMs: 1e12, onFailure });
+const keeper = new ResultKeeper({ store, clock, keepsAll: true, ttlMs: 1e12, onFailure });
+const reader = new SeenReader({ find, observers: [keeper], turns: new Turns(), onFailure });
 const recall = new Recall({ store: store.recall, flush: () => keeper.flush(), indexes: true });
 
 async function keep(messages: readonly Message[], project: string): Promise<void> {
   const body = Buffer.from(JSON.stringify({ model: 'm', messages }));
-  keeper.record({ body, dialect: openaiChat, scope: { project, task: '', requestId: '' }, isOwned: false, read: null });
+  const scope = { project, task: '', requestId: '' };
+  reader.add({ body, dialect: openaiChat, scope, keepsResults: true, isOwned: false, read: null, segments: null });
+  await reader.flush();
   await keeper.flush();
   while (await store.recall.index());
 }

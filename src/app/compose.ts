@@ -12,6 +12,8 @@ import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
 import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
+import { SeenReader } from '../core/seen/reader.ts';
+import { SegmentObserver } from '../core/segments/observer.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../core/segments/verified-history-project.ts';
 import { ToolWatch } from '../core/shelf/watch.ts';
@@ -44,8 +46,10 @@ export interface Services extends Context {
   readonly ownPruner: Pruner;
   /** The turns that requests take for long work on the main thread. */
   readonly turns: Turns;
-  /** Records the segments of proxied requests. */
-  readonly recorder: Recorder;
+  /** Hands what is new in proxied requests to the observers. */
+  readonly seen: SeenReader;
+  /** Resolves when what requests brought so far is stored. Never rejects. */
+  readonly flushSeen: () => Promise<void>;
   readonly contextGc: ContextGc;
   /** The ledger: the cost of requests, and the effect of pruning. */
   readonly ledger: Ledger;
@@ -56,8 +60,6 @@ export interface Services extends Context {
   readonly prices: Prices;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
-  /** Keeps the results of tools that requests show. */
-  readonly keeper: ResultKeeper;
   /** Notices where clients compact their histories. */
   readonly compactionWatch: CompactionWatch;
   /** Notes which tools are declared and called; absent where the shelf is off. */
@@ -90,10 +92,8 @@ export function openServices(
   });
   const decisionCache = decisionCacheOf(settings, store, clock, decider);
   const watches = openWatches(context, turns, counters);
-  const { recorder, keeper, compactionWatch, toolWatch } = watches;
-  const contextGc = openContextGc(context, async () => {
-    await Promise.all([recorder.flush(), keeper.flush()]);
-  });
+  const { flushSeen, compactionWatch, toolWatch } = watches;
+  const contextGc = openContextGc(context, flushSeen);
   const { ledger, learner, ledgerStarted, prices } = openLedger(context, {
     ...counters,
     onRated: (turn, rate, { tokens, dollars }) => toolWatch?.billed({ ...turn, rate, saved: { tokens, usd: dollars } }),
@@ -116,7 +116,7 @@ export function openServices(
     resources: openResources(context),
     idempotency: openIdempotency(context),
     projectBook,
-    recall: openRecall(context, keeper),
+    recall: openRecall(context, flushSeen),
     onRequest: () => upkeep.request(),
     health: () => context.health(scorer?.state),
     async close() {
@@ -124,8 +124,7 @@ export function openServices(
       projectBook.close();
       await decider.close();
       await scorer?.close();
-      await recorder.flush();
-      await keeper.flush();
+      await flushSeen();
       await compactionWatch.flush();
       await ledger.close();
       await toolWatch?.flush();
@@ -168,13 +167,23 @@ function openWatches(
   context: Context,
   turns: Turns,
   counters: LedgerCounters | undefined,
-): Pick<Services, 'recorder' | 'keeper' | 'compactionWatch' | 'toolWatch'> {
+): Pick<Services, 'seen' | 'flushSeen' | 'compactionWatch' | 'toolWatch'> {
   const { settings, store, failures, clock, behind } = context;
   const recorder = new Recorder({
     ...{ store: store.segments, clock, stashId, behind, onFailure: failures.of('segments') },
     keepsOpenings: settings.conversationTitles,
   });
-  const keeper = openKeeper(context, turns);
+  const keeper = openKeeper(context);
+  const seen = new SeenReader({
+    find: findSettingsOf(settings),
+    observers: [new SegmentObserver(recorder), keeper],
+    turns,
+    onFailure: failures.of('segments'),
+  });
+  const flushSeen = async (): Promise<void> => {
+    await seen.flush();
+    await Promise.all([recorder.flush(), keeper.flush()]);
+  };
   const compactionWatch = new CompactionWatch({
     store: store.compactions,
     clock,
@@ -182,7 +191,7 @@ function openWatches(
     onFailure: failures.of('compactions'),
   });
   const toolWatch = openToolWatch(context);
-  return { recorder, keeper, compactionWatch, toolWatch };
+  return { seen, flushSeen, compactionWatch, toolWatch };
 }
 
 /** @param own - assigns originals to the projects of the caller */
@@ -228,12 +237,10 @@ function openToolWatch({ settings, store, failures }: Context): ToolWatch | unde
   return new ToolWatch({ store: store.shelf, never, onFailure: failures.of('shelf') });
 }
 
-function openKeeper({ settings, store, failures, clock }: Context, turns: Turns): ResultKeeper {
+function openKeeper({ settings, store, failures, clock }: Context): ResultKeeper {
   return new ResultKeeper({
     store,
     clock,
-    turns,
-    find: findSettingsOf(settings),
     directives: new DirectiveBook(store.segments),
     keepsAll: settings.recall === 'on',
     ttlMs: settings.pruneIdTtlS * 1000,
@@ -241,8 +248,8 @@ function openKeeper({ settings, store, failures, clock }: Context, turns: Turns)
   });
 }
 
-export function openRecall({ store }: Context, keeper: Pick<ResultKeeper, 'flush'>): Recall {
-  return new Recall({ store: store.recall, flush: () => keeper.flush(), indexes: true });
+export function openRecall({ store }: Context, flush: () => Promise<void>): Recall {
+  return new Recall({ store: store.recall, flush, indexes: true });
 }
 
 export function openResources({ store, events }: Context): Resources {

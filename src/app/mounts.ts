@@ -168,10 +168,8 @@ function viewPartsOf(
   const narrowed = {
     ...context,
     ...openPruners(context, own),
-    contextGc: openContextGc(context, async () => {
-      await Promise.all([parts.recorder.flush(), parts.keeper.flush()]);
-    }),
-    recall: openRecall(context, parts.keeper),
+    contextGc: openContextGc(context, parts.flushSeen),
+    recall: openRecall(context, parts.flushSeen),
     resources: openResources(context),
     idempotency: openIdempotency(context),
     isNarrow: true,
@@ -325,7 +323,7 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     import('../parts/page/access.ts'),
     import('../parts/page/page.ts'),
   ]);
-  const { edition, settings, store, events, recorder, clock, examine, loaded } = parts;
+  const { edition, settings, store, events, flushSeen, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;
   const { isNarrow = false } = parts;
   const pageParts: PageParts = {
@@ -339,7 +337,7 @@ async function openPageOf(parts: ViewParts): Promise<RequestListener> {
       }),
     ...{ version: parts.version, clock, store, pruner: parts.pruner, contextGc: parts.contextGc },
     flush: async () => {
-      await Promise.all([recorder.flush(), events.flush()]);
+      await Promise.all([flushSeen(), events.flush()]);
     },
     onWritten: (listener) => events.onWritten(listener),
     ledger: parts.pageLedger ?? parts.ledger,

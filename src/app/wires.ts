@@ -257,7 +257,7 @@ async function handlerOptions(
     onReport: (report) => reporter.report(report),
     keepsLedger: true,
     countsCorrections: settings.corrections,
-    results: services.keeper,
+    seen: services.seen,
     compactions: services.compactionWatch,
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
@@ -309,8 +309,8 @@ const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   payoff: 'older copies of what was read again are stashed, because that pays now',
 };
 
-/** The ports for segments: directives, the recorder, and the collectors, if context GC is on. */
-function segmentsOf({ settings, store, recorder, clock, log, failures }: Services, hasProjects: boolean): SegmentPorts {
+/** The ports for segments: directives, and the collectors, if context GC is on. */
+function segmentsOf({ settings, store, clock, log, failures }: Services, hasProjects: boolean): SegmentPorts {
   const options: StepOptions = {
     store: store.segments,
     events: hasProjects ? { addEvents: (events) => store.addEvents(events.map(withProject)) } : store,
@@ -321,7 +321,6 @@ function segmentsOf({ settings, store, recorder, clock, log, failures }: Service
   const collector = new ContextBudget({ ...options, tokens: settings.contextBudgetTokens });
   return {
     directives: new DirectiveBook(store.segments),
-    onSeen: (request) => recorder.noteOnceRead(request),
     collector: settings.contextBudgetTokens > 0 ? collector : undefined,
     costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
   };

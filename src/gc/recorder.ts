@@ -4,10 +4,13 @@ import type { FailureReporter } from '../base/failures.ts';
 import { type BackgroundWriter, WriteBehind } from '../base/write-behind.ts';
 import type {
   NotedSegment,
+  ReadSegment,
+  ReadSegments,
   SeenRequest,
   SeenSegment,
   SegmentBatch,
   SegmentFacts,
+  SegmentNotes,
   SegmentStore,
 } from '../core/ports/segments.ts';
 import type { Clock } from '../core/ports.ts';
@@ -37,7 +40,8 @@ const MAX_KNOWN = 100_000;
 type Shown = ReadonlyMap<string, string>;
 
 /** Records segments in the background. An unchanged segment costs only a comparison. */
-export class Recorder {
+export class Recorder implements SegmentNotes {
+  readonly read = readSegment;
   readonly #options: RecorderOptions;
   readonly #shown = new LRUCache<string, Shown>({
     maxSize: MAX_KNOWN,
@@ -45,8 +49,6 @@ export class Recorder {
   });
   #batches: SegmentBatch[] = [];
   #waiting = 0;
-  /** Resolves when all observed requests are recorded. */
-  #reading: Promise<void> = Promise.resolve();
   readonly #behind: BackgroundWriter;
 
   constructor(options: RecorderOptions) {
@@ -54,17 +56,8 @@ export class Recorder {
     this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#write());
   }
 
-  /** Records a request once it is available. If the promise rejects, nothing is recorded. Never waits. */
-  noteOnceRead(request: Promise<SeenRequest>): void {
-    const before = this.#reading;
-    this.#reading = request.then(
-      (seen) => before.then(() => this.note(seen)),
-      () => before,
-    );
-  }
-
-  /** Records an observed request. Never waits, and keeps no texts. */
-  note(request: SeenRequest): void {
+  /** Records an observed request. Never waits. */
+  note(request: ReadSegments): void {
     const key = conversationKey(request);
     const shown = this.#shown.get(key);
     const now = new Map(request.segments.map((segment) => [segment.id, signatureOf(segment)]));
@@ -80,12 +73,11 @@ export class Recorder {
   }
 
   /** Writes everything observed so far. Never rejects. */
-  async flush(): Promise<void> {
-    await this.#reading;
-    await this.#behind.flush();
+  flush(): Promise<void> {
+    return this.#behind.flush();
   }
 
-  #queue(request: SeenRequest, whole: boolean, changed: readonly SeenSegment[]): void {
+  #queue(request: ReadSegments, whole: boolean, changed: readonly ReadSegment[]): void {
     const last = this.#batches.at(-1);
     const atMs = this.#options.clock.nowMs();
     const { project, task, client, conversationId, messages } = request;
@@ -100,10 +92,10 @@ export class Recorder {
     while (this.#waiting > MAX_WAITING) this.#forget(this.#batches.shift());
   }
 
-  #noted(project: string, segment: SeenSegment): NotedSegment {
-    const { directed, pruneIds, id } = segment;
+  #noted(project: string, { directed, ...segment }: ReadSegment): NotedSegment {
+    const { pruneIds, id } = segment;
     const erase = directed === 'delete' ? [...pruneIds, this.#options.stashId(project, id)] : [];
-    return { pruneIds, erase, ...factsOf(segment) };
+    return { ...segment, erase };
   }
 
   /** Unwritten segments are recorded again when the conversation is next observed. */
@@ -159,8 +151,13 @@ function conversationKey({ project, conversationId }: Pick<SeenRequest, 'project
 }
 
 /** A segment is written again when its signature changes. */
-function signatureOf({ tokens, ordinal, directed, pruneIds }: SeenSegment): string {
+function signatureOf({ tokens, ordinal, directed, pruneIds }: ReadSegment): string {
   return `${ordinal} ${tokens} ${directed === 'delete' ? 'x' : ''} ${pruneIds.join(' ')}`;
+}
+
+/** A segment without its text. */
+export function readSegment(seen: SeenSegment): ReadSegment {
+  return { ...factsOf(seen), directed: seen.directed, pruneIds: seen.pruneIds };
 }
 
 const MOST_ABOUT = 40;

@@ -2,11 +2,12 @@ import type { FailureReporter } from '../base/failures.ts';
 import type { CompactionWatch } from '../core/compactions/watch.ts';
 import { longestMs, type Patience, patienceOf, TIMED_OUT, within } from '../core/decide/time-limits.ts';
 import { reasonOf } from '../core/failure-reason.ts';
-import type { ResultKeeper } from '../core/recall/keeper.ts';
+import type { RequestScope } from '../core/ports/segments.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import { type Policies, policiesFor, type Situation } from '../core/request/policy.ts';
 import type { IncomingRequest } from '../core/request/request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
+import type { ObservedRequest, SeenReader } from '../core/seen/reader.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
 import type { FallbackCode } from '../errors/errors.ts';
 import type { Dialect, Purpose } from '../wires/dialects/dialect.ts';
@@ -41,8 +42,8 @@ export interface PruneStepOptions {
   readonly timeoutMs: number;
   /** Lets requests wait while the store, which alone has their history, is unavailable. If absent, they do not wait. */
   readonly storeWait?: Pick<StoreWait, 'wait'>;
-  /** Stores the tool results in requests; absent: nothing is stored. */
-  readonly results?: Pick<ResultKeeper, 'record'>;
+  /** Hands what is new in requests to the observers; absent: there are none. */
+  readonly seen?: Pick<SeenReader, 'add' | 'room'>;
   /** Detects compactions by clients. */
   readonly compactions?: Pick<CompactionWatch, 'record'>;
   /** Whether data belongs to projects. */
@@ -94,31 +95,37 @@ export class PruneStep {
 
   /** Never rejects: after any fault the request is still forwarded. */
   async prune(incoming: IncomingBody): Promise<Pruned> {
+    const { onFailure, compactions, seen, modeOf } = this.#options;
+    const { purpose } = incoming;
+    const { scope, session } = incoming.context;
+    await seen?.room(incoming.body.length);
     const pruned = await this.#pruneIfAsked(incoming);
-    const { onFailure } = this.#options;
-    void this.#notifyObservers(incoming, pruned.rewritten).catch((cause: unknown) =>
-      onFailure('results_not_kept', cause),
-    );
+    const { rewritten } = pruned;
+    if (rewritten && modeOf(scope.project).enabled) compactions?.record({ session, purpose, scope, read: rewritten });
+    if (!rewritten) void this.#observeUnread(incoming).catch((cause: unknown) => onFailure('results_not_kept', cause));
     return pruned;
   }
 
-  /**
-   * Passes a request to the compaction watch and the result keeper, even if it was bypassed or is in shadow mode. If
-   * pruning is disabled for the project, nothing is stored.
-   */
-  async #notifyObservers(incoming: IncomingBody, rewritten: Rewritten | null): Promise<void> {
-    const { results, compactions, dialect, maxBodyBytes, hasProjects: isOwned = false, modeOf } = this.#options;
-    const { purpose } = incoming;
-    const { scope, session } = incoming.context;
-    const { enabled } = modeOf(scope.project);
-    if (rewritten && enabled) compactions?.record({ session, purpose, scope, read: rewritten });
-    if (!results || !enabled || purpose !== 'generate') return;
-    if (rewritten) results.record({ body: rewritten.received, dialect, scope, isOwned, read: rewritten });
-    else if (this.#isOff(incoming.context) && incoming.body.length <= maxBodyBytes) {
-      const body =
-        incoming.encoding === '' ? incoming.body : await decodeBody(incoming.body, incoming.encoding, maxBodyBytes);
-      if (body !== null) results.record({ body, dialect, scope, isOwned, read: null });
-    }
+  /** Results are stored even if pruning is off for the request, but not if it is disabled for the project. */
+  async #observeUnread({ context, purpose, body, encoding }: IncomingBody): Promise<void> {
+    const { seen, dialect, maxBodyBytes } = this.#options;
+    const { scope } = context;
+    if (!seen || !this.#keepsResults(scope, purpose) || !this.#isOff(context) || body.length > maxBodyBytes) return;
+    const plain = encoding === '' ? body : await decodeBody(body, encoding, maxBodyBytes);
+    if (plain !== null) this.#observe({ body: plain, dialect, scope }, true, { read: null, segments: null });
+  }
+
+  #keepsResults({ project }: RequestScope, purpose: Purpose): boolean {
+    return purpose === 'generate' && this.#options.modeOf(project).enabled;
+  }
+
+  #observe(
+    { body, dialect, scope }: Pick<ObservedRequest, 'body' | 'dialect' | 'scope'>,
+    keepsResults: boolean,
+    { read, segments }: Pick<ObservedRequest, 'read' | 'segments'>,
+  ): void {
+    const { seen, hasProjects: isOwned = false } = this.#options;
+    seen?.add({ body, dialect, scope, keepsResults, isOwned, read, segments });
   }
 
   #pruneIfAsked(incoming: IncomingBody): Promise<Pruned> {
@@ -173,7 +180,11 @@ export class PruneStep {
     const time = new AbortController();
     const { dialect } = this.#options;
     const { requestId, scope } = context;
-    const request = { body, dialect, scope, sender: context, signal: time.signal };
+    const keepsResults = this.#keepsResults(scope, situation.purpose);
+    const request: IncomingRequest = {
+      ...{ body, dialect, scope, sender: context, signal: time.signal },
+      onRead: (read) => this.#observe({ body, dialect, scope }, keepsResults, read),
+    };
     const rewritten = await this.#rewrite(requestId, request, policies, time, fallbacks);
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
     fallbacks.push(...(rewritten?.fallbacks ?? []));
@@ -181,7 +192,8 @@ export class PruneStep {
     const isBound = rewritten?.binding !== 'free';
     const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || isBound);
     const needsDryRun = isShadow && this.#mayBeBound && hasBudget && purpose === 'generate' && !isOff;
-    const dryRun = needsDryRun && rewritten !== null && !isSent ? await this.#dryRun(requestId, request) : null;
+    const again = { ...request, onRead: undefined };
+    const dryRun = needsDryRun && rewritten !== null && !isSent ? await this.#dryRun(requestId, again) : null;
     return { rewritten, changed: isSent ? rewritten.body : null, dryRun, fallbacks };
   }
 

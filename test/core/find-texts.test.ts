@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BodyTexts } from '../../src/core/request/body-texts.ts';
 import { type FindSettings, type FoundText, findTexts } from '../../src/core/request/find-texts.ts';
 import { scanChatBody } from '../../src/wires/dialects/openai-chat/scan.ts';
 import { Conversation } from '../../src/wires/goal/conversation.ts';
@@ -17,10 +18,10 @@ const SETTINGS: FindSettings = {
 
 /** All texts that are found in a conversation. */
 function foundIn(messages: readonly Message[], over: Partial<FindSettings> = {}): FoundText[] {
-  const bytes = chatBody(messages);
+  const texts = new BodyTexts(chatBody(messages));
   const conversation = new Conversation();
-  return scanChatBody(bytes).messages.flatMap((message, i) =>
-    findTexts({ bytes, message, messageIndex: i, conversation, settings: { ...SETTINGS, ...over } }),
+  return scanChatBody(texts.bytes).messages.flatMap((message, i) =>
+    findTexts({ texts, message, messageIndex: i, conversation, settings: { ...SETTINGS, ...over }, results: [] }),
   );
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SeenSegment } from '../../src/core/ports/segments.ts';
-import { openingOf } from '../../src/core/segments/reporter.ts';
+import { openingOf } from '../../src/core/segments/opening.ts';
 
 const of = (role: SeenSegment['role'], text: string, effect: SeenSegment['effect'] = 'asked') =>
   ({ role, effect, text }) as SeenSegment;

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { BodyTexts } from '../../src/core/request/body-texts.ts';
 import { findTexts } from '../../src/core/request/find-texts.ts';
 import { segmentsIn } from '../../src/core/segments/text-segments.ts';
 import { scanChatBody } from '../../src/wires/dialects/openai-chat/scan.ts';
@@ -20,11 +21,11 @@ it.each([
   ['a result in JSON', JSON.stringify({ output: LOG, exit_code: 0 })],
   ['a result in JSON in JSON', JSON.stringify([{ text: JSON.stringify({ out: LOG, err: LOG }), type: 'text' }])],
 ])('%s is the same segment whether its texts were read before or not', (_, result) => {
-  const body = chatBody(toolTurn('c', 'bash', { command: 'npm test' }, result));
+  const texts = new BodyTexts(chatBody(toolTurn('c', 'bash', { command: 'npm test' }, result)));
   const conversation = new Conversation();
-  const seen = scanChatBody(body).messages.map((message, i) => {
-    const found = findTexts({ bytes: body, message, messageIndex: i, conversation, settings: SETTINGS });
-    expect(segmentsIn(body, message, i, found)).toEqual(segmentsIn(body, message, i, []));
+  const seen = scanChatBody(texts.bytes).messages.map((message, i) => {
+    const found = findTexts({ texts, message, messageIndex: i, conversation, settings: SETTINGS, results: [] });
+    expect(segmentsIn(texts, message, i, found)).toEqual(segmentsIn(texts, message, i, []));
     return found.length;
   });
   expect(seen.at(-1)).toBeGreaterThan(0);

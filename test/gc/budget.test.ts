@@ -24,8 +24,9 @@ function stashed(body: Buffer): number[] {
   );
 }
 
-async function segmentsOf({ store, recorder }: Replica): Promise<readonly StoredSegment[]> {
-  await recorder.flush();
+async function segmentsOf(replica: Replica): Promise<readonly StoredSegment[]> {
+  await replica.flush();
+  const { store } = replica;
   const [conversation] = await store.segments.conversations('default');
   return conversation ? store.segments.segments(conversation, { limit: 100 }) : [];
 }

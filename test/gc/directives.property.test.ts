@@ -56,8 +56,9 @@ interface Segment {
   readonly ordinal: number;
 }
 
-async function segmentsOf({ store, recorder }: Replica): Promise<Segment[]> {
-  await recorder.flush();
+async function segmentsOf(replica: Replica): Promise<Segment[]> {
+  await replica.flush();
+  const { store } = replica;
   const [conversation] = await store.segments.conversations('default');
   return conversation ? [...(await store.segments.segments(conversation, { limit: 1_000 }))].reverse() : [];
 }

@@ -74,7 +74,7 @@ describe('a file that was read again', () => {
     const replica = new Replica(PARTS);
     const { work, first } = readTwice();
     await replica.send(work.messages);
-    await replica.recorder.flush();
+    await replica.flush();
     const [conversation] = await replica.store.segments.conversations('default');
     if (!conversation) throw new Error('no conversation');
     const segments = await replica.store.segments.segments(conversation, { limit: 100 });

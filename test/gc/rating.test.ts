@@ -203,14 +203,14 @@ describe('the examined segments', () => {
     old.tool('read_file', { path: 'src/old.ts' }, SOURCE);
     old.idle(20);
     await replica.send(old.messages);
-    await replica.recorder.flush();
+    await replica.flush();
     replica.clock.now += 20 * 60 * 60 * 1000;
     const work = new Work();
     work.messages[1] = { role: 'user', content: 'Something new.' };
     work.tool('read_file', { path: 'src/new.ts' }, sourceFile(12, 3));
     work.idle(20);
     await replica.send(work.messages);
-    await replica.recorder.flush();
+    await replica.flush();
     replica.clock.now += 90 * 60 * 1000;
     const { candidates } = await replica.analyze();
     expect(candidates.map(({ reason }) => reason).join()).not.toContain('src/old.ts');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SeenRequest, SegmentBatch, SegmentStore } from '../../src/core/ports/segments.ts';
-import { Recorder } from '../../src/gc/recorder.ts';
+import type { ReadSegments, SegmentBatch, SegmentStore } from '../../src/core/ports/segments.ts';
+import { Recorder, readSegment } from '../../src/gc/recorder.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 import { Replica, Work } from './session.ts';
 
@@ -28,34 +28,36 @@ function recording(keepsOpenings = false) {
   return { batches, failures, recorder, setBroken };
 }
 
-function request(ids: readonly string[], over: Partial<SeenRequest> = {}): SeenRequest {
+function request(ids: readonly string[], over: Partial<ReadSegments> = {}): ReadSegments {
   return {
     project: 'p',
     task: 't',
     conversationId: 'c',
     messages: ids.length,
     whole: true,
-    segments: ids.map((id, ordinal) => ({
-      id,
-      ordinal,
-      text: `text of ${id}`,
-      role: 'tool',
-      type: 'log',
-      effect: 'run',
-      tokens: 10,
-      lines: 1,
-      tool: 'bash',
-      path: '',
-      startLine: 0,
-      endLine: 0,
-      callId: '',
-      callKey: '',
-      wanted: '',
-      edited: [],
-      exempt: false,
-      directed: null,
-      pruneIds: [],
-    })),
+    segments: ids.map((id, ordinal) =>
+      readSegment({
+        id,
+        ordinal,
+        text: `text of ${id}`,
+        role: 'tool',
+        type: 'log',
+        effect: 'run',
+        tokens: 10,
+        lines: 1,
+        tool: 'bash',
+        path: '',
+        startLine: 0,
+        endLine: 0,
+        callId: '',
+        callKey: '',
+        wanted: '',
+        edited: [],
+        exempt: false,
+        directed: null,
+        pruneIds: [],
+      }),
+    ),
     ...over,
   };
 }
@@ -173,7 +175,7 @@ describe('a small conversation that is sent again and again', () => {
 
   async function chat(replica: Replica, messages: Work['messages']): Promise<[string, number][]> {
     await replica.send(messages);
-    await replica.recorder.flush();
+    await replica.flush();
     const [conversation] = await replica.store.segments.conversations('default');
     if (!conversation) return [];
     const found = await replica.store.segments.segments(conversation, { limit: 50 });
@@ -223,7 +225,7 @@ describe('the records of a request', () => {
     work.tool('todo_write', { todos: [] }, 'Todos have been modified.');
     work.say('user', 'This session is being continued from a previous conversation: all is well.');
     await replica.send(work.messages);
-    await replica.recorder.flush();
+    await replica.flush();
     const [conversation] = await replica.store.segments.conversations('default');
     if (!conversation) throw new Error('no conversation');
     const found = [...(await replica.store.segments.segments(conversation, { limit: 50 }))].reverse();

@@ -1,10 +1,14 @@
 import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
+import { Turns } from '../../src/core/decide/turns.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
+import type { ReadForObservers } from '../../src/core/request/request.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import { SeenReader } from '../../src/core/seen/reader.ts';
+import { SegmentObserver } from '../../src/core/segments/observer.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
@@ -39,6 +43,7 @@ export class Replica {
   readonly steps: TakenStep[] = [];
   readonly failures: unknown[] = [];
   readonly #rewriter: RequestPipeline;
+  readonly #seen: SeenReader;
 
   constructor(parts: ReplicaParts = {}) {
     this.clock = parts.clock ?? manualClock();
@@ -47,7 +52,7 @@ export class Replica {
     const { store } = this;
     const onFailure = (reason: string, cause: unknown): void => void this.failures.push(reason, cause);
     this.recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
-    const flush = () => this.recorder.flush();
+    const flush = (): Promise<void> => this.flush();
     this.gc = new ContextGc({
       store: store.segments,
       events: store,
@@ -61,6 +66,19 @@ export class Replica {
     const tokens = parts.budget ?? 0;
     const options = { store: store.segments, events: store, clock, onStep, onFailure };
     const collector = new ContextBudget({ ...options, tokens });
+    const find = {
+      minPruneChars: parts.minPruneChars ?? 1_000,
+      maxInputChars: 2_000_000,
+      limits: { maxPruneRatio: 0.9, minKeepLines: 5 },
+      neverPruneTool: parts.neverPruneTool ?? (() => false),
+      neverPrunePath: () => false,
+    };
+    this.#seen = new SeenReader({
+      find,
+      observers: [new SegmentObserver(this.recorder)],
+      turns: new Turns(),
+      onFailure,
+    });
     this.#rewriter = new RequestPipeline({
       store,
       clock,
@@ -70,22 +88,21 @@ export class Replica {
       }),
       refused: new RefusedConversations(store),
       onFailure,
-      find: {
-        minPruneChars: parts.minPruneChars ?? 1_000,
-        maxInputChars: 2_000_000,
-        limits: { maxPruneRatio: 0.9, minKeepLines: 5 },
-        neverPruneTool: parts.neverPruneTool ?? (() => false),
-        neverPrunePath: () => false,
-      },
+      find,
       render: { annotateLines: false, includeMarkers: true },
       memoBytes: 10_000_000,
       segments: {
         directives: new DirectiveBook(store.segments),
-        onSeen: (request) => this.recorder.noteOnceRead(request),
         ...(tokens > 0 && { collector }),
         ...(parts.paying && { costCollector: new PayingSteps(options) }),
       },
     });
+  }
+
+  /** Writes the segments of all requests so far. */
+  async flush(): Promise<void> {
+    await this.#seen.flush();
+    await this.recorder.flush();
   }
 
   /** What a request is rewritten to, once its segments have been taken down. */
@@ -95,7 +112,9 @@ export class Replica {
     dialect = openaiChat,
   ): Promise<Rewritten> {
     const whole = { project: 'default', task: '', requestId: 'req', ...scope };
-    const request = { body: chatBody(messages), dialect, scope: whole };
+    const body = chatBody(messages);
+    const observed = { body, dialect, scope: whole, keepsResults: false, isOwned: false };
+    const request = { ...observed, onRead: (read: ReadForObservers) => this.#seen.add({ ...observed, ...read }) };
     const rewritten = await this.#rewriter.rewrite(request, always({ ...PRUNE, history: 're-prune' }));
     await new Promise((resume) => setImmediate(resume));
     return rewritten;

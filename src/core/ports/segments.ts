@@ -89,6 +89,22 @@ export interface SegmentFacts extends Pick<SeenSegment, KeptOfSeen> {
   readonly edited: Uint32Array;
 }
 
+/** A segment of a request without its text. */
+export interface ReadSegment extends SegmentFacts, Pick<SeenSegment, 'directed' | 'pruneIds'> {}
+
+/** As `SeenRequest`, without texts. */
+export interface ReadSegments extends Omit<SeenRequest, 'segments'> {
+  readonly segments: readonly ReadSegment[];
+}
+
+/** Records the segments of requests. */
+export interface SegmentNotes {
+  /** Reads a segment; the result holds no text. */
+  read(segment: SeenSegment): ReadSegment;
+  /** Records a request. Never waits. */
+  note(request: ReadSegments): void;
+}
+
 /** One request to record, or several consecutive ones of a conversation. */
 export interface SegmentBatch extends Omit<SeenRequest, 'segments'> {
   readonly atMs: number;
@@ -263,11 +279,6 @@ export interface Collector {
 /** What the pipeline of a request needs for segments. */
 export interface SegmentPorts {
   readonly directives: Directives;
-  /**
-   * Receives a promise of the segments of a request, which are extracted later. Must not throw or block. Called in
-   * request order, after forwarding has begun; rejections are reported elsewhere.
-   */
-  readonly onSeen: (request: Promise<SeenRequest>) => void;
   /** Keeps conversations within a budget of tokens. */
   readonly collector?: Collector;
   /** Stashes segments if that saves money; used only while the conversation is within its token budget. */

@@ -1,10 +1,12 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
-import type { Collector, DirectivesView, SegmentPorts } from '../ports/segments.ts';
+import type { Collector, DirectivesView, SeenRequest, SegmentPorts } from '../ports/segments.ts';
+import { SeenMessages } from '../seen/seen-messages.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
-import type { ReportedRequest, SegmentReporter } from '../segments/reporter.ts';
+import { type DecidedSegments, seenRequest } from '../segments/describe.ts';
 import type { KnownHistory } from '../sent/history.ts';
+import type { FindSettings } from './find-texts.ts';
 import { requestTokens } from './message-tokens.ts';
 import type { Binding } from './policy.ts';
 import { CHECKPOINTS } from './read.ts';
@@ -14,17 +16,13 @@ import type { DirectedRequest, PersistedRequest, ReadRequest } from './request.t
 export class CollectStage {
   readonly #collectors: readonly Collector[];
   readonly #budget: Collector | undefined;
-  readonly #reporter: Pick<SegmentReporter, 'seen'>;
+  readonly #find: FindSettings;
   readonly #onFailure: FailureReporter;
 
-  constructor(
-    { collector, costCollector }: SegmentPorts,
-    reporter: Pick<SegmentReporter, 'seen'>,
-    onFailure: FailureReporter,
-  ) {
+  constructor({ collector, costCollector }: SegmentPorts, find: FindSettings, onFailure: FailureReporter) {
     this.#collectors = [collector, costCollector].filter((one) => one !== undefined);
     this.#budget = collector;
-    this.#reporter = reporter;
+    this.#find = find;
     this.#onFailure = onFailure;
   }
 
@@ -45,7 +43,7 @@ export class CollectStage {
     if (all === null) return false;
     try {
       const step = { scope: hash, conversation: read.conversationId, messages };
-      const seen = this.#reporter.seen(reportedRequest(all));
+      const seen = this.#seen(all);
       return await collector.collect({ scope, request: seen, tokens, step, shareFrom: sharesOf(persisted) });
     } catch (cause) {
       this.#onFailure('not_collected', cause);
@@ -60,21 +58,24 @@ export class CollectStage {
     return this.#budget.mayNeedStep(scope, read.conversationId, this.#tokensOf(persisted));
   }
 
+  #seen(persisted: PersistedRequest): SeenRequest {
+    const decided = decidedSegments(persisted);
+    const messages = new SeenMessages(persisted.request.read, decided, this.#find);
+    return seenRequest(decided, (index) => messages.at(index).segments);
+  }
+
   #tokensOf({ request: { body, read }, spliced }: PersistedRequest): number {
     return this.#collectors.length === 0 ? 0 : requestTokens(body, read.messages, read.tokens, spliced.outcomes);
   }
 }
 
-/**
- * A request in the form that observers of segments receive. The fields are listed because spread objects are slow in
- * V8.
- */
-export function reportedRequest({ request, decisions }: PersistedRequest): ReportedRequest {
-  const { body, binding, read, found, steps, scope, state } = request;
-  const { messages, first, callOf, conversationId } = read;
+/** A request with its decisions, by which its segments are described. */
+export function decidedSegments({ request, decisions }: PersistedRequest): DecidedSegments {
+  const { binding, read, found, steps, scope, state } = request;
+  const { texts, messages, first, callOf, conversationId } = read;
   const directives = viewFor(binding, state.directives);
-  const decisionOf: ReportedRequest['decisionOf'] = (text) => decisions.get(text) ?? null;
-  return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
+  const decisionOf: DecidedSegments['decisionOf'] = (text) => decisions.get(text) ?? null;
+  return { texts, messages, first, found, callOf, decisionOf, conversationId, steps, scope, directives };
 }
 
 /** For each message, the share of the body's bytes from that message to the end, 0..1. */
@@ -94,13 +95,13 @@ export function directRequest(
   known: KnownHistory,
   language: ReasonLanguage | undefined,
 ): DirectedRequest {
-  const { binding, state, body, read, scope, steps } = request;
+  const { binding, state, read, scope, steps } = request;
   const directives = viewFor(binding, state.directives);
   if (directives.empty) return { ...request, known, found: known.found };
   const { messages, first, callOf } = read;
   const toolOf = (text: ScannedText): string => (text.use === 'result' ? (callOf(text)?.name ?? text.name) : '');
   const texts = { messages, first, found: known.found, toolOf };
-  return { ...request, known, found: applyDirectives(body, texts, scope.project, directives, steps, language) };
+  return { ...request, known, found: applyDirectives(read.texts, texts, scope.project, directives, steps, language) };
 }
 
 /**

@@ -23,6 +23,7 @@ import { markedIn } from '../decide/own-markers.ts';
 import { fingerprint, keyOf, textHash } from '../hash.ts';
 import type { TextPlace } from '../ports/sent.ts';
 import { shift } from '../sent/text-place.ts';
+import type { BodyTexts } from './body-texts.ts';
 import { type UserText, userTexts } from './user-texts.ts';
 import { whyWhole } from './why-whole.ts';
 
@@ -79,13 +80,36 @@ const MAX_NESTING = 3;
 
 /** A message that is being read, with the conversation up to it. */
 export interface Reading {
-  /** The body. */
-  readonly bytes: Buffer;
+  /** The strings of the body. */
+  readonly texts: BodyTexts;
   readonly message: ScannedMessage;
   readonly messageIndex: number;
   /** The state after the messages before it. Reading the message updates it. */
   readonly conversation: Conversation;
   readonly settings: FindSettings;
+  /** Results that are long enough to be stored are added here. */
+  readonly results: ReadResult[];
+}
+
+/** Minimum length of results that are stored for searches, in UTF-16 units. */
+export const MIN_KEPT_CHARS = 1_000;
+
+/** A tool's result that is long enough to be stored for searches, whether or not it is large enough to be cut. */
+export interface ReadResult {
+  readonly messageIndex: number;
+  readonly source: ScannedText;
+  /** The part of the decoded string that is the result. */
+  readonly range: { readonly start: number; readonly end: number };
+  readonly tool: string;
+  readonly path: string;
+  /** What the call asked for, in the words of its arguments. */
+  readonly said: string;
+  /** Hash of the call's name and arguments; `''` if neither is known. */
+  readonly call: string;
+  /** It is the answer to a recovery, whose lines are stored already. */
+  readonly recovered: boolean;
+  /** Whether all of its texts are among the found texts. */
+  readonly isFound: boolean;
 }
 
 /**
@@ -93,10 +117,10 @@ export interface Reading {
  * order.
  */
 export function findTexts(reading: Reading): FoundText[] {
-  const { bytes, message, conversation } = reading;
+  const { texts, message, conversation } = reading;
   // deferred tools, and Codex's tools, are listed in messages of role `other`
-  if (message.role === 'other' && namesRecovery(bytes, message.span)) conversation.offerRecovery();
-  const found = byCall(message.texts).flatMap((texts) => readResult(reading, texts));
+  if (message.role === 'other' && namesRecovery(texts.bytes, message.span)) conversation.offerRecovery();
+  const found = byCall(message.texts).flatMap((parts) => readResult(reading, parts));
   if (message.role === 'tool') conversation.toolAnswered();
   if (message.role === 'user') found.push(...readUser(reading));
   else if (message.role === 'assistant') readAssistant(reading);
@@ -109,10 +133,10 @@ function byCall(texts: readonly ScannedText[]): ScannedText[][] {
   return [...groupBy(results, ({ callId, name }) => JSON.stringify([callId, name])).values()];
 }
 
-function readAssistant({ bytes, message, conversation }: Reading): void {
-  const texts = message.texts.filter(({ use, literal }) => use === 'said' && !isTooLong(literal));
-  const said = texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
-  const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(bytes, args) } }));
+function readAssistant({ texts, message, conversation }: Reading): void {
+  const parts = message.texts.filter(({ use, literal }) => use === 'said' && !isTooLong(literal));
+  const said = parts.map(({ literal }) => texts.at(literal) ?? '').join('\n');
+  const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(texts, args) } }));
   foldAnswer(conversation, said, calls);
 }
 
@@ -127,30 +151,32 @@ export function foldAnswer(
   conversation.assistantSaid(said, calls);
 }
 
-function argsText(bytes: Buffer, args: Span | null): string {
+function argsText(texts: BodyTexts, args: Span | null): string {
   if (!args || args.end - args.start > MAX_ARGS_BYTES) return '';
   // Some clients send the arguments as an object instead of JSON in a string.
-  return decodeString(bytes, args.start, args.end) ?? bytes.toString('utf8', args.start, args.end);
+  return texts.at(args) ?? texts.bytes.toString('utf8', args.start, args.end);
 }
 
-function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[] {
-  const { bytes, message, messageIndex, conversation, settings } = reading;
-  const [first] = texts;
+function readResult(reading: Reading, parts: readonly ScannedText[]): FoundText[] {
+  const { texts, message, messageIndex, conversation, settings } = reading;
+  const [first] = parts;
   if (!first) return [];
   const call = callAnswered(reading, first);
   const shell = shellRecovery(call);
   if (shell) conversation.gaveOut(shell.lines);
   const files = shownFiles(call);
   const shown = conversation.isShownAgain(files);
-  const candidates = texts.filter(({ literal }) => literal.end - literal.start - 2 >= minChars(settings));
+  const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
+  const candidates = parts.filter(({ literal }) => literal.end - literal.start - 2 >= lowest);
   if (candidates.length === 0 || message.opaque) return [];
   const result = resultOf(call, first.name, conversation, shell?.alone);
   const min = minCharsOf(result, settings);
+  for (const source of candidates) noteResult(reading, source, result, conversation.callOf(first.callId, first.name));
   const large = candidates.filter(({ literal }) => literal.end - literal.start - 2 >= min);
   return large.flatMap(({ literal }) => {
     const index = message.texts.findIndex((one) => one.literal === literal);
     if (isTooLong(literal)) return [unread({ messageIndex, literal, index }, result, settings)];
-    const decoded = decodeString(bytes, literal.start, literal.end);
+    const decoded = texts.at(literal);
     if (decoded === null) return [];
     const isRepeated = isReread(reading, literal, result) || shown;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
@@ -158,13 +184,39 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
   });
 }
 
+/** Adds a result to those that may be stored. Its text is decoded later, unless it was large enough to be cut. */
+function noteResult(
+  { messageIndex, results, settings }: Reading,
+  source: ScannedText,
+  result: ResultInContext,
+  call: CallInContext | undefined,
+  range?: ReadResult['range'],
+): void {
+  const { start, end } = source.literal;
+  const { facts, tool, recovery } = result;
+  const { path = '', command = '' } = facts.hints;
+  const named = path === '' && command === '' ? '' : keyOf(tool, path, command);
+  const said = call === undefined ? [path, command].filter(Boolean).join('\n') : facts.said;
+  results.push({
+    messageIndex,
+    source,
+    range: range ?? { start: 0, end: end - start },
+    tool,
+    path,
+    said: call === undefined || call === result.call ? said : callFacts(call).said,
+    call: call ? keyOf(call.name, call.args) : named,
+    recovered: recovery,
+    isFound: minCharsOf(result, settings) <= MIN_KEPT_CHARS,
+  });
+}
+
 /**
  * The call that a result answers. A call that moves a viewer's window is completed with the file that the window shows.
  */
-function callAnswered({ bytes, conversation }: Reading, { callId, name, literal }: ScannedText) {
+function callAnswered({ texts, conversation }: Reading, { callId, name, literal }: ScannedText) {
   const call = conversation.callOf(callId, name);
   if (!call || !movesWindow(call) || isTooLong(literal)) return call;
-  return withWindowFile(call, decodeString(bytes, literal.start, literal.end) ?? '');
+  return withWindowFile(call, texts.at(literal) ?? '');
 }
 
 /** The context in which the texts of one result are decided. */
@@ -205,9 +257,10 @@ function minCharsOf({ facts }: ResultInContext, settings: FindSettings): number 
     : settings.minPruneChars;
 }
 
-function isReread({ bytes, conversation }: Reading, literal: Span, { call }: ResultInContext): boolean {
-  return conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
-    fingerprint(decodeString(bytes, start, end) ?? ''),
+function isReread({ texts, conversation }: Reading, literal: Span, { call }: ResultInContext): boolean {
+  // an earlier text is read for this alone, so its decoded form is not kept
+  return conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, (at) =>
+    fingerprint((at === literal ? texts.at(at) : decodeString(texts.bytes, at.start, at.end)) ?? ''),
   );
 }
 
@@ -292,8 +345,8 @@ function withFrame(facts: CallFacts, text: string): Hints {
 }
 
 function readUser(reading: Reading): FoundText[] {
-  const { bytes, message, conversation } = reading;
-  const texts = userTexts(bytes, message, conversation.spoken);
+  const { message, conversation } = reading;
+  const texts = userTexts(reading.texts, message, conversation.spoken);
   const results = texts.flatMap((text) => readTextResult(reading, text));
   const words = texts
     .map((text) => text.words)
@@ -310,8 +363,9 @@ function readUser(reading: Reading): FoundText[] {
 
 /** The texts of a result in a user's message. */
 function readTextResult(reading: Reading, { result, text, literal, index }: UserText): FoundText[] {
-  const { messageIndex, conversation, settings } = reading;
-  const candidates = result?.ranges.filter(({ start, end }) => end - start >= minChars(settings)) ?? [];
+  const { message, messageIndex, conversation, settings } = reading;
+  const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
+  const candidates = result?.ranges.filter(({ start, end }) => end - start >= lowest) ?? [];
   if (!result) return [];
   const call = result.call ? conversation.textCall(withWindowFile(result.call, text)) : undefined;
   const shell = shellRecovery(call);
@@ -321,11 +375,17 @@ function readTextResult(reading: Reading, { result, text, literal, index }: User
   if (candidates.length === 0) return [];
   const context = resultOf(call, '', conversation, shell?.alone);
   const min = minCharsOf(context, settings);
+  const { facts } = context;
+  const factsOf = (path: string | undefined): CallFacts =>
+    path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };
+  const source = message.texts[index];
+  for (const { start, end, path } of source && context.tool !== '' ? candidates : [])
+    if (source) noteResult(reading, source, { ...context, facts: factsOf(path) }, undefined, { start, end });
   const large = candidates.filter(({ start, end }) => end - start >= min);
+  if (!candidates.some(({ start, end }) => end - start >= minChars(settings))) return [];
   const isRepeated = isReread(reading, literal, context) || shown;
   return large.flatMap(({ start, end, path }) => {
-    const { facts } = context;
-    const named = path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };
+    const named = factsOf(path);
     const piece = { messageIndex, literal, index, start, text: text.slice(start, end), entire: false };
     const whole = whyWhole({
       call,
@@ -386,7 +446,8 @@ function jobOf(
   return keepWhole === '' ? base : { ...base, keepWhole };
 }
 
-interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 'json'> {
+/** A text of a result: the result itself, or a long string in its JSON. */
+export interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 'json'> {
   readonly text: string;
 }
 
@@ -394,7 +455,7 @@ interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 
  * The texts of a result that are decided about: the result itself or, if it is JSON, the long strings in it,
  * recursively.
  */
-function innerTexts(text: string, minChars: number, around: readonly string[] = []): InnerText[] {
+export function innerTexts(text: string, minChars: number, around: readonly string[] = []): InnerText[] {
   if (text.length < minChars) return [];
   const fields = around.length < MAX_NESTING ? longJsonFields(text, minChars) : null;
   if (!fields) return [{ text, around, json: [], lift: (edits) => [...edits] }];

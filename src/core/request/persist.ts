@@ -227,7 +227,7 @@ export async function slideExpiry(
 }
 
 /** Reading a smaller body again costs less than remembering it. */
-export const MIN_REMEMBERED_BYTES = 64 * 1024;
+const MIN_REMEMBERED_BYTES = 64 * 1024;
 
 type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;
 

@@ -12,16 +12,16 @@ import type { RequestScope, SegmentPorts } from '../ports/segments.ts';
 import { inSpan, type Traces } from '../ports/traces.ts';
 import type { Clock, Store } from '../ports.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
-import { SegmentReporter } from '../segments/reporter.ts';
+import type { DecidedSegments } from '../segments/describe.ts';
 import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import { NO_HISTORY, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { controlPrefix, SentMemory, wholeRecord } from '../sent/records.ts';
 import type { ShelvedTools, ToolShelf } from '../shelf/shelf.ts';
-import { CollectStage, directRequest, reportedRequest } from './collect.ts';
+import { CollectStage, decidedSegments, directRequest } from './collect.ts';
 import { DecideStage } from './decide.ts';
 import type { FindSettings } from './find-texts.ts';
-import { bodyToRemember, MIN_REMEMBERED_BYTES, PersistStage, slideExpiry } from './persist.ts';
+import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
 import { always, type Policies, PRUNE } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
 import type { RefusedConversations } from './provider-verdicts.ts';
@@ -88,7 +88,6 @@ export class RequestPipeline {
   readonly #served: ServedLines;
   readonly #decide: DecideStage;
   readonly #persist: PersistStage;
-  readonly #reporter: SegmentReporter | null;
   readonly #collect: CollectStage | null;
 
   constructor(options: PipelineOptions) {
@@ -105,10 +104,7 @@ export class RequestPipeline {
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });
     const decide = this.#decide;
     this.#persist = new PersistStage({ decisions, decide, render, sent: this.#sent, turns, owners, onFailure });
-    this.#reporter = segments
-      ? new SegmentReporter({ segments, find, onFailure, turns, rememberedFrom: MIN_REMEMBERED_BYTES })
-      : null;
-    this.#collect = segments && this.#reporter ? new CollectStage(segments, this.#reporter, onFailure) : null;
+    this.#collect = segments ? new CollectStage(segments, find, onFailure) : null;
   }
 
   /**
@@ -148,6 +144,7 @@ export class RequestPipeline {
     const match = this.#findRemembered(request, policies, state);
     const directed = await this.#recall(request, policies, state, match, TIMED_OUT);
     const shelved = this.#options.shelf?.fromMemory(directed) ?? null;
+    request.onRead?.({ read: directed.read, segments: null });
     const bypassed = this.#bypass(directed, shelved !== null);
     if (bypassed) return bypassed;
     return this.#outcomeOf(this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT)), [], shelved);
@@ -158,6 +155,7 @@ export class RequestPipeline {
     const state: StoreState = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
     const read = await this.#readTexts(request, ALWAYS_PRUNE, state, null, true);
     const directed = directRequest(read, { ...NO_HISTORY, found: read.read.found }, undefined);
+    request.onRead?.({ read: read.read, segments: null });
     const spliced = this.#persist.dry(directed, await this.#decide.dry(directed.found));
     return rewritten({ request: directed, spliced }, []);
   }
@@ -188,7 +186,10 @@ export class RequestPipeline {
     const bypassed = this.#bypass(directed, hasShortTools);
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
     await slideExpiry(this.#options, body, from, scope.project);
-    if (bypassed) return bypassed;
+    if (bypassed) {
+      request.onRead?.({ read: directed.read, segments: null });
+      return bypassed;
+    }
     const { traces } = this.#options;
     const decided = await inSpan(traces, 'decide', () => this.#decide.run(directed));
     const persisted = await inSpan(traces, 'commit', () => this.#persist.run(decided));
@@ -280,16 +281,14 @@ export class RequestPipeline {
     return true;
   }
 
-  /** Remembers a request for the next one of its conversation, and reports its segments. */
+  /** Remembers a request for the next one of its conversation, and hands it to the observers. */
   #remember(persisted: PersistedRequest, shelved: ShelvedTools | null): Rewritten {
     const { request, fallbacks } = persisted;
-    if (request.policy.newTexts !== 'prune') return this.#outcomeOf(persisted, fallbacks, shelved);
+    const isDecided = request.policy.newTexts === 'prune';
+    if (request.onRead) request.onRead({ read: request.read, segments: isDecided ? segmentsOf(persisted) : null });
+    if (!isDecided) return this.#outcomeOf(persisted, fallbacks, shelved);
     const body = bodyToRemember(persisted);
     if (body) this.#memo.add(body, request.read.match?.body ?? null);
-    if (this.#reporter) {
-      const reported = reportedRequest(persisted);
-      this.#reporter.report(request.binding === 'verified' ? ofVerifiedHistory(reported) : reported);
-    }
     const isStuck = this.#collect?.isStuckOverBudget(persisted) === true;
     return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks, shelved);
   }
@@ -335,6 +334,11 @@ export class RequestPipeline {
             now - known.storedAtMs < trustMs)),
     );
   }
+}
+
+function segmentsOf(persisted: PersistedRequest): DecidedSegments {
+  const decided = decidedSegments(persisted);
+  return persisted.request.binding === 'verified' ? ofVerifiedHistory(decided) : decided;
 }
 
 /** Whether a request went through all stages; if not, it was bypassed and is forwarded unchanged. */

@@ -7,8 +7,9 @@ import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
 import { type ApplicableSteps, applicableSteps } from '../segments/apply-directives.ts';
+import { BodyTexts } from './body-texts.ts';
 import { viewFor } from './collect.ts';
-import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
+import { type FindSettings, type FoundText, findTexts, type ReadResult } from './find-texts.ts';
 import { messageTokens } from './message-tokens.ts';
 import { type Binding, bindingOf, type Policies } from './policy.ts';
 import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
@@ -45,6 +46,10 @@ export interface ReadBody {
   /** Index of the first message after the model's last answer. */
   readonly tail: number;
   readonly found: readonly FoundText[];
+  /** The results of new messages that are long enough to be stored. */
+  readonly results: readonly ReadResult[];
+  /** The strings of the body, as far as they were decoded. */
+  readonly texts: BodyTexts;
   /** The call that a text of a new message answers. */
   readonly callOf: (text: ScannedText) => CallInContext | undefined;
   readonly messageEnds: readonly MessageEnd[];
@@ -110,7 +115,7 @@ export class ReadStage {
     state: StoreState,
     remembered: PrefixMatch | null,
   ): Promise<ReadRequest> {
-    const { body, dialect, scope = NO_SCOPE, signal, sender } = request;
+    const { body, dialect, scope = NO_SCOPE, signal, sender, onRead } = request;
     const { turns, answers } = this.#options;
     const first = remembered?.checkpoint.at ?? 0;
     const scan = await inTurn(turns, body.length - first, () => this.#scan(request, remembered, state.directives));
@@ -126,7 +131,7 @@ export class ReadStage {
       ? NO_STEPS
       : applicableSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
     const policy = binding === 'free' ? policies.free : policies.bound;
-    return { body, dialect, scope, signal, sender, policy, binding, state, read, steps };
+    return { body, dialect, scope, signal, onRead, sender, policy, binding, state, read, steps };
   }
 
   /**
@@ -159,6 +164,8 @@ export class ReadStage {
     const conversation = (checkpoint?.conversation ?? before)?.fork() ?? new Conversation();
     if (scanned.outside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
     const found: FoundText[] = [];
+    const results: ReadResult[] = [];
+    const texts = new BodyTexts(body);
     const calls = new Map<ScannedText, CallInContext>();
     const messageEnds: MessageEnd[] = [];
     const resultKeys = new Map<string, string>();
@@ -170,7 +177,7 @@ export class ReadStage {
         const call = text.use === 'result' ? conversation.callOf(text.callId, text.name) : undefined;
         if (call) calls.set(text, call);
       }
-      found.push(...findTexts({ bytes: body, message, messageIndex: i, conversation, settings: find }));
+      found.push(...findTexts({ texts, message, messageIndex: i, conversation, settings: find, results }));
       const resultKey = resultKeyOf(dialect, body, message, conversation);
       if (resultKey !== '') resultKeys.set(prefixes[i] ?? '', resultKey);
       if (counting) tokens += messageTokens(body, message);
@@ -190,6 +197,8 @@ export class ReadStage {
       first,
       tail: tailOf(messages),
       found: this.#withBoldness(found, request.scope ?? NO_SCOPE),
+      results,
+      texts,
       callOf: (text) => calls.get(text),
       messageEnds,
       tokens,

@@ -2,6 +2,7 @@ import type { Dialect } from '../../wires/dialects/dialect.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
 import type { Decision, NewDecision } from '../ports.ts';
 import type { ApplicableSteps } from '../segments/apply-directives.ts';
+import type { DecidedSegments } from '../segments/describe.ts';
 import type { KnownHistory } from '../sent/history.ts';
 import type { FoundText } from './find-texts.ts';
 import type { Binding, Policy } from './policy.ts';
@@ -20,6 +21,15 @@ export interface IncomingRequest {
    * Aborted once the caller has given up and sent something else. Nothing of this request may be recorded afterwards.
    */
   readonly signal?: AbortSignal | undefined;
+  /** Receives what was read of it, before it is forwarded. Must not throw or block. */
+  readonly onRead?: ((read: ReadForObservers) => void) | undefined;
+}
+
+/** What observers are given of a request that was read. */
+export interface ReadForObservers {
+  readonly read: ReadBody;
+  /** `null`: its texts were not decided. */
+  readonly segments: DecidedSegments | null;
 }
 
 /** The program that sends a request, and its kind of login. */
@@ -48,6 +58,7 @@ export interface ReadRequest {
   readonly dialect: Dialect;
   readonly scope: RequestScope;
   readonly signal: AbortSignal | undefined;
+  readonly onRead: IncomingRequest['onRead'];
   readonly sender: Sender | undefined;
   readonly policy: Policy;
   readonly binding: Binding;

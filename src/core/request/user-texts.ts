@@ -1,7 +1,8 @@
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
-import { decodeString, type Span } from '../../wires/json/cursor.ts';
+import type { Span } from '../../wires/json/cursor.ts';
 import { findFileBlocks, ownWords } from '../../wires/transcript/file-blocks.ts';
 import { announcesResult, type TextResult, textResult } from '../../wires/transcript/text-results.ts';
+import type { BodyTexts } from './body-texts.ts';
 import { isTooLong } from './find-texts.ts';
 
 /** A text of a user's message. */
@@ -29,12 +30,12 @@ function announcedFile(text: string): string {
  *
  * @param said - what the model said just before, if it called no tool natively
  */
-export function userTexts(bytes: Buffer, message: ScannedMessage, said = ''): UserText[] {
+export function userTexts(texts: BodyTexts, message: ScannedMessage, said = ''): UserText[] {
   let announced = '';
   let header = '';
   return message.texts.flatMap(({ literal, use, name }, index): UserText[] => {
     if ((use !== 'words' && use !== 'document') || isTooLong(literal)) return [];
-    const text = decodeString(bytes, literal.start, literal.end);
+    const text = texts.at(literal);
     if (text === null) return [];
     const own = { index, literal, text, result: null };
     if (use === 'document' || announced !== '') {

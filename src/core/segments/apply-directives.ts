@@ -4,6 +4,7 @@ import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.t
 import type { CutWhole, Job } from '../decide/decision.ts';
 import { keyOf } from '../hash.ts';
 import type { DirectivesView, Step } from '../ports/segments.ts';
+import type { BodyTexts } from '../request/body-texts.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
@@ -52,7 +53,7 @@ export interface NewTexts {
 
 /** Applies directives to the found texts: pinned ones stay whole; stashed and deleted ones are replaced by a marker. */
 export function applyDirectives(
-  body: Buffer,
+  strings: BodyTexts,
   texts: NewTexts,
   project: string,
   view: DirectivesView,
@@ -65,7 +66,7 @@ export function applyDirectives(
     const message = texts.messages[i];
     const here: FoundText[] = [];
     for (; texts.found[at]?.messageIndex === i; at++) here.push(...texts.found.slice(at, at + 1));
-    const directed = (message ? segmentsIn(body, message, i, here) : []).flatMap((segment) => {
+    const directed = (message ? segmentsIn(strings, message, i, here) : []).flatMap((segment) => {
       const action = view.of(segment.id, i, scopes);
       return action === null ? [] : [{ segment, action }];
     });

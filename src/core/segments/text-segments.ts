@@ -1,6 +1,7 @@
 import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
-import { decodeString, type Span } from '../../wires/json/cursor.ts';
+import type { Span } from '../../wires/json/cursor.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from '../hash.ts';
+import type { BodyTexts } from '../request/body-texts.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import { isTooLong } from '../request/find-texts.ts';
 import { userTexts } from '../request/user-texts.ts';
@@ -32,13 +33,13 @@ export interface TextSegment {
  * @param found - what was found in the message; a text found there is not read again
  */
 export function segmentsIn(
-  bytes: Buffer,
+  texts: BodyTexts,
   message: ScannedMessage,
   messageIndex: number,
   found: readonly FoundText[],
 ): TextSegment[] {
   if (message.opaque) return [];
-  const users = new Map(userTexts(bytes, message).map((user) => [user.literal, user]));
+  const users = new Map(userTexts(texts, message).map((user) => [user.literal, user]));
   return message.texts.flatMap((source, index): TextSegment[] => {
     const { literal, use } = source;
     if (use === 'words' || use === 'document') {
@@ -53,7 +54,7 @@ export function segmentsIn(
     if ((use !== 'said' && use !== 'result') || isTooLong(literal)) return [];
     const within = found.find((text) => text.literal.start === literal.start);
     const known = within?.entire ? within.job : undefined;
-    const text = known?.text ?? decodeString(bytes, literal.start, literal.end) ?? '';
+    const text = known?.text ?? texts.at(literal) ?? '';
     const hash = known?.textHash ?? within?.around[0];
     return segment(use === 'said' ? 'assistant' : 'tool', messageIndex, source, index, { text, hash });
   });

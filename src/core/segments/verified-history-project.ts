@@ -1,4 +1,4 @@
-import type { ReportedRequest } from './reporter.ts';
+import type { DecidedSegments } from './describe.ts';
 
 const SUFFIX = '\nbound';
 
@@ -20,7 +20,7 @@ export function readProjectKey(key: string): { readonly project: string; readonl
 }
 
 /** A request whose history the provider verifies, as it is recorded: under its own project key. */
-export function ofVerifiedHistory(request: ReportedRequest): ReportedRequest {
+export function ofVerifiedHistory(request: DecidedSegments): DecidedSegments {
   const { scope } = request;
   return { ...request, scope: { ...scope, project: verifiedHistoryProject(scope.project) } };
 }

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { AddedMessages, HeadFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
+import { BodyTexts } from '../../core/request/body-texts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
@@ -315,7 +316,7 @@ export function workOf(rewritten: Rewritten, since: number, corrections: boolean
     if (message.role === 'assistant') addCalls(work, received, message, conversation);
     else addAnswers(work, received, message, conversation);
     if (message.role !== 'user') continue;
-    const words = userTexts(received, message).map((text) => text.words);
+    const words = userTexts(new BodyTexts(received), message).map((text) => text.words);
     if (words.every((part) => part === '')) continue;
     work.userMessages++;
     // the first message of a conversation has nothing to correct

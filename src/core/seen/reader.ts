@@ -1,0 +1,177 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FailureReporter } from '../../base/failures.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
+import { Conversation } from '../../wires/goal/conversation.ts';
+import { advanceFor, type Turns } from '../decide/turns.ts';
+import type { Observer, SeenMessage, SeenRequestHead } from '../ports/seen.ts';
+import type { RequestScope } from '../ports/segments.ts';
+import { BodyTexts } from '../request/body-texts.ts';
+import { type FindSettings, type FoundText, findTexts, type ReadResult } from '../request/find-texts.ts';
+import { prefixesOf } from '../request/prefix-memo.ts';
+import type { ReadBody } from '../request/read.ts';
+import type { DecidedSegments } from '../segments/describe.ts';
+import { SeenMessages } from './seen-messages.ts';
+
+/** What was read of a request: its messages, and the texts of those from `first` on. */
+export type ReadMessages = Pick<
+  ReadBody,
+  'messages' | 'prefixes' | 'conversation' | 'conversationId' | 'first' | 'found' | 'results' | 'texts'
+>;
+
+/** A request for the observers. */
+export interface ObservedRequest {
+  readonly body: Buffer;
+  readonly dialect: Dialect;
+  readonly scope: RequestScope;
+  /** Its results may be stored. */
+  readonly keepsResults: boolean;
+  /** Whether originals belong to projects. */
+  readonly isOwned: boolean;
+  /** `null`: it was forwarded unread. */
+  readonly read: ReadMessages | null;
+  /** `null`: its texts were not decided, so its segments are not recorded. */
+  readonly segments: DecidedSegments | null;
+}
+
+export interface SeenReaderOptions {
+  readonly find: FindSettings;
+  readonly observers: readonly Observer[];
+  /** Shared by all long work on this thread. */
+  readonly turns: Turns;
+  readonly onFailure: FailureReporter;
+}
+
+/** A smaller first request of a conversation contains nothing that could be collected. */
+const MIN_REPORTED_BYTES = 4 * 1024;
+/** Characters processed without a pause (about 5 ms). */
+const PIECE_CHARS = 128 * 1024;
+/** Maximum time for which older messages are read without a pause, in milliseconds. */
+const REREAD_MS = 5;
+/** Maximum bytes of bodies that wait; while there are more, large requests wait before they are read. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** A smaller body does not wait for room: it adds little. */
+const LARGE_BYTES = 64 * 1024;
+
+/**
+ * Hands what is new in requests to all observers, once the requests are on their way: one request after the other, each
+ * message once, in pieces, so that other requests are served in between.
+ */
+export class SeenReader {
+  readonly #options: SeenReaderOptions;
+  #last: Promise<void> = Promise.resolve();
+  #waitingBytes = 0;
+
+  constructor(options: SeenReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Queues a request. Never throws or blocks. */
+  add(request: ObservedRequest): void {
+    const bytes = request.body.length;
+    this.#waitingBytes += bytes;
+    this.#last = this.#last
+      .then(() => this.#read(request))
+      .catch((cause: unknown) => this.#options.onFailure('request_not_observed', cause))
+      .finally(() => {
+        this.#waitingBytes -= bytes;
+      });
+  }
+
+  /** Resolves as soon as a body of this size may be added. Never rejects. */
+  async room(bytes: number): Promise<void> {
+    while (bytes >= LARGE_BYTES && this.#waitingBytes > MAX_WAITING_BYTES) await this.#last;
+  }
+
+  /** Resolves when all requests received so far have been handed to the observers. Never rejects. */
+  flush(): Promise<void> {
+    return this.#last;
+  }
+
+  async #read(request: ObservedRequest): Promise<void> {
+    const { turns, observers, find } = this.#options;
+    await nextTurn(); // the request itself has priority
+    let read = request.read ?? (await turns.run(() => scanned(request)));
+    const from = Math.min(...observers.map((observer) => observer.newFrom(headOf(request, read))));
+    if (from === read.messages.length) return;
+    if (from < read.first) read = await this.#reread(request, read);
+    const head = headOf(request, read);
+    const audience = observers.map((observer) => ({ observer, from: observer.newFrom(head) }));
+    const reading = new SeenMessages(read, request.segments, find);
+    for (let next = from; next < read.messages.length; ) {
+      next = await turns.run(() => {
+        const messages: SeenMessage[] = [];
+        let at = next;
+        for (let chars = 0; chars < PIECE_CHARS && at < read.messages.length; at++) {
+          const message = reading.at(at);
+          messages.push(message);
+          chars += message.chars;
+        }
+        const isLast = at === read.messages.length;
+        for (const { observer, from: first } of audience) {
+          if (first < at)
+            observer.see({ request: head, messages: messages.filter(({ index }) => index >= first), isLast });
+        }
+        return at;
+      });
+    }
+  }
+
+  /**
+   * Reads the messages before `first` again: the request was forwarded unread, or an observer could not keep what it
+   * saw of them.
+   */
+  async #reread({ body }: ObservedRequest, read: ReadMessages): Promise<ReadMessages> {
+    const { messages, first } = read;
+    const texts = first === messages.length ? new BodyTexts(body) : read.texts;
+    const conversation = beginning(read);
+    const found: FoundText[] = [];
+    const results: ReadResult[] = [];
+    const { find: settings, turns } = this.#options;
+    const reading = (function* (): Generator<void, true> {
+      for (const [messageIndex, message] of messages.slice(0, first).entries()) {
+        found.push(...findTexts({ texts, message, messageIndex, conversation, settings, results }));
+        yield;
+      }
+      return true;
+    })();
+    while ((await turns.run(() => advanceFor(reading, REREAD_MS))) === null);
+    const conversationId = read.conversationId || conversation.id;
+    return { ...read, conversationId, texts, found: [...found, ...read.found], results: [...results, ...read.results] };
+  }
+}
+
+/** A request that was forwarded unread: its messages are known, none of their texts is. */
+function scanned({ dialect, body }: ObservedRequest): ReadMessages {
+  const { messages } = dialect.scan(body);
+  const prefixes = prefixesOf(dialect, body, messages);
+  const nothing = { found: [], results: [], texts: new BodyTexts(body), conversationId: '' };
+  return { messages, prefixes, conversation: new Conversation(), first: messages.length, ...nothing };
+}
+
+/**
+ * The conversation to start from: an empty one, or, if the request continues an answer stored by the provider and so
+ * lacks the calls, the one that was read.
+ */
+function beginning({ messages, conversation }: ReadMessages): Conversation {
+  return messages.some(({ role }) => role === 'assistant') ? new Conversation() : conversation.fork();
+}
+
+function headOf(request: ObservedRequest, read: ReadMessages): SeenRequestHead {
+  const { body, scope, keepsResults, isOwned, segments } = request;
+  const { messages, prefixes, first, conversationId } = read;
+  return {
+    ...{ scope, conversationId, prefixes, messages: messages.length, first, bytes: body.length },
+    ...{ keepsResults, isOwned },
+    segments: segments && {
+      scope: segments.scope,
+      version: `${segments.directives.version} ${segments.steps.joined}`,
+      hasOnlyBegun: hasOnlyBegun(body, read),
+    },
+  };
+}
+
+/** A small request with the first words of a user: it contains nothing that could be collected. */
+function hasOnlyBegun(body: Buffer, { first, found, messages }: ReadMessages): boolean {
+  if (first > 0 || found.length > 0 || body.length >= MIN_REPORTED_BYTES) return false;
+  return messages.every(({ role }) => role !== 'assistant' && role !== 'tool');
+}

@@ -1,0 +1,88 @@
+import type { ScannedText } from '../../wires/dialects/dialect.ts';
+import { textHash } from '../hash.ts';
+import type { SeenMessage, SeenResult } from '../ports/seen.ts';
+import type { SeenSegment } from '../ports/segments.ts';
+import { keptId } from '../recall/keeper.ts';
+import {
+  containsRecovered,
+  type FindSettings,
+  innerTexts,
+  isTooLong,
+  MIN_KEPT_CHARS,
+  type ReadResult,
+} from '../request/find-texts.ts';
+import type { ReadBody } from '../request/read.ts';
+import { type DecidedSegments, SegmentDescriber } from '../segments/describe.ts';
+
+/** The texts of a request's messages, as far as they were read. */
+export type ReadTexts = Pick<ReadBody, 'found' | 'results' | 'texts'>;
+
+/** Reads messages for observers. A text is decoded and hashed only if the pipeline has not done so already. */
+export class SeenMessages {
+  readonly #read: ReadTexts;
+  readonly #describer: SegmentDescriber | null;
+
+  /** @param decided - `null` if segments are not described */
+  constructor(
+    read: ReadTexts,
+    decided: DecidedSegments | null,
+    settings: Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>,
+  ) {
+    this.#read = read;
+    this.#describer = decided && new SegmentDescriber(decided, settings);
+  }
+
+  /** A message; ask for them in ascending order. */
+  at(index: number): SeenMessage & { readonly chars: number } {
+    const results = this.#resultsOf(index);
+    const idsOf = (source: ScannedText) =>
+      results.flatMap((result) => (result.source === source ? [result.pruneId] : []));
+    const segments: readonly SeenSegment[] = this.#describer?.of(index, idsOf) ?? [];
+    const chars = [...results, ...segments].reduce((sum, { text }) => sum + text.length, 1);
+    return { index, results, segments, chars };
+  }
+
+  #resultsOf(index: number): (SeenResult & { readonly source: ScannedText })[] {
+    return atIndex(this.#read.results, index).flatMap((result) => {
+      const { source, tool, path, said, call } = result;
+      const callId = source.use === 'result' ? source.callId || source.name : null;
+      return this.#textsOf(result).map(({ text, hash, outerHash }) => {
+        return { source, text, hash, outerHash, pruneId: keptId(hash), tool, path, said, call, callId };
+      });
+    });
+  }
+
+  #textsOf({ messageIndex, source, range, recovered, isFound }: ReadResult) {
+    const { literal } = source;
+    if (recovered || isTooLong(literal)) return [];
+    const text = (this.#read.texts.at(literal) ?? '').slice(range.start, range.end);
+    if (containsRecovered(text)) return [];
+    const found = atIndex(this.#read.found, messageIndex).filter((one) => one.literal === literal);
+    if (isFound && found.length > 0 && found.every(({ place }) => place.start === 0))
+      return found.map(({ job, around }) => ({
+        text: job.text,
+        hash: job.textHash,
+        outerHash: around[0] ?? job.textHash,
+      }));
+    return innerTexts(text, MIN_KEPT_CHARS).map((inner) => {
+      const hash = found.find(({ job }) => job.text === inner.text)?.job.textHash ?? textHash(inner.text);
+      return { text: inner.text, hash, outerHash: inner.around[0] ?? hash };
+    });
+  }
+}
+
+/** The items of a message, in a list in the order of messages. */
+function atIndex<Item extends { readonly messageIndex: number }>(
+  items: readonly Item[],
+  index: number,
+): readonly Item[] {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((items[middle]?.messageIndex ?? index) < index) low = middle + 1;
+    else high = middle;
+  }
+  let end = low;
+  while (items[end]?.messageIndex === index) end++;
+  return items.slice(low, end);
+}

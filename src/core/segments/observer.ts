@@ -1,0 +1,57 @@
+import type { Observer, Seen, SeenRequestHead, SegmentsHead } from '../ports/seen.ts';
+import type { ReadSegment, SegmentNotes } from '../ports/segments.ts';
+import { openingOf } from './opening.ts';
+import { ReportedBodies } from './reported-bodies.ts';
+
+/** Records the segments of requests as facts. A segment's text is dropped as soon as it was read. */
+export class SegmentObserver implements Observer {
+  readonly #notes: SegmentNotes;
+  readonly #reported = new ReportedBodies();
+  /** The request that is being read, and its segments so far. */
+  #request: SeenRequestHead | null = null;
+  #segments: ReadSegment[] = [];
+  #opening = '';
+  #from = 0;
+
+  constructor(notes: SegmentNotes) {
+    this.#notes = notes;
+  }
+
+  newFrom({ first, prefixes, messages, segments, conversationId }: SeenRequestHead): number {
+    if (segments === null || segments.hasOnlyBegun) return messages;
+    return first > 0 ? first : this.#reported.firstNew(keyOf(conversationId, segments), prefixes);
+  }
+
+  see({ request, messages, isLast }: Seen): void {
+    if (this.#request !== request) {
+      this.#request = request;
+      this.#segments = [];
+      this.#opening = '';
+      this.#from = messages[0]?.index ?? 0;
+    }
+    for (const { segments } of messages) {
+      if (this.#from === 0 && this.#opening === '') this.#opening = openingOf(segments);
+      for (const segment of segments) this.#segments.push(this.#notes.read(segment));
+    }
+    if (isLast) this.#note(request);
+  }
+
+  #note({ conversationId, messages, prefixes, first, segments: head }: SeenRequestHead): void {
+    const segments = this.#segments;
+    this.#request = null;
+    this.#segments = [];
+    if (head === null) return;
+    if (first === 0) this.#reported.add(keyOf(conversationId, head), prefixes);
+    const { project, client, task } = head.scope;
+    this.#notes.note({
+      ...{ project, client, conversationId, messages, segments },
+      task: task || conversationId,
+      opening: this.#opening,
+      whole: this.#from === 0,
+    });
+  }
+}
+
+function keyOf(conversationId: string, { scope, version }: SegmentsHead): string {
+  return [conversationId, scope.task, version, scope.project].join(' ');
+}
