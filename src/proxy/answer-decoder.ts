@@ -1,24 +1,49 @@
 import type { Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
-import { zstdStream } from './zstd.ts';
+import * as zlib from 'node:zlib';
+import { zstdStart, zstdStream } from './zstd.ts';
 
 /** Compressed chunks are decoded together, on another thread. */
 const BATCH_BYTES = 16 * 1024;
 /** Maximum size of a decoded answer; the rest of a larger one is not read. */
 const MAX_DECODED_BYTES = 256 * 1024 * 1024;
 
-/** Ends a truncated answer without an error, with what was decoded. */
-const PARTIAL = { finishFlush: constants.Z_SYNC_FLUSH };
-const PARTIAL_BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
+/** Ends truncated bytes without an error, with what was decoded. */
+const PARTIAL = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
+const PARTIAL_BROTLI = { finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH };
 
-/** Streams by the names of encodings in RFC 9110 §8.4.1 and RFC 8878 §7. They receive the first bytes. */
-const streams = new Map<string, (start: Buffer) => Transform>([
-  ['gzip', () => createGunzip(PARTIAL)],
-  ['x-gzip', () => createGunzip(PARTIAL)],
-  ['deflate', (start) => (hasZlibHeader(start) ? createInflate(PARTIAL) : createInflateRaw(PARTIAL))],
-  ['br', () => createBrotliDecompress(PARTIAL_BROTLI)],
-  ['zstd', zstdStream],
+interface Encoding {
+  /** @param start - the first bytes */
+  readonly stream: (start: Buffer) => Transform;
+  /** Decodes the beginning of an answer at once. @throws if the bytes are broken or too large */
+  readonly start: (bytes: Buffer, maxOutputLength: number) => Buffer;
+}
+
+const gzip: Encoding = {
+  stream: () => zlib.createGunzip(PARTIAL),
+  start: (bytes, maxOutputLength) => zlib.gunzipSync(bytes, { ...PARTIAL, maxOutputLength }),
+};
+
+/** Encodings by their names in RFC 9110 §8.4.1 and RFC 8878 §7. */
+const encodings = new Map<string, Encoding>([
+  ['gzip', gzip],
+  ['x-gzip', gzip],
+  [
+    'deflate',
+    {
+      stream: (start) => (hasZlibHeader(start) ? zlib.createInflate(PARTIAL) : zlib.createInflateRaw(PARTIAL)),
+      start: (bytes, maxOutputLength) =>
+        (hasZlibHeader(bytes) ? zlib.inflateSync : zlib.inflateRawSync)(bytes, { ...PARTIAL, maxOutputLength }),
+    },
+  ],
+  [
+    'br',
+    {
+      stream: () => zlib.createBrotliDecompress(PARTIAL_BROTLI),
+      start: (bytes, maxOutputLength) => zlib.brotliDecompressSync(bytes, { ...PARTIAL_BROTLI, maxOutputLength }),
+    },
+  ],
+  ['zstd', { stream: zstdStream, start: zstdStart }],
 ]);
 
 /** The method of compression in the header of zlib (RFC 1950 §2.2). */
@@ -31,7 +56,17 @@ function hasZlibHeader(start: Buffer): boolean {
 
 /** Whether an encoding can be decoded; `false` for an answer without any. */
 export function isDecodable(encoding: string): boolean {
-  return streams.has(encoding);
+  return encodings.has(encoding);
+}
+
+/** Decodes what has arrived of an answer; empty if that is not possible, or too large. */
+export function decodedStart(bytes: Buffer, encoding: string, maxBytes: number): Buffer {
+  if (encoding === '' || encoding === 'identity') return bytes;
+  try {
+    return encodings.get(encoding)?.start(bytes, maxBytes) ?? Buffer.alloc(0);
+  } catch {
+    return Buffer.alloc(0);
+  }
 }
 
 /** Decodes an answer step by step, so that one that breaks off is decoded up to there. */
@@ -73,7 +108,7 @@ export class AnswerDecoder {
   }
 
   #opened(start: Buffer): Transform | null {
-    const stream = streams.get(this.#encoding)?.(start) ?? null;
+    const stream = encodings.get(this.#encoding)?.stream(start) ?? null;
     if (stream === null) return null;
     stream.on('data', (decoded: Buffer) => {
       this.#decoded += decoded.length;

@@ -83,6 +83,24 @@ export function zstdStream(): Transform {
 /** Ends a truncated stream without an error. */
 const PARTIAL = { finishFlush: 1 /* ZSTD_e_flush, which older versions of Node.js do not know */ };
 
+/**
+ * Decodes the beginning of a small `zstd` frame at once.
+ *
+ * @throws Error if the bytes are broken, or decode to more than `maxBytes`
+ */
+export function zstdStart(bytes: Buffer, maxBytes: number): Buffer {
+  headerOf(bytes, maxBytes);
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const decoder = new Decompress((piece) => {
+    size += piece.length;
+    if (size > maxBytes) throw new RangeError('the decoded bytes are too large');
+    pieces.push(piece);
+  });
+  decoder.push(bytes);
+  return Buffer.concat(pieces);
+}
+
 /** `zstdStream` in JavaScript, for one frame. */
 class JsZstdStream extends Transform {
   readonly #decoder = new Decompress((piece) => this.push(piece));

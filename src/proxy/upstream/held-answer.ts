@@ -1,15 +1,8 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { decodedStart } from '../answer-decoder.ts';
 import { headerIn, responseHeaders } from './headers.ts';
 
-/** Error bodies are a few hundred bytes long; a longer answer is passed on. */
-const MAX_BYTES = 64 * 1024;
-
-const decoders = new Map([
-  ['gzip', gunzipSync],
-  ['x-gzip', gunzipSync],
-  ['deflate', inflateSync],
-  ['br', brotliDecompressSync],
-]);
+/** Maximum size of the decoded bytes. */
+const MAX_DECODED_BYTES = 256 * 1024;
 
 /** An answer held back until its content decides whether it is passed on. */
 export class HeldAnswer {
@@ -17,29 +10,25 @@ export class HeldAnswer {
   readonly raw: unknown;
   readonly statusMessage: string;
   readonly chunks: Buffer[] = [];
+  readonly #maxBytes: number;
   #size = 0;
 
-  constructor(raw: unknown, statusMessage: string) {
+  constructor(raw: unknown, statusMessage: string, maxBytes: number) {
     this.raw = raw;
     this.statusMessage = statusMessage;
+    this.#maxBytes = maxBytes;
   }
 
   /** Adds a chunk; `false` if the answer is too long to hold. */
   take(chunk: Buffer): boolean {
     this.chunks.push(Buffer.from(chunk));
     this.#size += chunk.length;
-    return this.#size <= MAX_BYTES;
+    return this.#size <= this.#maxBytes;
   }
 
-  /** Its decoded body; empty if it cannot be decoded. */
+  /** Its decoded body so far; empty if it cannot be decoded. */
   decoded(): Buffer {
-    const body = Buffer.concat(this.chunks);
     const encoding = headerIn(responseHeaders(this.raw), 'content-encoding').trim().toLowerCase();
-    if (encoding === '' || encoding === 'identity') return body;
-    try {
-      return decoders.get(encoding)?.(body, { maxOutputLength: 4 * MAX_BYTES }) ?? Buffer.alloc(0);
-    } catch {
-      return Buffer.alloc(0);
-    }
+    return decodedStart(Buffer.concat(this.chunks), encoding, MAX_DECODED_BYTES);
   }
 }

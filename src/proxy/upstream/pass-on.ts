@@ -30,11 +30,24 @@ export interface UpstreamRequest extends RawRequest {
 
 /** Selects answers that are dropped instead of passed on. */
 export interface Decline {
-  /** `hold`: the complete body decides. */
-  byStatus(status: number): 'pass' | 'drop' | 'hold';
+  /** `hold`: the complete body decides. `peek`: its first event decides. */
+  byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek';
   /** @param body - decoded; only called for bodies up to 64 KiB */
   byBody(status: number, body: Buffer): boolean;
+  /**
+   * Whether to drop a `peek`ed answer; `null` if its first event is incomplete.
+   *
+   * @param start - what has arrived, decoded
+   * @param isWhole - nothing follows
+   */
+  byStart(start: Buffer, isWhole: boolean): boolean | null;
 }
+
+/** Error bodies are a few hundred bytes long; a longer answer is passed on. */
+const MAX_HELD_BYTES = 64 * 1024;
+/** How much of an answer is held back, and how long, until its first event is complete. */
+const MAX_PEEKED_BYTES = 16 * 1024;
+const MAX_PEEK_MS = 2_000;
 
 /** How an exchange ended. */
 export type Exchange =
@@ -71,6 +84,8 @@ export class PassOn {
   #settled = false;
   #wrote = false;
   #held: HeldAnswer | null = null;
+  /** Set while the first event decides. */
+  #peek: NodeJS.Timeout | null = null;
 
   /** Whether the request used a connection that had served others before. */
   reused = false;
@@ -100,12 +115,12 @@ export class PassOn {
     this.#status = status;
     const verdict = this.#request.decline?.byStatus(status) ?? 'pass';
     if (verdict === 'drop') {
-      this.#settle({ kind: 'declined', status });
-      this.#flow?.abort();
+      this.#drop();
       return;
     }
-    if (verdict === 'hold') this.#held = new HeldAnswer(raw, statusMessage);
-    else this.#passHead(status, raw, statusMessage);
+    if (verdict === 'pass') this.#passHead(status, raw, statusMessage);
+    else this.#held = new HeldAnswer(raw, statusMessage, verdict === 'peek' ? MAX_PEEKED_BYTES : MAX_HELD_BYTES);
+    if (verdict === 'peek') this.#peek = setTimeout(() => this.#release(), MAX_PEEK_MS);
   }
 
   #passHead(status: number, raw: unknown, statusMessage: string): void {
@@ -129,6 +144,7 @@ export class PassOn {
     if (this.#settled) return;
     if (this.#held) {
       if (!this.#held.take(chunk)) this.#release();
+      else if (this.#peek) this.#lookAt(this.#held);
       return;
     }
     this.#wrote = true;
@@ -139,13 +155,11 @@ export class PassOn {
   end(trailers: unknown): void {
     if (this.#settled) return;
     const held = this.#held;
-    if (held) {
-      if (this.#request.decline?.byBody(this.#status, held.decoded())) {
-        this.#settle({ kind: 'declined', status: this.#status });
-        return;
-      }
-      this.#release();
+    if (held && this.#isDeclined(held)) {
+      this.#settle({ kind: 'declined', status: this.#status });
+      return;
     }
+    this.#release();
     if (Array.isArray(trailers) && trailers.length > 0 && !this.#res.hasHeader('content-length')) {
       this.#res.addTrailers(pairsOf(responseHeaders(trailers)));
     }
@@ -179,8 +193,28 @@ export class PassOn {
     this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error, this.#request.errorBody), error });
   }
 
+  /** Drops or passes on an answer, if its first event is complete. */
+  #lookAt(held: HeldAnswer): void {
+    const isDeclined = this.#request.decline?.byStart(held.decoded(), false) ?? null;
+    if (isDeclined) this.#drop();
+    else if (isDeclined === false) this.#release();
+  }
+
+  /** Whether an answer is dropped that has been held to its end. */
+  #isDeclined(held: HeldAnswer): boolean {
+    const { decline } = this.#request;
+    const body = held.decoded();
+    return (this.#peek ? decline?.byStart(body, true) : decline?.byBody(this.#status, body)) === true;
+  }
+
+  #drop(): void {
+    this.#settle({ kind: 'declined', status: this.#status });
+    this.#flow?.abort();
+  }
+
   /** Passes the held answer on. */
   #release(): void {
+    this.#endPeek();
     const held = this.#held;
     if (!held) return;
     this.#held = null;
@@ -196,16 +230,25 @@ export class PassOn {
     this.#flow?.abort();
   };
 
+  #endPeek(): void {
+    if (this.#peek) clearTimeout(this.#peek);
+    this.#peek = null;
+  }
+
   #settle(exchange: Exchange | Unanswered): void {
     this.#settled = true;
+    this.#endPeek();
     this.#res.off('close', this.#onClose);
     this.#res.off('drain', this.#onDrain);
     this.#resolve(exchange);
   }
 }
 
-/** Statuses with which an upstream rejects a request's content. */
-export const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
+/**
+ * Statuses with which an upstream rejects a request's content, so that its other form may be accepted. Not 413: the
+ * other form is larger.
+ */
+export const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
 
 /** Decides which refusals are answered by resending the request in another form. */
 export class Refusal implements Decline {
@@ -223,7 +266,8 @@ export class Refusal implements Decline {
     this.#mayGoWhole = mayResend && !acceptedBefore;
   }
 
-  byStatus(status: number): 'pass' | 'drop' | 'hold' {
+  byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek' {
+    if (status === 200 && this.#mayGoWhole) return 'peek'; // gateways also refuse inside of a 200
     if (!REFUSALS.has(status)) return 'pass';
     if (this.#rawHistory) return 'hold';
     return this.#mayGoWhole ? 'drop' : 'pass';
@@ -232,5 +276,13 @@ export class Refusal implements Decline {
   byBody(status: number, body: Buffer): boolean {
     this.ofHistory = this.#dialect.refusesHistory(status, body);
     return this.ofHistory || this.#mayGoWhole;
+  }
+
+  byStart(start: Buffer, isWhole: boolean): boolean | null {
+    const reader = this.#dialect.answer();
+    reader.data(start);
+    if (isWhole) return reader.end().error === 'refused';
+    const begin = reader.start();
+    return begin === 'unknown' ? null : begin === 'error' && reader.end().error === 'refused';
   }
 }

@@ -21,19 +21,21 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LAST_BLANK = 0x20;
 
+/** Called for each string that is left out, with the key before it and its length in bytes. */
+export type OnCut = (key: string, bytes: number) => void;
+
 /** Collects a JSON text that arrives in pieces, in at most 64 KB of memory. A longer text is skimmed. */
 export class BoundedJson {
   readonly #onValue: (json: string) => void;
-  readonly #onCut: (bytes: number) => void;
+  readonly #onCut: OnCut;
   #pieces: Buffer[] = [];
   #size = 0;
   #skim: SkimmedJson | null = null;
 
   /**
    * @param onValue - called with a JSON value: its bytes as Latin-1
-   * @param onCut - called with the length of each string that is left out, in bytes
    */
-  constructor(onValue: (json: string) => void, onCut: (bytes: number) => void) {
+  constructor(onValue: (json: string) => void, onCut: OnCut) {
     this.#onValue = onValue;
     this.#onCut = onCut;
   }
@@ -86,9 +88,9 @@ class SkimmedJson {
   /** A number or literal that is being read is kept; `null` outside of them. */
   #scalar: boolean | null = null;
   #isBroken = false;
-  readonly #onCut: (bytes: number) => void;
+  readonly #onCut: OnCut;
 
-  constructor(onValue: (json: string) => void, onCut: (bytes: number) => void) {
+  constructor(onValue: (json: string) => void, onCut: OnCut) {
     this.#onValue = onValue;
     this.#onCut = onCut;
   }
@@ -119,7 +121,7 @@ class SkimmedJson {
     this.#string = null;
     if (isKey) this.#key = text;
     else if (isKept) this.#write(`"${text}"`);
-    if (!isKey && text.length < length) this.#onCut(length);
+    if (!isKey && (!isKept || text.length < length)) this.#onCut(this.#key, length);
   }
 
   #structure(byte: number): void {

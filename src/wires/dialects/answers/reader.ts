@@ -2,7 +2,7 @@ import { endOfString, field, parsed } from '../../json/value.ts';
 import type { Answer, AnswerError, AnswerItem, AnswerReader, AnswerStart } from '../dialect.ts';
 import { EventStream } from '../event-stream.ts';
 import { ERROR_EVENT, errorIn } from './answer-error.ts';
-import { BoundedJson } from './bounded-json.ts';
+import { BoundedJson, type OnCut } from './bounded-json.ts';
 import { AnswerCalls } from './calls.ts';
 import type { AnswerFormat } from './format.ts';
 import { ServerSentEvents } from './server-sent-events.ts';
@@ -24,7 +24,8 @@ const FRAME = 0;
  */
 const ENCLOSING = 'chunk';
 /** Strings that contain the model's output in an answer that is not streamed. */
-const WHOLE_TEXTS = textsIn(['content', 'text', 'reasoning_content', 'thinking', 'arguments']);
+const WHOLE_TEXTS = ['content', 'text', 'reasoning_content', 'thinking', 'arguments'];
+const WHOLE_PATTERN = patternOf(WHOLE_TEXTS);
 /** Fields that show that an event reports usage, an error, a call or a change of the input. */
 const SIGNS = /"(?:usage|usageMetadata|error|name|input_transformations)"\s*:\s*["{[]/;
 
@@ -55,7 +56,7 @@ export class FormatReader implements AnswerReader {
 
   constructor(format: AnswerFormat) {
     this.#format = format;
-    this.#texts = textsIn(format.texts);
+    this.#texts = patternOf(format.texts);
     this.#usage = new UsageFigures(format);
   }
 
@@ -92,29 +93,27 @@ export class FormatReader implements AnswerReader {
     const [only] = this.#waiting;
     const bytes = only && this.#waiting.length === 1 ? only : Buffer.concat(this.#waiting);
     this.#framing ??= this.#framingOf(bytes);
-    // what has no form yet is blank, except for an incomplete byte order mark
-    const isOpen = this.#framing === null && bytes.length < BYTE_ORDER_MARK.length;
-    this.#waiting = isOpen ? [bytes] : [];
-    this.#size = isOpen ? bytes.length : 0;
-    this.#framing?.data(bytes);
+    const isMark = this.#framing === null && BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes);
+    this.#waiting = isMark ? [bytes] : [];
+    this.#size = isMark ? bytes.length : 0;
+    this.#framing?.data(startsWithMark(bytes) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes);
   }
 
   /** Servers send blanks before an answer to keep the connection open. Those do not show its form. */
   #framingOf(bytes: Buffer): Framing | null {
     if (bytes[0] === FRAME) return this.#frames();
-    const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-    const from = hasMark ? BYTE_ORDER_MARK.length : 0;
+    const from = startsWithMark(bytes) ? BYTE_ORDER_MARK.length : 0;
     const first = bytes.subarray(from).find((byte) => byte > LAST_BLANK);
-    if (first === undefined || BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes)) return null;
+    if (first === undefined || (from === 0 && BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes))) return null;
     return first === OPEN_BRACE || first === OPEN_BRACKET ? this.#json() : this.#events();
   }
 
   #events(): Framing {
-    return new ServerSentEvents((name, data) => this.#event(name, data), this.#cut);
+    return new ServerSentEvents((name, data) => this.#event(name, data), this.#countCut(this.#format.texts));
   }
 
   #json(): Framing {
-    const json = new BoundedJson((text) => this.#body(text), this.#cut);
+    const json = new BoundedJson((text) => this.#body(text), this.#countCut(WHOLE_TEXTS));
     return { data: (bytes) => json.add(bytes), end: () => json.end() };
   }
 
@@ -129,7 +128,7 @@ export class FormatReader implements AnswerReader {
 
   /** An event that arrives in one piece. */
   #named(type: string, data: Buffer): void {
-    const json = new BoundedJson((text) => this.#event(type, text), this.#cut);
+    const json = new BoundedJson((text) => this.#event(type, text), this.#countCut(this.#format.texts));
     json.add(data);
     json.end();
   }
@@ -145,7 +144,7 @@ export class FormatReader implements AnswerReader {
 
   /** A whole answer, or one of several in an array. */
   #body(data: string): void {
-    this.#measure(WHOLE_TEXTS, data);
+    this.#measure(WHOLE_PATTERN, data);
     const value = decoded(data);
     for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) this.#take(part, '');
     if (this.#start === 'unknown') this.#start = this.#error ? 'error' : 'answer';
@@ -187,9 +186,12 @@ export class FormatReader implements AnswerReader {
     }
   }
 
-  readonly #cut = (bytes: number): void => {
-    this.#textBytes += bytes;
-  };
+  /** Measures strings that are left out of a long text. */
+  #countCut(texts: readonly string[]): OnCut {
+    return (key, bytes) => {
+      if (texts.includes(key)) this.#textBytes += bytes;
+    };
+  }
 }
 
 /** The reasons of both providers that report a changed history. */
@@ -200,8 +202,12 @@ function isPrefixMismatch(transformation: unknown): boolean {
   return [reason, type].some((word) => typeof word === 'string' && PREFIX_MISMATCH.has(word));
 }
 
+function startsWithMark(bytes: Buffer): boolean {
+  return bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+}
+
 /** Matches the beginning of a string under one of some keys, up to its opening quote. */
-function textsIn(keys: readonly string[]): RegExp {
+function patternOf(keys: readonly string[]): RegExp {
   return new RegExp(`"(?:${keys.join('|')})"\\s{0,4}:\\s{0,4}"`, 'g');
 }
 

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { BoundedJson } from './bounded-json.ts';
+import { BoundedJson, type OnCut } from './bounded-json.ts';
 
 /** Maximum size of a line that waits for its end, in bytes. A longer one is collected apart, and skimmed. */
 const MAX_LINE_BYTES = 16 * 1024;
@@ -19,10 +19,9 @@ export class ServerSentEvents {
   /** The data of a long line. */
   #long: BoundedJson | null = null;
   #longData = '';
-  readonly #onCut: (bytes: number) => void;
+  readonly #onCut: OnCut;
 
-  /** @param onCut - called with the length of each string that is left out of a long line, in bytes */
-  constructor(onEvent: (name: string, data: string) => void, onCut: (bytes: number) => void) {
+  constructor(onEvent: (name: string, data: string) => void, onCut: OnCut) {
     this.#onCut = onCut;
     this.#parser = createParser({
       onEvent: ({ event = '', data }) => onEvent(event, data),
