@@ -102,6 +102,9 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   // the bill with the cuts in the head only, which the previous request had as well
   const withHead = head > 0 && price ? withoutAnd(0, Math.max(0, (continued?.cachedWithout ?? 0) - head)) : without;
   const written = usage.write5m + usage.write1h;
+  // other model calls of the same request have their own context
+  const besides = facts.usage?.besides ? countsOf(facts.usage.besides) : NO_TOKENS;
+  const besideDollars = price && dollarsOf(besides, price);
   const removed = stretches.reduce((sum, one) => sum + one.removed, head);
   const isFirst = known === null && facts.fresh.from === 0;
   const next: Known = {
@@ -122,11 +125,11 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     lifetimeMs: usage.write1h > 0 || (alike && written === 0 && known.lifetimeMs === HOUR_MS) ? HOUR_MS : rules.cacheMs,
   };
   return {
-    usage,
+    usage: sumOf(usage, besides),
     estimated: facts.usage === null || facts.usage.input === null || facts.usage.output === null,
-    without,
-    dollars: price && dollarsOf(usage, price),
-    dollarsWithout: price && dollarsOf(without, price),
+    without: sumOf(without, besides),
+    dollars: price && dollarsOf(usage, price) + (besideDollars ?? 0),
+    dollarsWithout: price && dollarsOf(without, price) + (besideDollars ?? 0),
     removed,
     removedNew: stretches.slice(newFrom).reduce((sum, one) => sum + one.removed, isFirst ? head : 0),
     head: { tokens: head, dollars: price ? dollarsOf(without, price) - dollarsOf(withHead, price) : 0 },
@@ -192,6 +195,19 @@ function remembered(
  */
 export function hasCacheFigures(usage: ReportedUsage | null): boolean {
   return usage === null || usage.read !== null || usage.written !== null;
+}
+
+const NO_TOKENS: TokenCounts = { fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 };
+
+function sumOf(a: TokenCounts, b: TokenCounts): TokenCounts {
+  if (b === NO_TOKENS) return a;
+  return {
+    fresh: a.fresh + b.fresh,
+    write5m: a.write5m + b.write5m,
+    write1h: a.write1h + b.write1h,
+    read: a.read + b.read,
+    output: a.output + b.output,
+  };
 }
 
 /** The reported counts, by the price that applies to them. */

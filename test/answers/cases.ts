@@ -197,7 +197,7 @@ const messages: readonly Omit<AnswerCase, 'dialect'>[] = [
     usage: {
       promptTokens: 23_000,
       completionTokens: 1_000,
-      besides: { input: 180_000, output: 3_500, read: 0, written: 0, writtenLong: 0 },
+      besides: { input: 180_000, output: 3_500, read: 0, written: 0, written1h: 0 },
     },
   },
   {

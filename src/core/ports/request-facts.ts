@@ -108,16 +108,7 @@ export interface ReportedUsage {
   /** Of `output`, hidden reasoning. Absent: not reported. */
   readonly reasoning?: number | null;
   /** Tokens of further model calls within the request, such as a compaction: billed, and in no other figure. */
-  readonly besides?: BesideCall | undefined;
-}
-
-/** A model call of the provider's own. `input` includes all others but `output`; `writtenLong` is part of `written`. */
-export interface BesideCall {
-  readonly input: number;
-  readonly output: number;
-  readonly read: number;
-  readonly written: number;
-  readonly writtenLong: number;
+  readonly besides?: Omit<ReportedUsage, 'besides'> | undefined;
 }
 
 /** The provider's count of a request as the client sent it. */

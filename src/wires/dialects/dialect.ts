@@ -148,13 +148,13 @@ export interface ProviderUsage {
   readonly besides?: BilledTokens;
 }
 
-/** The tokens of a model call, by price. `input` includes all others but `output`; `writtenLong` is part of `written`. */
+/** The tokens of a model call, by price. `input` includes all others but `output`; `written1h` is part of `written`. */
 export interface BilledTokens {
   readonly input: number;
   readonly output: number;
   readonly read: number;
   readonly written: number;
-  readonly writtenLong: number;
+  readonly written1h: number;
 }
 
 /** Reads an answer in transit, streamed or whole, and keeps no more of it than it needs. No method throws. */

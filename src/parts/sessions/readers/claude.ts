@@ -1,14 +1,8 @@
 import type { ReportedUsage } from '../../../core/ports/request-facts.ts';
+import { UsageFigures } from '../../../wires/dialects/answers/usage-figures.ts';
+import { messagesFormat } from '../../../wires/dialects/anthropic-messages/answer.ts';
 import { field, parsed } from '../../../wires/json/value.ts';
-import {
-  numberOf,
-  projectOf,
-  type Session,
-  type SessionReader,
-  type SessionRequest,
-  Thread,
-  textOf,
-} from './recorded.ts';
+import { projectOf, type Session, type SessionReader, type SessionRequest, Thread, textOf } from './recorded.ts';
 
 /** The model's message that is being read. The file has one line for each of its blocks. */
 interface Answer {
@@ -137,9 +131,15 @@ function isResult(content: unknown): boolean {
 }
 
 function usageOf(usage: unknown): ReportedUsage {
-  const read = numberOf(field(usage, 'cache_read_input_tokens'));
-  const written = numberOf(field(usage, 'cache_creation_input_tokens'));
-  const written1h = numberOf(field(field(usage, 'cache_creation'), 'ephemeral_1h_input_tokens'));
-  const input = numberOf(field(usage, 'input_tokens')) + read + written;
-  return { input, output: numberOf(field(usage, 'output_tokens')), read, written, written1h };
+  const figures = new UsageFigures(messagesFormat);
+  if (typeof usage === 'object' && usage !== null) figures.add(usage);
+  const reported = figures.sum();
+  return {
+    input: reported?.promptTokens ?? 0,
+    output: reported?.completionTokens ?? 0,
+    read: reported?.cachedTokens ?? 0,
+    written: reported?.cacheWriteTokens ?? 0,
+    written1h: reported?.cacheWrite1hTokens ?? 0,
+    besides: reported?.besides,
+  };
 }

@@ -63,7 +63,7 @@ export class UsageFigures {
 
   #billed(counts: Counts): BilledTokens {
     const { output = 0, read = 0, written = 0, writtenLong = 0 } = counts;
-    return { input: this.#inputOf(counts, {}) ?? 0, output, read, written, writtenLong };
+    return { input: this.#inputOf(counts, {}) ?? 0, output, read, written, written1h: writtenLong };
   }
 }
 

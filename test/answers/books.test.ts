@@ -1,0 +1,194 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { readReport } from '../../src/ledger/ledger.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
+import type { ProviderUsage } from '../../src/wires/dialects/dialect.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
+import { type Answer, startUpstream } from '../helpers/fake-upstream.ts';
+import { messagesBody, oneCall } from '../helpers/messages.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { openStore } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { zstdStored } from '../helpers/zstd-frame.ts';
+import { type AnswerCase, CASES, dataOf, named } from './cases.ts';
+
+const MODEL = 'acme-code-1';
+const RATES = { input: 10, output: 50, cache_read: 1, cache_write_5m: 12.5, cache_write_1h: 20 };
+const PRICES = `[[price]]
+model = "${MODEL}"
+provider = "acme"
+day = "2026-11-23"
+source = "made up"
+${Object.entries(RATES)
+  .map(([key, rate]) => `${key} = ${rate}`)
+  .join('\n')}
+`;
+
+/** What a provider asks for an answer. */
+function dollarsOf(usage: Partial<ProviderUsage> | null): number {
+  if (usage === null) return 0;
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, besides } = usage;
+  const [input, output, read, written, long] = [
+    ...[promptTokens, completionTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens].map((count) => count ?? 0),
+  ] as [number, number, number, number, number];
+  const dollars =
+    (input - read - written) * RATES.input +
+    output * RATES.output +
+    read * RATES.cache_read +
+    (written - long) * RATES.cache_write_5m +
+    long * RATES.cache_write_1h;
+  const more = besides && { promptTokens: besides.input, completionTokens: besides.output, cachedTokens: besides.read };
+  return dollars / 1e6 + (more ? dollarsOf(more) : 0);
+}
+
+async function setUp(answer: Answer, env: Readonly<Record<string, string>> = {}) {
+  const upstream = await startUpstream(answer);
+  const url = `http://127.0.0.1:${upstream.port}`;
+  const prices = join(tempFolder(), 'prices.toml');
+  writeFileSync(prices, PRICES);
+  const urls = { MCP_PRUNER_ANTHROPIC_URL: `${url}/v1`, MCP_PRUNER_GEMINI_URL: url };
+  return { upstream, proxy: await startProxy(upstream, { env: { MCP_PRUNER_PRICES: prices, ...urls, ...env } }) };
+}
+
+const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  gemini: `/v1beta/models/${MODEL}:generateContent`,
+  converse: `/model/${MODEL}/converse`,
+};
+
+function bodyOf(wire: keyof typeof PATHS, text: string): object {
+  const message = { role: 'user', content: text };
+  if (wire === 'gemini') return { contents: [{ role: 'user', parts: [{ text }] }] };
+  if (wire === 'converse') return { messages: [{ role: 'user', content: [{ text }] }] };
+  return wire === 'responses' ? { model: MODEL, input: text } : { model: MODEL, max_tokens: 9, messages: [message] };
+}
+
+const ENCODINGS: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
+  ['identity', (bytes) => bytes],
+  ['gzip', (bytes) => gzipSync(bytes)],
+  ['deflate', (bytes) => deflateRawSync(bytes)],
+  ['br', (bytes) => brotliCompressSync(bytes)],
+  ['zstd', zstdStored],
+];
+
+describe('the books of the proxy', () => {
+  it('are those of the provider to the cent for every form of answer in every encoding', async () => {
+    const exchanges = ENCODINGS.flatMap(([encoding, encode]) =>
+      // an answer without usage or error is estimated; an unsigned request to Bedrock is not read
+      CASES.filter(({ usage, error, dialect }) => (usage !== null || error) && dialect.name !== 'converse').map(
+        (answer) => ({ encoding, encode, answer }),
+      ),
+    );
+    const { proxy } = await setUp((_request, res, index) => {
+      const { encoding, encode, answer } = exchanges[index] as (typeof exchanges)[number];
+      const type = /^(?:data|event):/.test(answer.bytes.toString('latin1', 0, 6))
+        ? 'text/event-stream'
+        : 'application/json';
+      res.writeHead(200, { 'content-type': type, 'content-encoding': encoding });
+      res.end(encode(answer.bytes));
+    });
+    const books = new Map<string, { readonly name: string; readonly dollars: number }>();
+    for (const [i, { encoding, encode, answer }] of exchanges.entries()) {
+      const wire = answer.dialect.name;
+      const received = await fetch(`${proxy.url}${PATHS[wire]}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'accept-encoding': 'identity' },
+        body: JSON.stringify(bodyOf(wire, `Question ${i}`)),
+      });
+      const bytes = await received.arrayBuffer();
+      if (encoding === 'identity' || encoding === 'zstd')
+        expect(Buffer.from(bytes).equals(encode(answer.bytes))).toBe(true);
+      const requestId = received.headers.get('x-mcp-pruner-request-id') ?? '';
+      if (answer.usage)
+        books.set(requestId, { name: `${wire}: ${answer.name}, ${encoding}`, dollars: dollarsOf(answer.usage) });
+    }
+    await proxy.requestLines(exchanges.length);
+    await proxy.stop();
+    const { ledger } = openStore(proxy.dbPath);
+    const conversations = await ledger.conversations({ sinceMs: 0, limit: 999 });
+    const turns = await Promise.all(
+      conversations.map(({ conversationId }) => ledger.turns({ conversationId, limit: 9 })),
+    );
+    const billed = turns.flat().map(({ requestId, dollars }) => [books.get(requestId)?.name, dollars?.toFixed(9)]);
+    const expected = [...books.values()].map(({ name, dollars }) => [name, dollars.toFixed(9)]);
+    expect(billed.sort()).toEqual(expected.sort());
+    const { totals } = await readReport(ledger, { sinceDay: '2000-01-01' });
+    expect(totals).toMatchObject({ requests: books.size, estimated: 0, unpriced: 0 });
+    expect(totals.dollars).toBeCloseTo(
+      [...books.values()].reduce((sum, { dollars }) => sum + dollars, 0),
+      6,
+    );
+  });
+
+  it('agree with the provider in report and control group if a tenth of the answers are errors, retries or refusals', async () => {
+    let spent = 0;
+    const answered = { pruned: 0, control: 0 };
+    const usage = { prompt_tokens: 20_000, completion_tokens: 500, prompt_tokens_details: { cached_tokens: 4_096 } };
+    const figures = { promptTokens: 20_000, completionTokens: 500, cachedTokens: 4_096 };
+    const errors: readonly (readonly [status: number, body: Buffer])[] = [
+      [200, dataOf({ error: { type: 'overloaded_error', message: 'x' } })],
+      [429, Buffer.from('{"error":{"type":"rate_limit"}}')],
+      [200, Buffer.from('{"error":{"type":"server_error","code":500}}')],
+      [529, Buffer.from('{"error":{}}')],
+    ];
+    const { proxy } = await setUp(
+      (request, res, index) => {
+        const isPruned = request.body.includes('prune_id=');
+        if (index % 10 === 3) {
+          const [status, body] = errors[Math.floor(index / 10) % errors.length] as (typeof errors)[number];
+          return res.writeHead(status, { 'content-type': 'text/event-stream' }).end(body);
+        }
+        if (index % 10 === 7 && isPruned) {
+          const refused = { error: { type: 'invalid_request_error', message: 'x' } };
+          return res.writeHead(200, { 'content-type': 'text/event-stream' }).end(dataOf(refused));
+        }
+        spent += dollarsOf(figures);
+        answered[isPruned ? 'pruned' : 'control']++;
+        const events = request.url.endsWith('/messages')
+          ? named(
+              [
+                { type: 'message_start', message: { usage: { input_tokens: 15_904, cache_read_input_tokens: 4_096 } } },
+                { type: 'message_delta', usage: { output_tokens: 500 } },
+              ],
+              'last',
+            )
+          : dataOf({ choices: [], usage });
+        return res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events);
+      },
+      { MCP_PRUNER_HOLDOUT: '0.5' },
+    );
+    const dialects: readonly AnswerCase['dialect'][] = [openaiChat, anthropicMessages];
+    let sent = 0;
+    for (let i = 0; i < 30; i++) {
+      const wire = dialects[i % 2]?.name === 'messages' ? 'messages' : 'chat';
+      const log = serverLog(200, i);
+      const chat = oneResult(log).map((message, at) =>
+        at === 1 ? { ...message, content: `Question ${i}: why?` } : message,
+      );
+      const body =
+        wire === 'messages' ? messagesBody(oneCall(log), { model: MODEL }) : chatBody(chat, { model: MODEL });
+      const headers = { 'content-type': 'application/json' };
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const answer = await fetch(`${proxy.url}${PATHS[wire]}`, { method: 'POST', headers, body });
+        const text = await answer.text();
+        sent++;
+        if (text.includes('usage')) break;
+      }
+    }
+    await proxy.requestLines(sent);
+    await proxy.stop();
+    const { ledger } = openStore(proxy.dbPath);
+    const { totals } = await readReport(ledger, { sinceDay: '2000-01-01' });
+    expect(totals.requests).toBe(answered.pruned + answered.control);
+    expect(totals.dollars).toBeCloseTo(spent, 6);
+    const conversations = await ledger.conversations({ sinceMs: 0, limit: 99 });
+    const arms = conversations.reduce((sum, { dollars }) => sum + (dollars ?? 0), 0);
+    expect(arms).toBeCloseTo(spent, 6);
+  });
+});
