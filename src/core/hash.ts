@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -16,6 +16,13 @@ export function textHash(text: string): string {
 /** 32 hex digits over several strings; no two different lists give the same input. */
 export function keyOf(...parts: readonly string[]): string {
   return hex32(JSON.stringify(parts));
+}
+
+/** Hash of several pieces of bytes, 32 hex digits. */
+export function bytesHash(pieces: readonly Uint8Array[]): string {
+  const whole = createHash('sha256');
+  for (const piece of pieces) whole.update(`${piece.length}\0`).update(piece);
+  return whole.digest('hex').slice(0, 32);
 }
 
 /** Hash of a list of numbers, 32 hex digits. */

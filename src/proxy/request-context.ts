@@ -18,6 +18,8 @@ export interface RequestContext {
   readonly childId: string | null;
   /** Hash of the provider's API keys in the request; no part of a key is stored. */
   readonly caller: string;
+  /** The access key or the person that a gatekeeper names, else `caller`. */
+  readonly account: string;
   /** `x-mcp-pruner: off`: the request asks not to be pruned. */
   readonly isOff: boolean;
   /** The client's own id of its session, or `''`. */
@@ -53,13 +55,15 @@ export function contextOf(
   const project = viewer?.project ?? (projectNamed(headers) || DEFAULT_PROJECT);
   const off = headers['x-mcp-pruner'];
   const client = productOf(headers['user-agent']);
+  const caller = keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? '')));
   return {
     requestId,
     viewer,
     keyId,
     scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client },
     childId: ownAdmissions.get(req)?.childId ?? null,
-    caller: keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? ''))),
+    caller,
+    account: keyId ?? caller,
     isOff: typeof off === 'string' && off.trim().toLowerCase() === 'off',
     session: SESSION_HEADERS.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '',
     client,

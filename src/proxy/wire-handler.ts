@@ -216,18 +216,19 @@ class WireExchange {
     original: Buffer,
     rewritten: Rewritten,
     changed: Buffer | null,
-    decline?: Decline,
+    refusal?: Refusal,
   ): Promise<Exchange> {
     // A changed body is sent as plain JSON, whatever the client's encoding.
     const without = changed === null ? [] : ['content-encoding'];
-    const { dialect, rewriter } = this.#options;
-    const exchange = await this.#send(changed ?? original, [], without, rewritten, decline);
+    const { rewriter } = this.#options;
+    const exchange = await this.#send(changed ?? original, [], without, rewritten, refusal);
     if (exchange.kind !== 'answered') return exchange;
-    if (changed !== null && REFUSALS.has(exchange.status)) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
+    const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;
+    if (isRefused) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
     if (exchange.status < 300 && this.#to.operation.purpose === 'generate') {
       const answer = await this.#tap.end();
       if (hasFailed(answer)) return exchange;
-      if (dialect.keepsHistory && answer.turn.id !== '') await rewriter.answered(rewritten, answer.turn);
+      if (rewritten.isKept && answer.turn.id !== '') await rewriter.answered(rewritten, answer.turn);
       await rewriter.accepted(rewritten);
     }
     return exchange;

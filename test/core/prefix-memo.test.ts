@@ -13,7 +13,7 @@ function remembered(body: Buffer): RememberedBody {
   return {
     prefix: PrefixBytes.of(body, body.length, null, 0),
     dialect: 'chat',
-    before: { model: 'm', stream: false, previous: '', reasoning: false, outside: [] },
+    before: { model: 'm', stream: false, previous: '', thread: false, reasoning: false, outside: [] },
     messages: [],
     prefixes: [],
     rawHistory: false,

@@ -7,6 +7,7 @@ export const NO_CONTEXT: RequestContext = {
   scope: { project: 'default', task: '', requestId: 'id' },
   childId: null,
   caller: '',
+  account: '',
   isOff: false,
   session: '',
   isSubscription: false,

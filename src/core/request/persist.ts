@@ -11,6 +11,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import { adoptRecords } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { mayBeCut, recordsOf, type SentMemory, wholeRecord } from '../sent/records.ts';
+import { underSecondKeys } from '../sent/second-keys.ts';
 import type { DecideStage } from './decide.ts';
 import type { FoundText } from './find-texts.ts';
 import { recordsWholeMessages } from './policy.ts';
@@ -126,14 +127,16 @@ export class PersistStage {
     decisions: ReadonlyMap<FoundText, Decision>,
     undecidedReason: string | undefined,
   ): SplicedBody {
-    const { read, known, found } = request;
+    const { dialect, read, known, found } = request;
     const spliced = this.#splice(request, decisions, undecidedReason);
     const open = found.map((text) => (known.sent.has(text) ? null : text));
     const outcomes = spliced.outcomes.slice(read.outcomesBefore.length);
     const prefixOf = (index: number): string => read.prefixes[index] ?? '';
     const cut = recordsOf(open, outcomes, (text) => decisions.get(text) ?? null, prefixOf, this.#options.render);
     const records = [...cut, ...wholeRecords(request, new Set(cut.map(({ prefix }) => prefix)))];
-    return { spliced, records: [...records, ...byResultKey(records, read.resultKeys)] };
+    // in a thread that is opened, the history is known by the messages themselves
+    const isKept = dialect.keepsHistory === 'items' || read.scanned.previous !== '';
+    return { spliced, records: isKept ? [...records, ...underSecondKeys(records, read.secondKeys)] : records };
   }
 
   #splice(
@@ -154,14 +157,6 @@ export class PersistStage {
     const claimed = owners.claim(request.scope.project, cut);
     await claimed.catch((cause: unknown) => this.#options.onFailure('not_claimed', cause));
   }
-}
-
-/** Copies of the records under the second keys of their messages (`resultKeyOf`). */
-function byResultKey(records: readonly SentMessage[], keys: ReadonlyMap<string, string>): SentMessage[] {
-  return records.flatMap((record) => {
-    const prefix = keys.get(record.prefix);
-    return prefix === undefined ? [] : { ...record, prefix };
-  });
 }
 
 /** The prune ids of decisions that were not refused. */

@@ -217,23 +217,3 @@ export function prefixesOf(
   }
   return prefixes;
 }
-
-/**
- * A second key for a tool's result, by the call that it answers. If the provider keeps the history, a result is first
- * sent without the messages before it, and may be sent again later together with them. Clients and providers write the
- * model's items differently, so a hash over them would not find the first record.
- *
- * @param conversation - its state at the message
- * @returns `''` for a message that answers no call, or several
- */
-export function resultKeyOf(
-  dialect: Dialect,
-  body: Buffer,
-  message: ScannedMessage,
-  conversation: Conversation,
-): string {
-  const [first] = message.texts;
-  if (!dialect.keepsHistory || message.role !== 'tool' || first === undefined || first.callId === '') return '';
-  const nth = conversation.callsUnder(first.callId);
-  return keyOf('result', conversation.id, first.callId, String(nth), dialect.meaning(body, message));
-}

@@ -75,9 +75,10 @@ export class RefusedConversations {
   }
 
   /** Whether a request contains the last message of a refused one, by any key of its messages. */
-  covers({ prefixes, resultKeys }: Pick<ReadBody, 'prefixes' | 'resultKeys'>): boolean {
+  covers({ prefixes, secondKeys }: Pick<ReadBody, 'prefixes' | 'secondKeys'>): boolean {
     if (this.#hashes.size === 0) return false;
-    return [...prefixes, ...resultKeys.values()].some((key) => this.#hashes.has(key));
+    const keys = [...secondKeys.values()].flat().map(({ key }) => key);
+    return [...prefixes, ...keys].some((key) => this.#hashes.has(key));
   }
 
   /**

@@ -7,13 +7,14 @@ import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
 import { type ApplicableSteps, applicableSteps } from '../segments/apply-directives.ts';
+import { type SecondKey, secondKeysOf } from '../sent/second-keys.ts';
 import { BodyTexts } from './body-texts.ts';
 import { viewFor } from './collect.ts';
 import { type FindSettings, type FoundText, findTexts, type ReadResult } from './find-texts.ts';
 import { messageTokens } from './message-tokens.ts';
 import { type Binding, bindingOf, type Policies } from './policy.ts';
 import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
-import { prefixesOf, resultKeyOf } from './prefix-memo.ts';
+import { prefixesOf } from './prefix-memo.ts';
 import type { AnsweredConversations } from './provider-verdicts.ts';
 import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
 
@@ -30,8 +31,8 @@ export interface ReadBody {
   readonly messages: readonly ScannedMessage[];
   /** For each message, a hash of its meaning and of all messages before it, without instructions (`prefixesOf`). */
   readonly prefixes: readonly string[];
-  /** Second keys of new messages, by their prefixes: see `resultKeyOf`. */
-  readonly resultKeys: ReadonlyMap<string, string>;
+  /** Second keys of new messages, by their prefixes. */
+  readonly secondKeys: ReadonlyMap<string, readonly SecondKey[]>;
   readonly conversation: Conversation;
   readonly conversationId: string;
   /**
@@ -168,7 +169,11 @@ export class ReadStage {
     const texts = new BodyTexts(body);
     const calls = new Map<ScannedText, CallInContext>();
     const messageEnds: MessageEnd[] = [];
-    const resultKeys = new Map<string, string>();
+    const secondKeys = new Map<string, readonly SecondKey[]>();
+    const tail = tailOf(messages);
+    const owner = keyOf('owner', request.scope?.project ?? '', request.sender?.account ?? '');
+    // without a thread, only messages that were sent before may have been sent in one
+    const hasKeys = (i: number): boolean => dialect.keepsHistory === 'items' || scanned.thread || i < tail;
     let tokens = checkpoint?.tokens ?? 0;
     for (let i = first; i < messages.length; i++) {
       const message = messages[i];
@@ -178,8 +183,8 @@ export class ReadStage {
         if (call) calls.set(text, call);
       }
       found.push(...findTexts({ texts, message, messageIndex: i, conversation, settings: find, results }));
-      const resultKey = resultKeyOf(dialect, body, message, conversation);
-      if (resultKey !== '') resultKeys.set(prefixes[i] ?? '', resultKey);
+      const keys = hasKeys(i) ? secondKeysOf({ dialect, body, message, conversation, owner }) : [];
+      if (keys.length > 0) secondKeys.set(prefixes[i] ?? '', keys);
       if (counting) tokens += messageTokens(body, message);
       if (i >= messages.length - CHECKPOINTS)
         messageEnds.push({ message: i, conversation: conversation.fork(), tokens });
@@ -189,13 +194,13 @@ export class ReadStage {
       scanned,
       messages,
       prefixes,
-      resultKeys,
+      secondKeys,
       conversation,
       conversationId: conversation.id,
-      begins: tailOf(messages) === 0 && (previous === '' || before?.id === ''),
+      begins: tail === 0 && (previous === '' || before?.id === ''),
       match,
       first,
-      tail: tailOf(messages),
+      tail,
       found: this.#withBoldness(found, request.scope ?? NO_SCOPE),
       results,
       texts,

@@ -15,6 +15,8 @@ export interface Rewritten {
   readonly model: string;
   readonly stream: boolean;
   readonly binding: Binding;
+  /** The provider keeps its history, or is asked to. */
+  readonly isKept: boolean;
   readonly messages: readonly ScannedMessage[];
   /** For each message, a hash of its meaning and of all messages before it, without instructions (`prefixesOf`). */
   readonly prefixes: readonly string[];
@@ -61,7 +63,7 @@ export function rewritten(
   shelved: ShelvedTools | null = null,
 ): Rewritten {
   const { read, known, found } = request;
-  const { model, stream, messages } = read.scanned;
+  const { model, stream, messages, thread, previous } = read.scanned;
   // replayed texts are first, because they are older than new ones
   const replayed = found.findLastIndex((text) => known.sent.has(text)) + 1;
   return {
@@ -69,6 +71,7 @@ export function rewritten(
     model,
     stream,
     binding: request.binding,
+    isKept: request.dialect.keepsHistory === 'items' || thread || previous !== '',
     messages,
     prefixes: read.prefixes,
     refusalKeys: refusalKeysOf(read),
@@ -97,10 +100,10 @@ function withTools(body: Buffer, texts: readonly BodyEdit[], tools: readonly Bod
   );
 }
 
-/** Keys of the last message of a request: its prefix and, for a result, its second key (`resultKeyOf`). */
-function refusalKeysOf({ prefixes, resultKeys }: DirectedRequest['read']): string[] {
+/** Keys of the last message of a request: its prefix and its second keys. */
+function refusalKeysOf({ prefixes, secondKeys }: DirectedRequest['read']): string[] {
   const last = prefixes.at(-1);
-  return last === undefined ? [] : [last, resultKeys.get(last)].filter((key) => key !== undefined);
+  return last === undefined ? [] : [last, ...(secondKeys.get(last) ?? []).map(({ key }) => key)];
 }
 
 /** The outcome of a request that is forwarded unchanged. */

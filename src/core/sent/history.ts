@@ -11,6 +11,7 @@ import type { Binding } from '../request/policy.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './records.ts';
 import { acceptedPrefix, containsResultOrWords, controlPrefix, mayBeCut, shelfPrefix } from './records.ts';
+import { recordUnder } from './second-keys.ts';
 import { textAt } from './text-place.ts';
 
 /** The new part of a request, with the records of how it was sent before. */
@@ -60,7 +61,7 @@ export async function recallHistory(
   keysOf: (jobs: readonly Job[]) => readonly string[],
   skipReason: unknown = null,
 ): Promise<KnownHistory> {
-  const { messages, prefixes, resultKeys, first, tail, conversationId } = read;
+  const { messages, prefixes, secondKeys, first, tail, conversationId } = read;
   const mayDecide = (messageIndex: number): boolean =>
     messageIndex >= tail ? policy.newTexts === 'prune' : policy.history === 're-prune';
   if (first === messages.length) return NO_HISTORY;
@@ -71,14 +72,15 @@ export async function recallHistory(
   const prefetchKeys = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const controlKeys = conversationId === '' ? [] : [controlPrefix(conversationId)];
   if (read.begins) acceptedKeys.push(acceptedPrefix(shelfPrefix(conversationId)));
+  const seconds = [...secondKeys.values()].flat().map(({ key }) => key);
   const { sent: records, failure } = await memory.find(
-    [...prefixesOf(first, containsResultOrWords), ...resultKeys.values(), ...acceptedKeys, ...controlKeys],
+    [...prefixesOf(first, containsResultOrWords), ...seconds, ...acceptedKeys, ...controlKeys],
     skipReason,
     prefetchKeys,
   );
   const recordOf = (i: number): SentMessage | undefined => {
     const prefix = prefixes[i] ?? '';
-    return records.get(prefix) ?? records.get(resultKeys.get(prefix) ?? '');
+    return records.get(prefix) ?? recordUnder(records, secondKeys.get(prefix));
   };
   const isUnknown = (message: ScannedMessage, i: number): boolean =>
     mayBeCut(message) && recordOf(first + i) === undefined;
@@ -139,7 +141,8 @@ export function adoptRecords(request: DirectedRequest, records: ReadonlyMap<stri
   read.messages.forEach((message, i) => {
     const here = i < read.first ? [] : found.filter(({ messageIndex }) => messageIndex === i);
     const prefix = read.prefixes[i] ?? '';
-    const record = i < read.first ? undefined : (records.get(prefix) ?? records.get(read.resultKeys.get(prefix) ?? ''));
+    const record =
+      i < read.first ? undefined : (records.get(prefix) ?? recordUnder(records, read.secondKeys.get(prefix)));
     if (record === undefined || message.role === 'other' || here.some((text) => sent.has(text))) {
       adopted.push(...here);
       return;

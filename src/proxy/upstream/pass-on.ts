@@ -257,11 +257,19 @@ export class Refusal implements Decline {
   readonly #mayGoWhole: boolean;
   /** The provider rejected the history, so an earlier run must have pruned it. */
   ofHistory = false;
+  /** The provider cannot continue the history that it kept. */
+  toContinue = false;
+  readonly #isKept: boolean;
 
   /** @param mayResend - the request was pruned and generates an answer (not a token count) */
-  constructor(dialect: Dialect, { rawHistory, acceptedBefore }: Rewritten, mayResend: boolean) {
+  constructor(
+    dialect: Dialect,
+    { rawHistory, acceptedBefore, isKept }: Pick<Rewritten, 'rawHistory' | 'acceptedBefore' | 'isKept'>,
+    mayResend: boolean,
+  ) {
     this.#dialect = dialect;
     this.#rawHistory = rawHistory && dialect.verifiesHistory === 'always';
+    this.#isKept = isKept;
     // once the provider has accepted cuts of this conversation, the unpruned request would change its history
     this.#mayGoWhole = mayResend && !acceptedBefore;
   }
@@ -269,12 +277,14 @@ export class Refusal implements Decline {
   byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek' {
     if (status === 200 && this.#mayGoWhole) return 'peek'; // gateways also refuse inside of a 200
     if (!REFUSALS.has(status)) return 'pass';
-    if (this.#rawHistory) return 'hold';
+    if (this.#rawHistory || this.#isKept) return 'hold';
     return this.#mayGoWhole ? 'drop' : 'pass';
   }
 
   byBody(status: number, body: Buffer): boolean {
-    this.ofHistory = this.#dialect.refusesHistory(status, body);
+    this.toContinue = this.#isKept && this.#dialect.refusesToContinue(body);
+    if (this.toContinue) return false;
+    this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory(status, body);
     return this.ofHistory || this.#mayGoWhole;
   }
 

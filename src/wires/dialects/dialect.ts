@@ -13,11 +13,11 @@ export interface Dialect {
    */
   readonly verifiesHistory: 'always' | 'with-reasoning' | 'never';
   /**
-   * Whether the provider can keep the history, so that a request may contain only new items, and a later one the whole
-   * history. Items of such a conversation are also recognised by the calls that they answer, not only by the messages
-   * before them.
+   * Whether the provider can keep the history, so that a request may contain only new messages, and a later one the
+   * whole history: as `items` under the id of each answer, in `threads` that a client opens, or `never`. Messages of
+   * such a conversation are also recognised by the calls that they answer, not only by the messages before them.
    */
-  readonly keepsHistory: boolean;
+  readonly keepsHistory: 'items' | 'threads' | 'never';
   /** The purpose of a request, or `null` if it is not one of this wire. `path` has no query. */
   claims(method: string, path: string): Purpose | null;
   /** Facts that this wire states in the path and other wires in the body; absent if the path states none. */
@@ -45,6 +45,13 @@ export interface Dialect {
    * @param answer - the beginning of the answer's body, decoded
    */
   refusesHistory(status: number, answer: Buffer): boolean;
+  /**
+   * Whether an answer rejects a request because the provider no longer has, or cannot continue, the history that it
+   * kept. The content of the request is then not at fault.
+   *
+   * @param answer - the beginning of the answer's body, decoded
+   */
+  refusesToContinue(answer: Buffer): boolean;
   /** The JSON body of an error by the proxy, in the shape that clients of this wire expect. */
   error(status: number, code: string, message: string): Buffer;
 }
@@ -106,6 +113,8 @@ export interface RequestHead {
   readonly stream: boolean;
   /** Id of the stored answer that the messages continue, if the provider keeps the history; otherwise `''`. */
   readonly previous: string;
+  /** The provider keeps the history in a thread, or is asked to. */
+  readonly thread: boolean;
   /** A field outside the messages shows that the model's reasoning is part of the conversation. */
   readonly reasoning: boolean;
   /**

@@ -12,8 +12,8 @@ export interface BodyShape {
   readonly list: string;
   /** The key of the id of an earlier answer that the provider keeps, if the wire has one. */
   readonly previous?: string;
-  /** Whether another field shows that the model's reasoning is part of the conversation. Absent: none does. */
-  readonly showsReasoning?: (key: string, value: Buffer) => boolean;
+  /** What another field says about the history. Absent: none says anything. */
+  readonly history?: (key: string, value: Buffer) => Partial<Pick<RequestHead, 'previous' | 'reasoning' | 'thread'>>;
   /** Reads the message at the cursor, which is an object. Other values are skipped and never changed. */
   readonly message: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage;
   /** Reads a value that is not a list under that key. Absent: such a value is skipped. */
@@ -45,7 +45,14 @@ class BodyScan {
     this.#messages = resume ? [...resume.messages] : [];
     this.#budget = new ScanBudget(this.#messages.length);
     this.#resumed = resume !== undefined;
-    this.#head = resume?.before ?? { model: '', stream: false, previous: '', reasoning: false, outside: [] };
+    this.#head = resume?.before ?? {
+      model: '',
+      stream: false,
+      previous: '',
+      thread: false,
+      reasoning: false,
+      outside: [],
+    };
     this.#before = resume?.before ?? null;
   }
 
@@ -64,7 +71,7 @@ class BodyScan {
 
   #field(key: string): void {
     const cursor = this.#cursor;
-    const { list, previous, only, showsReasoning } = this.#shape;
+    const { list, previous, only, history } = this.#shape;
     if (key === 'model' && cursor.atString()) this.#head = { ...this.#head, model: stringHere(cursor) };
     else if (key === 'stream') this.#head = { ...this.#head, stream: isTrue(cursor) };
     else if (key === previous && cursor.atString()) this.#head = { ...this.#head, previous: stringHere(cursor) };
@@ -74,9 +81,9 @@ class BodyScan {
       this.#before = this.#head;
       if (cursor.atArray()) cursor.array(() => this.#message());
       else this.#messages.push(...[only?.(cursor, this.#budget) ?? []].flat());
-    } else if (showsReasoning) {
+    } else if (history) {
       const { start, end } = cursor.value();
-      if (showsReasoning(key, cursor.bytes.subarray(start, end))) this.#head = { ...this.#head, reasoning: true };
+      this.#head = { ...this.#head, ...history(key, cursor.bytes.subarray(start, end)) };
     }
   }
 

@@ -273,6 +273,11 @@ export class Conversation {
     return byId ?? this.#calls.newest(name);
   }
 
+  /** The id of the newest call; `''` before the first one. */
+  get newestCall(): string {
+    return this.#calls.lastKey;
+  }
+
   /** Number of calls under an id so far: some models restart numbering with each answer. */
   callsUnder(id: string): number {
     return this.#calls.count(id);

@@ -47,6 +47,11 @@ export class SharedLog<T> {
     this.#from = Math.max(this.#from, this.#to - count);
   }
 
+  /** The key of the newest entry; `''` if there is none. */
+  get lastKey(): string {
+    return this.size === 0 ? '' : (this.#room.entries[this.#to - 1]?.key ?? '');
+  }
+
   /** The newest value under a key. */
   newest(key: string): T | undefined {
     return this.newestOf(key, 1)[0];

@@ -1,5 +1,6 @@
 import { field } from '../../json/value.ts';
 import type { AnswerFormat } from '../answers/format.ts';
+import type { AnswerItem } from '../dialect.ts';
 
 /**
  * Answers of the messages wire. Input tokens are in the first event, and may be repeated in the last, which has the
@@ -24,7 +25,30 @@ export const messagesFormat: AnswerFormat = {
   texts: ['text', 'thinking', 'partial_json'],
   id: ['message.id', 'id'],
   transformations: ['message.input_transformations', 'input_transformations'],
+  items: itemsOf,
 };
+
+/**
+ * The calls of an answer, for requests that continue its thread without repeating it. The arguments of a streamed call
+ * come in pieces and are left out.
+ */
+function itemsOf(event: unknown): readonly AnswerItem[] {
+  const started = field(event, 'content_block');
+  const content: unknown = started === undefined ? field(event, 'content') : [started];
+  if (!Array.isArray(content)) return [];
+  const calls = content.filter((block) => field(block, 'type') === 'tool_use').map(callOf);
+  return calls.length === 0 ? [] : [{ said: '', calls }];
+}
+
+function callOf(block: unknown): AnswerItem['calls'][number] {
+  const args = JSON.stringify(field(block, 'input') ?? {});
+  const [id, name] = [field(block, 'id'), field(block, 'name')].map((value) =>
+    typeof value === 'string' ? value : '',
+  );
+  return { id: id ?? '', name: name ?? '', args: args === '{}' || args.length > MAX_ARGS_CHARS ? '' : args };
+}
+
+const MAX_ARGS_CHARS = 64 * 1024;
 
 function callsIn(iterations: unknown): object[] {
   return Array.isArray(iterations) ? iterations.filter((call) => typeof call === 'object' && call !== null) : [];

@@ -1,3 +1,4 @@
+import { field, parsed } from '../../json/value.ts';
 import { FormatReader } from '../answers/reader.ts';
 import type { Dialect } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
@@ -12,7 +13,7 @@ import { scanMessagesBody } from './scan.ts';
 export const anthropicMessages: Dialect = {
   name: 'messages',
   verifiesHistory: 'always',
-  keepsHistory: false,
+  keepsHistory: 'threads',
   claims(method, path) {
     if (method !== 'POST') return null;
     if (path.endsWith('/v1/messages')) return 'generate';
@@ -29,6 +30,10 @@ export const anthropicMessages: Dialect = {
       .replace(/invalid_[a-z_]{1,40}/gi, '')
       .toLowerCase();
     return REFUSAL.every((word) => words.includes(word));
+  },
+  refusesToContinue(answer) {
+    const details = field(field(parsed(answer.toString('utf8')), 'error'), 'details');
+    return String(field(details, 'error_code') ?? '').startsWith('thread_');
   },
   error: (status, code, message) =>
     Buffer.from(JSON.stringify({ type: 'error', error: { type: errorType(status), message: `${message} (${code})` } })),

@@ -1,5 +1,15 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
-import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText, TextUse } from '../dialect.ts';
+import { field, parsed } from '../../json/value.ts';
+import type {
+  RequestHead,
+  Resume,
+  Role,
+  ScannedBody,
+  ScannedCall,
+  ScannedMessage,
+  ScannedText,
+  TextUse,
+} from '../dialect.ts';
 import type { ScanBudget } from '../scan-body.ts';
 import { type Keys, keysOf, readFields, readTextPart, scanBody, stringHere } from '../scan-body.ts';
 
@@ -9,7 +19,15 @@ import { type Keys, keysOf, readFields, readTextPart, scanBody, stringHere } fro
  * @throws JsonShapeError when the bytes are not one JSON object with at most one `messages` array
  */
 export function scanMessagesBody(bytes: Buffer, resume?: Resume): ScannedBody {
-  return scanBody(bytes, { list: 'messages', message: readMessage }, resume);
+  return scanBody(bytes, { list: 'messages', history, message: readMessage }, resume);
+}
+
+/** `thread: {type: "create"}`, or `{type: "continue", previous_message_id}` before new messages alone. */
+function history(key: string, value: Buffer): Partial<RequestHead> {
+  const thread = key === 'thread' ? parsed(value.toString('utf8')) : null;
+  if (thread === null || typeof thread !== 'object') return {};
+  const previous = field(thread, 'previous_message_id');
+  return { thread: true, ...(typeof previous === 'string' && { previous }) };
 }
 
 const MESSAGE_KEYS = keysOf('role', 'content');

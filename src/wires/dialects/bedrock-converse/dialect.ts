@@ -13,7 +13,7 @@ import { scanConverseBody } from './scan.ts';
 export const bedrockConverse: Dialect = {
   name: 'converse',
   verifiesHistory: 'always',
-  keepsHistory: false,
+  keepsHistory: 'never',
   claims(method, path) {
     return method === 'POST' && PATH.test(path) ? 'generate' : null;
   },
@@ -22,6 +22,7 @@ export const bedrockConverse: Dialect = {
   answer: () => new FormatReader(FORMAT),
   refusesHistory: (status, answer) => anthropicMessages.refusesHistory(status, answer),
   // clients of AWS read `message`
+  refusesToContinue: () => false,
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ message: `${message} (${code})`, error: { message, code } })),
 };

@@ -11,7 +11,7 @@ import { scanGeminiBody } from './scan.ts';
 export const googleGemini: Dialect = {
   name: 'gemini',
   verifiesHistory: 'never',
-  keepsHistory: false,
+  keepsHistory: 'never',
   claims(method, path) {
     if (method !== 'POST' || !BASE.test(path) || !path.includes('/models/')) return null;
     return PURPOSES.get(path.slice(path.lastIndexOf(':') + 1)) ?? null;
@@ -25,6 +25,7 @@ export const googleGemini: Dialect = {
   meaning: meaningOf,
   answer: () => new FormatReader(FORMAT),
   refusesHistory: () => false,
+  refusesToContinue: () => false,
   error: (status, code, message) =>
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
 };

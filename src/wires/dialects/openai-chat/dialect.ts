@@ -8,7 +8,7 @@ import { scanChatBody } from './scan.ts';
 export const openaiChat: Dialect = {
   name: 'chat',
   verifiesHistory: 'never',
-  keepsHistory: false,
+  keepsHistory: 'never',
   claims(method, path) {
     const known = path.endsWith('/chat/completions') && (path.startsWith('/v1/') || path === '/chat/completions');
     return method === 'POST' && known ? 'generate' : null;
@@ -17,6 +17,7 @@ export const openaiChat: Dialect = {
   meaning: meaningOf,
   answer: () => new FormatReader(FORMAT),
   refusesHistory: () => false,
+  refusesToContinue: () => false,
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } })),
 };

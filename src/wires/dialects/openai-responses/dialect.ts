@@ -1,3 +1,4 @@
+import { field, parsed } from '../../json/value.ts';
 import { FormatReader } from '../answers/reader.ts';
 import type { Dialect } from '../dialect.ts';
 import { openaiChat } from '../openai-chat/dialect.ts';
@@ -12,7 +13,7 @@ import { scanResponsesBody } from './scan.ts';
 export const openaiResponses: Dialect = {
   name: 'responses',
   verifiesHistory: 'with-reasoning',
-  keepsHistory: true,
+  keepsHistory: 'items',
   claims(method, path) {
     if (method !== 'POST' || !(path.startsWith('/v1/') || path.startsWith('/responses'))) return null;
     if (path.endsWith('/responses/compact')) return 'compact';
@@ -22,5 +23,7 @@ export const openaiResponses: Dialect = {
   meaning: meaningOf,
   answer: () => new FormatReader(responsesFormat),
   refusesHistory: () => false,
+  refusesToContinue: (answer) =>
+    field(field(parsed(answer.toString('utf8')), 'error'), 'code') === 'previous_response_not_found',
   error: openaiChat.error,
 };

@@ -1,5 +1,14 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
-import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText, TextUse } from '../dialect.ts';
+import type {
+  RequestHead,
+  Resume,
+  Role,
+  ScannedBody,
+  ScannedCall,
+  ScannedMessage,
+  ScannedText,
+  TextUse,
+} from '../dialect.ts';
 import type { ScanBudget } from '../scan-body.ts';
 import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
 
@@ -10,14 +19,15 @@ import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
  * @throws JsonShapeError when the bytes are not one JSON object with at most one `input`
  */
 export function scanResponsesBody(bytes: Buffer, resume?: Resume): ScannedBody {
-  const shape = { list: 'input', previous: 'previous_response_id', showsReasoning, message: readItem, only: readOnly };
+  const shape = { list: 'input', previous: 'previous_response_id', history, message: readItem, only: readOnly };
   return scanBody(bytes, shape, resume);
 }
 
 /** The request asks for encrypted reasoning, or continues a conversation that the provider keeps. */
-function showsReasoning(key: string, value: Buffer): boolean {
-  if (key === 'include') return value.includes('"reasoning.encrypted_content"');
-  return key === 'conversation' && value.toString('latin1') !== 'null';
+function history(key: string, value: Buffer): Partial<RequestHead> {
+  const isAsked = key === 'include' && value.includes('"reasoning.encrypted_content"');
+  const isKept = key === 'conversation' && value.toString('latin1') !== 'null';
+  return isAsked || isKept ? { reasoning: true } : {};
 }
 
 function readOnly(cursor: JsonCursor): ScannedMessage | null {

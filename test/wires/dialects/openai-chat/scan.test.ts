@@ -268,7 +268,7 @@ describe('scanChatBody', () => {
     expect(() =>
       scanChatBody(bytes, {
         at: 14,
-        before: { model: '', stream: false, previous: '', reasoning: false, outside: [] },
+        before: { model: '', stream: false, previous: '', thread: false, reasoning: false, outside: [] },
         messages: [],
       }),
     ).toThrow(JsonShapeError);

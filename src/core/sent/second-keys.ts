@@ -1,0 +1,104 @@
+import type { Dialect, ScannedMessage } from '../../wires/dialects/dialect.ts';
+import type { Conversation } from '../../wires/goal/conversation.ts';
+import { bytesHash, keyOf } from '../hash.ts';
+import type { SentMessage } from '../ports/sent.ts';
+
+/**
+ * A key by which the record of a message, or of one result in it, is found if the messages before it are unknown. If
+ * the provider keeps the history, a message is first sent without them, and may be sent again later together with them.
+ * Clients and providers write the model's items differently, so that a hash over all messages would not find it.
+ */
+export interface SecondKey {
+  readonly key: string;
+  /** Indexes of the texts in the message that it stands for. */
+  readonly texts: readonly number[];
+}
+
+/** A message that is being read. */
+export interface KeyedMessage {
+  readonly dialect: Dialect;
+  readonly body: Buffer;
+  readonly message: ScannedMessage;
+  /** Its state at the message. */
+  readonly conversation: Conversation;
+  /** Hash of the project and the account. */
+  readonly owner: string;
+}
+
+/** Size in bytes of a user's text below which it needs no key of its own. */
+const MIN_WORDS_BYTES = 200;
+
+/** The second keys of a message; none if the wire's providers keep no history. */
+export function secondKeysOf(keyed: KeyedMessage): SecondKey[] {
+  const { dialect, message } = keyed;
+  if (dialect.keepsHistory === 'never') return [];
+  return dialect.keepsHistory === 'items' ? keysOfItem(keyed, message) : keysOfBlocks(keyed, message);
+}
+
+/** An item is one result, or words of the user. Some models number their calls anew in each conversation. */
+function keysOfItem(keyed: KeyedMessage, message: ScannedMessage): SecondKey[] {
+  const { dialect, body, conversation } = keyed;
+  const [first] = message.texts;
+  if (first === undefined) return [];
+  const texts = message.texts.map((_, i) => i);
+  const meaning = dialect.meaning(body, message);
+  if (message.role === 'user')
+    return [{ key: keyOf('words', conversation.id, conversation.newestCall, meaning), texts }];
+  if (message.role !== 'tool' || first.callId === '') return [];
+  const nth = conversation.callsUnder(first.callId);
+  return [{ key: keyOf('result', conversation.id, first.callId, String(nth), meaning), texts }];
+}
+
+/** A message has several blocks. Ids of calls are unique, so that the conversation need not be known. */
+function keysOfBlocks({ body, conversation, owner }: KeyedMessage, message: ScannedMessage): SecondKey[] {
+  if (message.role !== 'tool' && message.role !== 'user') return [];
+  const results = new Map<string, number[]>();
+  const keys: SecondKey[] = [];
+  message.texts.forEach(({ use, callId, literal }, i) => {
+    const raw = body.subarray(literal.start, literal.end);
+    if (use === 'result' && callId !== '') results.set(callId, [...(results.get(callId) ?? []), i]);
+    else if (raw.length >= MIN_WORDS_BYTES) {
+      const key = keyOf('thread words', owner, conversation.id, conversation.newestCall, bytesHash([raw]));
+      keys.push({ key, texts: [i] });
+    }
+  });
+  for (const [callId, texts] of results) {
+    const raw = texts.map((i) => message.texts[i]?.literal).map((span) => body.subarray(span?.start, span?.end));
+    keys.push({ key: keyOf('thread result', owner, callId, bytesHash(raw)), texts });
+  }
+  return keys;
+}
+
+/** Copies of records under the second keys of their messages. */
+export function underSecondKeys(
+  records: readonly SentMessage[],
+  keys: ReadonlyMap<string, readonly SecondKey[]>,
+): SentMessage[] {
+  return records.flatMap((record) =>
+    (keys.get(record.prefix) ?? []).map(({ key, texts }) => ({
+      ...record,
+      prefix: key,
+      texts: record.texts.flatMap((text) => {
+        const index = texts.indexOf(text.text);
+        return index < 0 ? [] : { ...text, text: index };
+      }),
+    })),
+  );
+}
+
+/** The record of a message, put together from those under its second keys; `undefined` if there is none. */
+export function recordUnder(
+  records: ReadonlyMap<string, SentMessage>,
+  keys: readonly SecondKey[] = [],
+): SentMessage | undefined {
+  const found = keys.flatMap(({ key, texts }) => {
+    const record = records.get(key);
+    return record ? { record, texts } : [];
+  });
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const texts = found.flatMap(({ record, texts: indexes }) =>
+    record.texts.map((text) => ({ ...text, text: indexes[text.text] ?? text.text })),
+  );
+  return { ...first.record, texts };
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { ByteBudget } from '../../src/proxy/byte-budget.ts';
+import { type IncomingBody, PruneStep } from '../../src/proxy/prune-step.ts';
+import { Refusal } from '../../src/proxy/upstream/pass-on.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
+import { NO_CONTEXT } from '../helpers/context.ts';
+import { openPipeline, openStore } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+type Message = { readonly role: string; readonly content: unknown };
+
+const [A, B, FILE] = [serverLog(200), serverLog(200, 7), serverLog(200, 11)];
+const QUESTION: Message = { role: 'user', content: 'Why did the payment of the second customer fail?' };
+
+function answer(...ids: string[]): Message {
+  const calls = ids.map((id) => ({ type: 'tool_use', id, name: 'bash', input: { command: `cat ${id}.log` } }));
+  return { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 's' }, ...calls] };
+}
+
+function results(...texts: [id: string, text: string][]): Message {
+  return { role: 'user', content: texts.map(([id, content]) => ({ type: 'tool_result', tool_use_id: id, content })) };
+}
+
+/** A request that opens a thread, continues it behind an answer, or knows no threads. */
+function bodyOf(messages: readonly Message[], previous?: string | null): Buffer {
+  const continues = { type: 'continue', previous_message_id: previous };
+  const thread = previous === null ? undefined : previous === undefined ? { type: 'create' } : continues;
+  return Buffer.from(JSON.stringify({ model: 'claude-opus-5', thread, messages }));
+}
+
+function textsOf(body: Buffer): string[] {
+  const { messages } = JSON.parse(body.toString('utf8')) as { messages: Message[] };
+  return messages.flatMap(({ content }) =>
+    Array.isArray(content) ? (content as { content?: string }[]).flatMap((block) => block.content ?? []) : [],
+  );
+}
+
+function openSession() {
+  const store = openStore();
+  const mode = { enabled: true, shadow: false };
+  const stepOver = (pipeline = openPipeline({ store })) =>
+    new PruneStep({
+      dialect: anthropicMessages,
+      rewriter: pipeline,
+      modeOf: () => mode,
+      maxBodyBytes: 1e8,
+      budget: new ByteBudget(1e8),
+      lateBudget: new ByteBudget(0),
+      timeoutMs: 5_000,
+      onFailure: () => {},
+    });
+  const send = async (step: PruneStep, body: Buffer, over: Partial<IncomingBody> = {}) => {
+    const { changed } = await step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate', ...over });
+    return textsOf(changed ?? body);
+  };
+  return { mode, stepOver, send };
+}
+
+describe('a message thread', () => {
+  it('has the same bytes in the replay of the whole history as in the requests that continued it', async () => {
+    const { mode, stepOver, send } = openSession();
+    const step = stepOver();
+    await send(step, bodyOf([QUESTION]));
+    const sent = await send(step, bodyOf([results(['toolu_1', A], ['toolu_2', B])], 'msg_1'));
+    expect(sent[0]?.length).toBeLessThan(A.length / 2);
+    const history = [QUESTION, answer('toolu_1', 'toolu_2'), results(['toolu_1', A], ['toolu_2', B])];
+    for (const enabled of [true, false]) {
+      mode.enabled = enabled;
+      // with a new thread, without any, and from a proxy that has to look everything up
+      expect(await send(step, bodyOf(history))).toEqual(sent);
+      expect(await send(step, bodyOf([...history, answer('toolu_3')], null))).toEqual(sent);
+      expect(await send(stepOver(), bodyOf([...history, answer('toolu_3')]))).toEqual(sent);
+    }
+  });
+
+  it('keeps a result whole that was continued with while pruning was off', async () => {
+    const { mode, stepOver, send } = openSession();
+    const step = stepOver();
+    mode.enabled = false;
+    expect(await send(step, bodyOf([results(['toolu_1', A])], 'msg_1'))).toEqual([A]);
+    mode.enabled = true;
+    const history = [QUESTION, answer('toolu_1'), results(['toolu_1', A])];
+    expect(await send(step, bodyOf(history))).toEqual([A]);
+  });
+
+  it('is found for the same project and account alone', async () => {
+    const { stepOver, send } = openSession();
+    const step = stepOver();
+    await send(step, bodyOf([results(['toolu_1', A])], 'msg_1'));
+    const history = [QUESTION, answer('toolu_1'), results(['toolu_1', A]), answer('toolu_2')];
+    for (const other of [{ account: 'another' }, { scope: { ...NO_CONTEXT.scope, project: 'another' } }]) {
+      expect(await send(stepOver(), bodyOf(history, null), { context: { ...NO_CONTEXT, ...other } })).toEqual([A]);
+    }
+    const [known = ''] = await send(stepOver(), bodyOf(history, null));
+    expect(known.length).toBeLessThan(A.length / 2);
+  });
+
+  it('repeats a file that the user attached while it was continued', async () => {
+    const { stepOver } = openSession();
+    const attached: Message = {
+      role: 'user',
+      content: [{ type: 'text', text: `Look.\n<file path="a.log">\n${FILE}\n</file>` }],
+    };
+    const said = { id: 'msg_1', items: [], calls: new Map<string, number>() };
+    const pipeline = openPipeline({ store: openStore() });
+    const over = stepOver(pipeline);
+    const first = await over.prune({
+      context: NO_CONTEXT,
+      body: bodyOf([QUESTION]),
+      encoding: '',
+      purpose: 'generate',
+    });
+    if (first.rewritten) await pipeline.answered(first.rewritten, said);
+    const prune = async (body: Buffer) =>
+      (await over.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate' })).changed ?? body;
+    const continued = JSON.parse((await prune(bodyOf([attached], 'msg_1'))).toString('utf8')) as {
+      messages: Message[];
+    };
+    const replayed = JSON.parse((await prune(bodyOf([QUESTION, answer(), attached, answer()]))).toString('utf8')) as {
+      messages: Message[];
+    };
+    expect(JSON.stringify(continued.messages[0]).length).toBeLessThan(FILE.length / 2);
+    expect(replayed.messages[2]).toEqual(continued.messages[0]);
+  });
+});
+
+describe('a refusal that names what the provider keeps', () => {
+  it.each([
+    [anthropicMessages, { error: { details: { error_code: 'thread_not_found' } } }],
+    [openaiResponses, { error: { code: 'previous_response_not_found' } }],
+  ])('is no refusal of what was cut ($name)', (dialect, error) => {
+    const request = { rawHistory: false, acceptedBefore: false, isKept: true };
+    const refusal = new Refusal(dialect, request, true);
+    expect(refusal.byStatus(400)).toBe('hold');
+    expect(refusal.byBody(400, Buffer.from(JSON.stringify(error)))).toBe(false);
+    expect(refusal.toContinue).toBe(true);
+    expect(new Refusal(dialect, request, true).byBody(400, Buffer.from('{"error":{}}'))).toBe(true);
+  });
+});
