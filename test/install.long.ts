@@ -61,21 +61,21 @@ it.each([22, 24])(
     const server = spawn(node, ['dist/cli.js', 'serve'], {
       cwd: copy,
       env: { ...env, HOME: folder, MCP_PRUNER_PORT: '0' },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => {
       server.kill('SIGKILL');
     });
     let url = '';
     const lines: string[] = [];
-    for await (const line of createInterface({ input: server.stderr })) {
+    for await (const line of createInterface({ input: server.stdout })) {
       lines.push(line);
       url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? '';
       if (url !== '') break;
     }
     expect(url, lines.join('\n')).not.toBe('');
-    const health = (await (await fetch(`${url}/health`)).json()) as { store: unknown };
-    expect(health).toMatchObject({ status: 'ok' });
+    const health = await (await fetch(`${url}/health`)).json();
+    expect(health, lines.join('\n')).toMatchObject({ status: 'healthy', store: 'ok' });
   },
   MAX_MS,
 );
