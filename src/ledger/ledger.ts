@@ -15,7 +15,7 @@ import type { Learner } from './learning.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Prices } from './prices.ts';
 import { dayOf } from './prices.ts';
-import { reportOf } from './report.ts';
+import { type ReportPrices, reportOf } from './report.ts';
 import { SETTLE_MS, Settlement, type SettleResult } from './settlement.ts';
 
 export interface LedgerOptions {
@@ -163,7 +163,7 @@ export class Ledger implements LedgerSink, LedgerReader {
 
   /** The report of another view of the store, including the faults of this ledger's prices. */
   reportOf(store: LedgerStore, query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {
-    return readReport(store, query, this.#options.prices.problems);
+    return readReport(store, query, this.#options.prices);
   }
 
   async turns(query: Parameters<LedgerStore['turns']>[0]): ReturnType<LedgerStore['turns']> {
@@ -272,15 +272,11 @@ export class Ledger implements LedgerSink, LedgerReader {
   }
 }
 
-/**
- * The report of a store.
- *
- * @param problems - faults of the prices in use
- */
+/** The report of a store. */
 export async function readReport(
   store: LedgerStore,
   query: { readonly sinceDay: string; readonly project?: string },
-  problems: readonly string[] = [],
+  prices?: ReportPrices,
 ): Promise<LedgerReport> {
   const { sinceDay, ...of } = query;
   const [sums, conversations, steps] = await Promise.all([
@@ -288,5 +284,5 @@ export async function readReport(
     store.conversations({ ...of, sinceMs: Date.parse(sinceDay), limit: MAX_CONVERSATIONS }),
     store.steps(),
   ]);
-  return reportOf(query, sums, conversations, steps, problems);
+  return reportOf(query, sums, conversations, steps, prices);
 }

@@ -103,6 +103,15 @@ export class Prices {
     return this.#ceiling;
   }
 
+  /**
+   * Whether no row of a model has a price for cache writes with the longer of two lifetimes. They are then billed like
+   * those with the shorter one, which is too low.
+   */
+  pricesShort(model: string): boolean {
+    const rows = this.#fitting(model).flat();
+    return rows.length > 0 && rows.every(({ cache_write_1h }) => cache_write_1h === undefined);
+  }
+
   #rowOf(model: string, atMs: number): Price | null {
     const day = dayOf(atMs);
     for (const rows of this.#fitting(model)) {
@@ -212,6 +221,12 @@ function namesOf(model: string): readonly string[] {
   return [...new Set([alike(model), alike(bareName(model))])];
 }
 
+/**
+ * Suffixes by which a gateway routes a request without a price of its own. `:free` has a row. Source:
+ * https://openrouter.ai/docs/guides/routing/model-variants/overview.md
+ */
+const ROUTING = /:(?:beta|nitro|thinking|floor|exacto|online|extended)$/;
+
 /** A version of a model by date: gpt-5-2025-08-07, claude-opus-4-5@20251101, kimi-k2-0905, …-09-2025. */
 const VERSION = /^[-@](?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{2}-\d{4})$/;
 
@@ -233,13 +248,14 @@ function alike(name: string): string {
 
 /**
  * The name of a model without prefixes (route, region) and suffixes of gateways and clouds: anthropic/claude-opus-5,
- * us.anthropic.claude-opus-5-v1:0, claude-opus-5[1m].
+ * us.anthropic.claude-opus-5-v1:0, claude-opus-5[1m], anthropic/claude-opus-5:nitro.
  */
 function bareName(model: string): string {
   const bare = model
     .slice(model.lastIndexOf('/') + 1)
     .replace(/^(?:[a-z-]{1,30}\.){1,3}(?=[a-z])/i, '')
     .replace(/-v\d{1,3}:\d{1,3}$/, '')
+    .replace(ROUTING, '')
     .replace(/\[1m\]$/, '');
   return bare.startsWith('claude') ? bare.replace(/-v\d{1,3}$/, '') : bare;
 }

@@ -12,6 +12,7 @@ import type { LedgerConversation, LedgerSum, Others } from '../core/ports/ledger
 import { type DaySaving, fallenNotes } from './fallen-saving.ts';
 import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
+import type { Prices } from './prices.ts';
 import { workOf } from './work.ts';
 
 /** Minimum estimated tokens for a meaningful calibration. */
@@ -21,6 +22,8 @@ const MAX_UNPRICED = 10;
 const OTHERS: Others = '(others)';
 
 type Fields = ReadonlyMap<string, number>;
+/** The prices in use, as far as notes on them need it. */
+export type ReportPrices = Pick<Prices, 'problems' | 'pricesShort'>;
 
 /** The figures that the report and the page show. @param sums - as returned by `LedgerStore.totals` */
 export function reportOf(
@@ -28,7 +31,7 @@ export function reportOf(
   sums: readonly LedgerSum[],
   conversations: readonly LedgerConversation[],
   steps: readonly BoldnessStep[],
-  problems: readonly string[] = [],
+  prices?: ReportPrices,
 ): LedgerReport {
   const of = (slice: LedgerSum['slice']): readonly LedgerSum[] => sums.filter((sum) => sum.slice === slice);
   const all = of('all').filter(({ day }) => day !== '');
@@ -52,7 +55,13 @@ export function reportOf(
   return {
     sinceDay: query.sinceDay,
     project: query.project ?? null,
-    notes: [...problems, ...unpricedNotes(models), ...foldedNotes(projects), ...fallenNotes(days.map(savingOf))],
+    notes: [
+      ...(prices?.problems ?? []),
+      ...unpricedNotes(models),
+      ...shortNotes(models, prices),
+      ...foldedNotes(projects),
+      ...fallenNotes(days.map(savingOf)),
+    ],
     totals,
     days: days.map(([day, fields]) => ({ day, ...totalsOf(fields) })),
     models,
@@ -94,6 +103,16 @@ function foldedNotes(projects: LedgerReport['projects']): string[] {
         `a day had too many projects: ${counted(others.requests, 'request')} of the smaller ones are counted under ${OTHERS}`,
       ]
     : [];
+}
+
+/** A line for each model whose cache writes have no price for their longer lifetime. */
+function shortNotes(models: readonly LedgerModel[], prices: ReportPrices | undefined): string[] {
+  return models
+    .filter(({ model, write1h }) => write1h > 0 && prices?.pricesShort(model))
+    .map(({ model, write1h }) => {
+      const tokens = `${counted(Math.round(write1h), 'token')} of ${model}`;
+      return `${tokens}, written to the cache with a long lifetime, are priced short: no price is known`;
+    });
 }
 
 /** A line for each of the most used models without a price. */

@@ -23,6 +23,7 @@ describe('the installed prices', () => {
     expect([builtIn.problems, builtIn.warnings, rows.length > 80]).toEqual([[], [], true]);
     for (const price of rows) {
       expect([price.model, price.source.length > 10]).toEqual([price.model, true]);
+      if (price.model === '*:free') continue;
       for (const { read, input, output, write5m, write1h } of [price, ...price.bands]) {
         expect([price.model, read <= input && input < output && write5m >= input && write1h >= write5m]).toEqual([
           price.model,
@@ -38,6 +39,15 @@ describe('the installed prices', () => {
     ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 3],
     ['claude-opus-4-5@20251101', 5],
     ['claude-haiku-4.5', 1],
+    ['openrouter/anthropic/claude-sonnet-4.5:beta', 3],
+    ['anthropic/claude-opus-4.5:nitro', 5],
+    ['anthropic/claude-opus-4.5-20251101:thinking', 5],
+    ['openrouter/meta-llama/llama-3.2-3b-instruct:free', 0],
+    ['deepseek/deepseek-chat:free', 0],
+    ['grok-4', 3],
+    ['x-ai/grok-4-0709', 3],
+    ['x-ai/grok-4.1-fast', 0.2],
+    ['grok-4.7', 2],
     ['claude-haiku-4-5', 1],
     ['claude-haiku-5-5', 0.1],
     ['claude-opus-4-1-20250805', 15],

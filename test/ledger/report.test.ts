@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pruneIdsIn } from '../../src/core/hash.ts';
 import type { LedgerReport } from '../../src/core/ports/ledger-report.ts';
+import { pricesOf } from '../../src/ledger/installed-prices.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
 import { reportOf } from '../../src/ledger/report.ts';
 import { run } from '../cli/fake-io.ts';
@@ -127,7 +128,7 @@ describe('usage that is not reported', () => {
     agent.chatter(1);
     await agent.send();
     const { totals, misses } = await reportFrom(proxy);
-    expect(totals).toMatchObject({ requests: 2, estimated: 2, output: 0 });
+    expect(totals).toMatchObject({ requests: 2, estimated: 2, output: 1 });
     // a byte is a quarter of a token; what the first request left in the cache is read
     expect(totals.read).toBeGreaterThan(0.8 * (first / 4) - 128);
     expect(totals.fresh + totals.read).toBeCloseTo((first + upstream.last.body.length) / 4, -1);
@@ -172,6 +173,20 @@ describe('a file of prices that was named', () => {
     const checked = await run(['doctor', '--json'], { env });
     expect([checked.code, checked.out]).toEqual([1, expect.stringContaining(line)]);
     expect(checked.out).toContain('1 request of gpt-test without a price');
+  });
+});
+
+describe('cache writes with a long lifetime', () => {
+  it('are named where the model has no price for them, and only there', () => {
+    const sums = ['gpt-6-sol', 'claude-opus-5', 'unknown'].map((key) => {
+      const of = { day: '2026-11-02', project: '', slice: 'model', field: 'write1h' } as const;
+      return { ...of, key, value: 30_000 };
+    });
+    const prices = pricesOf({ prices: null });
+    const { notes } = reportOf({ sinceDay: '2026-11-01' }, sums, [], [], prices);
+    expect(notes).toEqual([
+      '30,000 tokens of gpt-6-sol, written to the cache with a long lifetime, are priced short: no price is known',
+    ]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { pricesOf } from '../../ledger/installed-prices.ts';
+import type { Prices } from '../../ledger/prices.ts';
 import type { Io } from '../command.ts';
 import type { Finding } from './finding.ts';
 import { findingsOfMonth } from './month.ts';
@@ -9,20 +10,25 @@ import { findingsOfMonth } from './month.ts';
  * nothing where there is nothing to say.
  */
 export async function checkPrices(settings: Settings, io: Io): Promise<Finding[]> {
-  const { problems, warnings } = pricesOf(settings);
+  const prices = pricesOf(settings);
+  const { problems, warnings } = prices;
   const advice = 'correct the file, or set MCP_PRUNER_PRICES to another one; all other prices still apply';
   return [
     ...problems.map((what) => ({ level: 'failure', what, advice }) as const),
     ...warnings.map((what) => ({ level: 'note', what }) as const),
-    ...(await unpriced(settings, io)),
+    ...(await unpriced(settings, io, prices)),
   ];
 }
 
-function unpriced(settings: Settings, io: Io): Promise<Finding[]> {
+/** Models of the last month without a price, or without one for some of their tokens. */
+function unpriced(settings: Settings, io: Io, prices: Prices): Promise<Finding[]> {
   return findingsOfMonth(settings, io, async ({ ledger }, sinceDay) => {
     const { reportOf } = await import('../../ledger/report.ts');
     const sums = await ledger.sums({ sinceDay, slice: 'model' });
     const advice = 'MCP_PRUNER_PRICES names a file with their prices';
-    return reportOf({ sinceDay }, sums, [], []).notes.map((what) => ({ level: 'note', what, advice }) as const);
+    return reportOf({ sinceDay }, sums, [], [], {
+      problems: [],
+      pricesShort: (model) => prices.pricesShort(model),
+    }).notes.map((what) => ({ level: 'note', what, advice }) as const);
   });
 }

@@ -120,12 +120,12 @@ export async function readLedger(
     import('../../ledger/compactions.ts'),
   ]);
   const { settings } = readSettings(call, io);
-  const { problems } = pricesOf(settings);
+  const prices = pricesOf(settings);
   const sinceDay = sinceDayOf(io, days);
   const project = textOption(call, 'project');
   const query = { sinceDay, project };
   return withStore(call, io, async ({ ledger, compactions, shelf }) => ({
-    ...(await readReport(ledger, query, problems)),
+    ...(await readReport(ledger, query, prices)),
     ...(await readContexts(compactions, query)),
     ...(await readShelf(shelf, settings.toolShelf, query)),
   }));
