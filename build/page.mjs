@@ -18,7 +18,7 @@ const ui = (path) => join(root, 'src/parts/page/ui', path);
 export async function buildPage(out) {
   const bundle = await rolldown({
     cwd: root,
-    input: ui('main.tsx'),
+    input: join(root, 'src/page.tsx'),
     platform: 'browser',
     tsconfig: ui('tsconfig.json'),
     transform: { target: 'es2022' },

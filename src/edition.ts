@@ -1,7 +1,9 @@
 import type { CliEdition } from './cli/command.ts';
 import { settingTable } from './config/settings.ts';
+import { fleet } from './parts/fleet/part.ts';
 import { fleetSettings } from './parts/fleet/settings.ts';
 import { fleetTables } from './parts/fleet/tables/schema.ts';
+import { keys } from './parts/team/keys/part.ts';
 import { checkKeys } from './parts/team/keys/seat/check.ts';
 import { keysSettings } from './parts/team/keys/settings.ts';
 import { databaseServer } from './parts/team/postgres/server.ts';
@@ -9,6 +11,8 @@ import { databaseServer } from './parts/team/postgres/server.ts';
 /** All optional parts. A smaller edition of the program is a shorter list here and in `commands.ts`. */
 export const edition: CliEdition = {
   settings: settingTable([keysSettings, { rows: fleetSettings }]),
+  parts: [fleet, keys],
+  page: async (parts) => (await import('./parts/page/open.ts')).openPageOf(parts),
   tables: [fleetTables],
   database: databaseServer,
   checks: [checkKeys],

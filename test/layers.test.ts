@@ -49,12 +49,8 @@ const narrow: readonly Narrow[] = [
 
 /** Arrows that are still to be turned. */
 const pending: readonly string[] = [
-  'app > parts/page',
-  'app > parts/team',
   'cli > parts/lab',
   'cli > parts/sessions',
-  'parts/fleet > parts/page',
-  'parts/team > parts/page',
   'parts/lab > parts/sessions',
   'parts/sessions > parts/lab',
 ];
@@ -64,7 +60,7 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
   {
     what: 'express',
     pattern: /from '(?:express|http-proxy-middleware)'/,
-    allowed: /^(?:proxy|mcp|parts\/page|parts\/team\/admin)\/|^app\/mounts\.ts$/,
+    allowed: /^(?:proxy|mcp|parts\/page|parts\/team\/admin)\/|^app\/(?:mounts\.ts$|page\/)/,
   },
   { what: 'pg', pattern: /'pg'/, allowed: /^parts\/team\/postgres\// },
   { what: 'better-sqlite3', pattern: /'better-sqlite3(?:-13)?'/, allowed: /^store\// },
@@ -114,7 +110,7 @@ const isIn = (folders: readonly string[] | undefined, path: string): boolean =>
 function isAllowed({ file, target, typeOnly }: Import): boolean {
   const [from, to] = [roomOf(file), roomOf(target)];
   if (from === to) return true;
-  if (pending.includes(`${from} > ${to}`) || [from, to].includes('extensions')) return true;
+  if (pending.includes(`${from} > ${to}`)) return true;
   if (layerOf(to) >= layerOf(from)) return false;
   return narrow
     .filter(({ rooms, folder }) => rooms.includes(from) && isIn([folder], target))
@@ -123,11 +119,11 @@ function isAllowed({ file, target, typeOnly }: Import): boolean {
 
 /** Files that may name a part that can be left out: for the fleet the word itself, for keys their modules and classes. */
 const seats: readonly { readonly part: string; readonly word: RegExp; readonly allowed: RegExp }[] = [
-  { part: 'the fleet', word: /fleet/i, allowed: /^(?:(?:parts\/fleet|extensions)\/|(?:edition|commands)\.ts$)/ },
+  { part: 'the fleet', word: /fleet/i, allowed: /^(?:(?:parts\/fleet)\/|(?:edition|commands)\.ts$)/ },
   {
     part: 'keys',
     word: /'[./]+(?:src\/)?(?:parts\/)?(?:team\/)?keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|NarrowedStore|keysSettings|openKeys)\b/,
-    allowed: /^(?:(?:parts\/team|extensions)\/|(?:edition|commands)\.ts$)/,
+    allowed: /^(?:(?:parts\/team)\/|(?:edition|commands)\.ts$)/,
   },
 ];
 
@@ -140,7 +136,7 @@ describe('the layers of the code', () => {
   });
 
   it('are all known', () => {
-    const rooms = new Set(files.map(roomOf).filter((room) => room !== 'extensions'));
+    const rooms = new Set(files.map(roomOf));
     expect([...rooms].filter((room) => layerOf(room) < 0)).toEqual([]);
     expect(layers.flat().filter((room) => !rooms.has(room))).toEqual([]);
   });
@@ -184,8 +180,7 @@ describe('the layers of the code', () => {
   });
 
   it('keep a server without keys from loading their code', () => {
-    const ofKeys =
-      /^(?:parts\/team\/keys\/(?!(?:errors|settings|seat\/(?:extension|check))$)|store\/(?:keys|projects)$)/;
+    const ofKeys = /^(?:parts\/team\/keys\/(?!(?:errors|settings|part|seat\/check)$)|store\/(?:keys|projects)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
     const eager = programs
       .filter((file) => !inside(file))

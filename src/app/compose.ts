@@ -31,6 +31,7 @@ import { Resources } from '../mcp/resources/registry.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
 import type { Base, Context } from './context.ts';
+import { partTools } from './edition.ts';
 import { decisionCacheOf, findSettingsOf, globs } from './pipeline.ts';
 
 /** The services of every server, on HTTP or stdio. Tools, wires and routes use them. */
@@ -252,8 +253,9 @@ export function openRecall({ store }: Context, flush: () => Promise<void>): Reca
   return new Recall({ store: store.recall, flush, indexes: true });
 }
 
-export function openResources({ store, events }: Context): Resources {
+export function openResources({ edition, store, events }: Context): Resources {
   return new Resources({
+    startedBy: partTools(edition).map(({ flag }) => flag),
     store,
     records: store.records,
     flush: () => events.flush(),

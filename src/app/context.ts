@@ -13,10 +13,10 @@ import type { Clock, EventRecord } from '../core/ports.ts';
 import { type Allowed, allowedCallers } from '../core/web-origin.ts';
 import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
 import type { Log } from '../observe/log.ts';
-import type { FindingShown } from '../parts/page/shapes.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
 import type { Edition } from './edition.ts';
+import type { Finding } from './finding.ts';
 import { openStore } from './store.ts';
 
 /** Makes the ids of requests: ulids that ascend within the process. */
@@ -161,7 +161,7 @@ export interface Base {
   /** Requests in a row without a saving that raise the alarm; for tests. Default: 50. */
   readonly alarmAfter?: number;
   /** Runs the checks of `mcp-pruner doctor` on this installation. */
-  readonly examine?: () => Promise<readonly FindingShown[]>;
+  readonly examine?: () => Promise<readonly Finding[]>;
 }
 
 /** The log of events, for parts that add to it or follow it. */

@@ -1,13 +1,9 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import picomatch from 'picomatch';
-import { settingsInWords } from '../config/show.ts';
 import type { LedgerReader } from '../core/ports/ledger-report.ts';
-import { type Allowed, allowedCallers } from '../core/web-origin.ts';
+import type { Allowed } from '../core/web-origin.ts';
 import { errorTable } from '../errors/errors.ts';
-import { extensions } from '../extensions/all.ts';
-import type { OpenExtension } from '../extensions/extension.ts';
-import { readContexts, readThreshold } from '../ledger/compactions.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { enabledFlags } from '../mcp/info.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
@@ -17,9 +13,6 @@ import { McpServer } from '../mcp/server.ts';
 import { ToolRegistry } from '../mcp/tool.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { PageAccess } from '../parts/page/access.ts';
-import type { PageParts } from '../parts/page/parts.ts';
-import type { FindingShown } from '../parts/page/shapes.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
 import { onDemand } from '../proxy/loaded-later.ts';
 import type { SavingWatch } from '../proxy/report/saving-watch.ts';
@@ -33,12 +26,16 @@ import type { Upstream } from '../proxy/upstream/upstream.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { openContextGc, openIdempotency, openPruners, openRecall, openResources, type Services } from './compose.ts';
 import { callersOf, type Events, signInsOf, withoutAddresses } from './context.ts';
+import { partTools } from './edition.ts';
+import type { Finding } from './finding.ts';
+import type { PageAccess } from './page/access.ts';
+import type { OpenPart } from './part.ts';
 import { openTools, type ToolFace, type Toolset } from './tools.ts';
 
 export interface MountParts extends Services {
   readonly tools: Toolset;
-  /** The extensions that are on. */
-  readonly opened: readonly OpenExtension[];
+  /** The parts that are on. */
+  readonly opened: readonly OpenPart[];
   readonly destinations: Destinations;
   readonly hops: LoopGuard;
   readonly onPathUnknown: (path: string) => void;
@@ -66,11 +63,11 @@ export interface Viewing {
   readonly store: StoreHandle | null;
   readonly pageAccess: PageAccess;
   /** The findings about the server that a viewer of some projects may see. */
-  readonly findings: (health: HealthReport) => readonly FindingShown[];
+  readonly findings: (health: HealthReport) => readonly Finding[];
   readonly chargeTexts: NonNullable<ViewParts['chargeTexts']>;
 }
 
-/** The input with which an extension chooses views. */
+/** The input with which a part chooses views. */
 export interface OpenView {
   readonly parts: MountParts;
   /** Origins and hosts that may call. */
@@ -81,10 +78,10 @@ export interface OpenView {
 }
 
 /**
- * The parts from which the routes of one viewer are built. Without an extension that chooses views, there is one
+ * The parts from which the routes of one viewer are built. Without a part that chooses views, there is one
  * viewer.
  */
-interface ViewParts extends MountParts {
+export interface ViewParts extends MountParts {
   readonly pageAccess?: PageAccess;
   /** Reads the ledger for the page, if that is not the ledger itself. */
   readonly pageLedger?: LedgerReader;
@@ -92,7 +89,7 @@ interface ViewParts extends MountParts {
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** The project that a narrow viewer works in. */
   readonly viewerProject?: string;
-  /** The viewer sees some projects only: neither extensions nor what concerns the whole server. */
+  /** The viewer sees some projects only: neither optional parts nor what concerns the whole server. */
   readonly isNarrow?: boolean;
 }
 
@@ -108,10 +105,13 @@ const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOption
 ];
 
 /** Serves `/rpc` to one child, with the tools that `childTools` allows. */
-export function childRpc({ tools, settings, version, failures, face }: MountParts, childId: string): RequestListener {
+export function childRpc(
+  { edition, tools, settings, version, failures, face }: MountParts,
+  childId: string,
+): RequestListener {
   const isGiven = picomatch([...settings.childTools]);
   const offered = tools.registry.list(['rpc']).filter(({ name }) => isGiven(name));
-  const registry = new ToolRegistry(offered, enabledFlags(settings));
+  const registry = new ToolRegistry(offered, enabledFlags(settings, partTools(edition)));
   const server = new McpServer({ registry, faces: ['rpc'], version, caller: { childId } });
   return express()
     .disable('x-powered-by')
@@ -130,7 +130,7 @@ export async function openMounts(parts: MountParts): Promise<RequestListener> {
     return view;
   };
   mountMetrics(app, parts, access);
-  mountAdmin(app, parts, open);
+  mountParts(app, parts, open);
   const ownViews = viewsOf(parts);
   app.use(
     ownViews === undefined
@@ -139,7 +139,7 @@ export async function openMounts(parts: MountParts): Promise<RequestListener> {
           parts,
           allowed: callersOf(parts.settings),
           onSignedIn: signInsOf(parts),
-          // callers who come to a view of their own were admitted by the extension
+          // callers who come to a view of their own were admitted by the part
           openView: (viewing) => viewOf(viewPartsOf(parts, viewing), { ...open, anyHost: true }),
         }),
   );
@@ -152,8 +152,8 @@ export async function openMounts(parts: MountParts): Promise<RequestListener> {
   return app;
 }
 
-/** The extension that chooses views, if one is on. */
-function viewsOf({ opened }: MountParts): OpenExtension['views'] {
+/** The views of the part whose viewers see different data, if one is on. */
+function viewsOf({ opened }: MountParts): OpenPart['views'] {
   return opened.find(({ views }) => views !== undefined)?.views;
 }
 
@@ -220,17 +220,14 @@ function mountMetrics(app: Express, parts: MountParts, access: LocalGuardOptions
   });
 }
 
-/** Mounts the admin API if its token is set. Keys and the token of the other endpoints do not give access to it. */
-function mountAdmin(app: Express, parts: ViewParts, open: LocalGuardOptions): void {
-  const { adminToken } = parts.settings;
-  if (adminToken === null) return;
-  const openAdmin = async (): Promise<RequestListener> => {
-    const { adminRouter } = await import('../parts/team/admin/router.ts');
-    const routes = await Promise.all(extensions.map(({ adminRoutes }) => adminRoutes?.(parts) ?? []));
-    return adminRouter(routes.flat(), parts.version, parts.failures.of('admin'));
-  };
-  const admin = onDemand(openAdmin, parts.failures.of('loading'));
-  app.use('/admin/v1', localGuard({ ...open, bearerToken: adminToken }), admin);
+/** Mounts the routes of parts that have a token of their own. The token of other endpoints gives no access to them. */
+function mountParts(app: Express, parts: MountParts, open: LocalGuardOptions): void {
+  for (const { routes } of parts.edition.parts) {
+    const token = routes?.token(parts.settings) ?? null;
+    if (routes === undefined || token === null) continue;
+    const listener = onDemand(() => routes.open(parts), parts.failures.of('loading'));
+    app.use(routes.path, localGuard({ ...open, bearerToken: token }), listener);
+  }
 }
 
 function mountRpc(
@@ -283,8 +280,9 @@ function mountPrune(
 
 /** Loads the page with the first request for it, because most processes never show it. */
 function mountPage(app: Express, parts: ViewParts): void {
-  if (!parts.settings.page) return;
-  const page = onDemand(() => openPageOf(parts), parts.failures.of('loading'));
+  const { page: openPage } = parts.edition;
+  if (!parts.settings.page || openPage === undefined) return;
+  const page = onDemand(() => openPage(parts), parts.failures.of('loading'));
   app.get('/', (req, res) => page(req, res));
   app.use((req, res, next) => {
     if (req.path === '/page' || req.path.startsWith('/page/')) page(req, res);
@@ -315,65 +313,4 @@ function passthroughTo(upstream: Upstream, { destinations, settings, hops, log }
     onUpstreamError: (code) =>
       log.warn({ upstreamError: code }, 'the upstream failed while a request was passed through'),
   });
-}
-
-/** Builds the page over the services. Its files load with the first request for it. */
-async function openPageOf(parts: ViewParts): Promise<RequestListener> {
-  const [{ PageAccess }, { openPage }] = await Promise.all([
-    import('../parts/page/access.ts'),
-    import('../parts/page/page.ts'),
-  ]);
-  const { edition, settings, store, events, flushSeen, clock, examine, loaded } = parts;
-  const { allowedHosts, host, authToken } = settings;
-  const { isNarrow = false } = parts;
-  const pageParts: PageParts = {
-    access:
-      parts.pageAccess ??
-      new PageAccess({
-        allowed: allowedCallers([...allowedHosts, host], []),
-        token: authToken,
-        clock,
-        onSignedIn: signInsOf(parts),
-      }),
-    ...{ version: parts.version, clock, store, pruner: parts.pruner, contextGc: parts.contextGc },
-    flush: async () => {
-      await Promise.all([flushSeen(), events.flush()]);
-    },
-    onWritten: (listener) => events.onWritten(listener),
-    ledger: parts.pageLedger ?? parts.ledger,
-    savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
-    contexts: (query) => readContexts(store.compactions, query),
-    threshold: (of) => readThreshold(store.compactions, of),
-    recall: parts.recall,
-    project: parts.viewerProject ?? 'default',
-    keepsTitles: settings.conversationTitles,
-    health: parts.health,
-    settings: () => settingsInWords(settings, edition.settings, loaded, isNarrow),
-    warnings: isNarrow ? [] : (loaded?.warnings ?? []),
-    limits: {
-      maxBytes: settings.storeMaxBytes,
-      ttlS: settings.pruneIdTtlS,
-      place: isNarrow
-        ? 'the store of this proxy'
-        : settings.databaseUrl === null
-          ? settings.dbPath
-          : 'a database server',
-    },
-    sent: {
-      mode: settings.enabled ? settings.mode : 'off',
-      includeMarkers: settings.includeMarkers,
-      shortMarkers: settings.markerStyle === 'short',
-      annotateLines: settings.annotateLines,
-    },
-    reasonLanguage: settings.reasonLanguage,
-    doctor: examine ?? null,
-    extensionReadings: {
-      ...Object.fromEntries(extensions.flatMap(({ readings }) => readings.map((path) => [path, null]))),
-      ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ readings }) => readings))),
-    },
-    extensionActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ actions }) => actions)),
-    stopping: parts.stopping,
-    onFailure: parts.failures.of('page'),
-  };
-  return openPage(pageParts, parts.pageFolder);
 }

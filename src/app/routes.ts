@@ -2,8 +2,6 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
 import { isForeign } from '../core/web-origin.ts';
-import { extensionsOn } from '../extensions/all.ts';
-import type { ExtensionPlace, OpenExtension } from '../extensions/extension.ts';
 import { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
@@ -14,7 +12,9 @@ import type { Destinations } from '../proxy/upstream/destinations.ts';
 import { openServices, type Services } from './compose.ts';
 import type { Context } from './context.ts';
 import { callersOf, noteSettings, requestIds } from './context.ts';
+import { partsOn } from './edition.ts';
 import type { MountParts } from './mounts.ts';
+import type { OpenPart, PartPlace } from './part.ts';
 import { openTools, type ToolFace } from './tools.ts';
 import { openWires } from './wires.ts';
 
@@ -60,7 +60,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   });
   const face = httpFace(settings, port);
   await services.projectBook.start();
-  const opened = await openExtensions(services, port);
+  const opened = await openParts(services, port);
   const budgets = await openBudgets(services, opened);
   const tools = openTools(services, face, [], opened);
   const wires = await openWires(services, metrics, opened.find((one) => one.owners)?.owners);
@@ -147,20 +147,21 @@ function metricsFor({ settings, version, store }: Context, { inProgress, queued,
   });
 }
 
-/** Opens the extensions that are on. */
-async function openExtensions(services: Services, port: number): Promise<OpenExtension[]> {
-  const { host, authToken } = services.settings;
+/** Opens the parts that are on. */
+async function openParts(services: Services, port: number): Promise<OpenPart[]> {
+  const { edition, settings } = services;
+  const { host, authToken } = settings;
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
-  const place: ExtensionPlace = { url: () => url, faces: ['rpc'], mayStart: authToken !== null };
-  return Promise.all(extensionsOn(services.settings, 'http').map((one) => one.open(services, place)));
+  const place: PartPlace = { url: () => url, faces: ['rpc'], mayStart: authToken !== null };
+  return Promise.all(partsOn(edition, settings, 'http').map((part) => part.open(services, place)));
 }
 
 /**
  * Enforces the monthly budgets of keys and projects. A budget that is nearly used up is logged, and recorded in the
  * audit trail.
  */
-async function openBudgets(services: Services, opened: readonly OpenExtension[]): Promise<Budgets> {
+async function openBudgets(services: Services, opened: readonly OpenPart[]): Promise<Budgets> {
   const { settings, store, events, clock, log, failures, projectBook, prices } = services;
   const budgets = new Budgets({
     store: store.ledger,
@@ -185,7 +186,7 @@ async function openBudgets(services: Services, opened: readonly OpenExtension[])
 }
 
 /**
- * The gatekeepers in their order: the doors of extensions, the budgets, and last the provider keys that this server
+ * The gatekeepers in their order: the doors of parts, the budgets, and last the provider keys that this server
  * lends.
  */
 async function frontFor(parts: MountParts, budgets: Budgets): Promise<Gatekeeper> {
@@ -216,7 +217,7 @@ async function lenderOf(settings: Settings, destinations: Destinations): Promise
   );
 }
 
-/** The doors of extensions, in the order of their list. */
+/** The doors of parts, in the order of their list. */
 async function doorsOf(parts: MountParts): Promise<Gatekeeper[]> {
   const doors = parts.opened.flatMap(({ door }) => door ?? []);
   if (doors.length === 0) return [];

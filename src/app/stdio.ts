@@ -3,7 +3,6 @@ import type { Readable, Writable } from 'node:stream';
 import { announcePresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
 import { SwePrunerClient, type SwePrunerConfig } from '../backends/swe-pruner-client.ts';
 import type { FailureReporter } from '../base/failures.ts';
-import { extensionsOn } from '../extensions/all.ts';
 import { CommandRunner } from '../mcp/command-runner.ts';
 import { createFocus } from '../mcp/focus.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
@@ -131,16 +130,18 @@ async function openProduct(
   { tools, ...base }: NonNullable<StdioParts['store']>,
   local: readonly Tool[],
 ): Promise<{ readonly services: Services; readonly face: McpServerOptions }> {
-  const [{ openServices }, { openContext }, { openTools }] = await Promise.all([
+  const [{ openServices }, { openContext }, { partsOn }, { openTools }] = await Promise.all([
     import('./compose.ts'),
     import('./context.ts'),
+    import('./edition.ts'),
     import('./tools.ts'),
   ]);
   const services = openServices(await openContext(base));
   const faces = facesOf(tools);
   const door = await openDoor(base);
   const place = { url: door && (() => door.url), faces, mayStart: true };
-  const opened = await Promise.all(extensionsOn(services.settings, 'stdio').map((one) => one.open(services, place)));
+  const parts = partsOn(base.edition, services.settings, 'stdio');
+  const opened = await Promise.all(parts.map((part) => part.open(services, place)));
   const toolset = openTools(
     services,
     {

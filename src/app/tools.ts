@@ -1,7 +1,6 @@
-import { extensionTools, toolProfiles } from '../extensions/all.ts';
-import type { OpenExtension } from '../extensions/extension.ts';
 import { enabledFlags, infoOf } from '../mcp/info.ts';
 import type { JsonObject } from '../mcp/json-rpc.ts';
+import type { PartTools } from '../mcp/part-tools.ts';
 import { resourceCapabilities, resourceMethods, withoutResources } from '../mcp/resource-methods.ts';
 import type { Method } from '../mcp/server.ts';
 import { type Face, type Tool, ToolRegistry } from '../mcp/tool.ts';
@@ -21,6 +20,8 @@ import { resourcesListTool } from '../mcp/tools/resources-list.ts';
 import { resourcesReadTool } from '../mcp/tools/resources-read.ts';
 import { resourcesWatchTool } from '../mcp/tools/resources-watch.ts';
 import type { Services } from './compose.ts';
+import { partTools } from './edition.ts';
+import type { OpenPart } from './part.ts';
 
 /** The tools, and what else the protocol offers over the same services. */
 export interface Toolset {
@@ -57,8 +58,8 @@ const families: readonly ((parts: Parts) => readonly Tool[])[] = [
     recallTool(recall),
     healthTool(health),
   ],
-  ({ settings, version, face, registry }) => [
-    mcpInfoTool(() => infoOf(settings, version, face.transports(), face.maxInputBytes)),
+  ({ edition, settings, version, face, registry }) => [
+    mcpInfoTool(() => infoOf(settings, partTools(edition), version, face.transports(), face.maxInputBytes)),
     mcpCapabilitiesTool({
       tools: () => registry().list(face.faces),
       further: settings.enableIdempotency ? ['idempotency'] : [],
@@ -80,39 +81,47 @@ const families: readonly ((parts: Parts) => readonly Tool[])[] = [
   ],
 ];
 
-/** Tools that accept an `idempotency_key` if idempotency is on: tools that change something, and batch tools. */
-const KEYED: ReadonlySet<string> = new Set([
+/**
+ * Tools that accept an `idempotency_key` if idempotency is on, besides those of parts: tools that change something, and
+ * batch tools.
+ */
+const KEYED: readonly string[] = [
   'prune_text',
   'context_gc_prune',
   'context_gc_pin',
   'context_gc_unpin',
   'prune_batch',
   'recover_batch',
-  ...extensionTools.flatMap(({ keyed }) => keyed),
-]);
+];
 
 /**
  * Builds the tools over the services.
  *
  * @param further - tools of one face only, which are listed first
- * @param opened - the extensions that are on
+ * @param opened - the parts that are on
  */
 export function openTools(
   services: Services,
   face: ToolFace,
   further: readonly Tool[] = [],
-  opened: readonly OpenExtension[] = [],
+  opened: readonly OpenPart[] = [],
 ): Toolset {
-  const { settings, idempotency, resources, health, failures } = services;
+  const { edition, settings, idempotency, resources, health, failures } = services;
+  const known = partTools(edition);
   const parts: Parts = { ...services, face, registry: () => registry };
-  const ofExtensions = opened.flatMap((one) => one.tools?.(parts.registry) ?? []);
-  const flags = enabledFlags(settings);
+  const ofParts = opened.flatMap((one) => one.tools?.(parts.registry) ?? []);
+  const flags = enabledFlags(settings, known);
   const mayStart = face.stays || settings.authToken !== null;
-  const absent = absentTools(ofExtensions, flags, mayStart);
-  const tools = [...further, ...families.flatMap((family) => family(parts)), ...ofExtensions, ...absent];
+  const absent = absentTools(known, ofParts, flags, mayStart);
+  const tools = [...further, ...families.flatMap((family) => family(parts)), ...ofParts, ...absent];
+  const keyedTools = new Set([...KEYED, ...known.flatMap(({ keyed }) => keyed)]);
   const keyed = (tool: Tool): Tool =>
-    settings.enableIdempotency && KEYED.has(tool.name) ? idempotency.wrap(tool) : tool;
-  const registry = new ToolRegistry(tools.map(keyed), flags, toolProfiles);
+    settings.enableIdempotency && keyedTools.has(tool.name) ? idempotency.wrap(tool) : tool;
+  const registry = new ToolRegistry(
+    tools.map(keyed),
+    flags,
+    Object.assign({}, ...known.map(({ profiles }) => profiles)),
+  );
   return {
     registry,
     methods: {
@@ -128,16 +137,21 @@ export function openTools(
 /** The alternative named for tools that are unavailable only in this start mode. */
 const ELSEWHERE = 'mcp-pruner serve';
 
-/** Stand-ins for the tools of extensions that are off; their error names the missing flag. */
-function absentTools(offered: readonly Tool[], flags: ReadonlySet<string>, mayStart: boolean): Tool[] {
+/** Stand-ins for the tools of parts that are off; their error names the missing flag. */
+function absentTools(
+  parts: readonly PartTools[],
+  offered: readonly Tool[],
+  flags: ReadonlySet<string>,
+  mayStart: boolean,
+): Tool[] {
   const there = new Set(offered.map(({ name }) => name));
-  return extensionTools.flatMap(({ extension, names, missingFlag }) =>
+  return parts.flatMap(({ namespace, names, missingFlag }) =>
     names
       .filter((name) => !there.has(name))
       .map((name) => ({
         name,
         flag: missingFlag(name, flags, mayStart) ?? ELSEWHERE,
-        namespace: extension,
+        namespace,
         summary: '',
         description: '',
         faces: ['rpc'],

@@ -3,7 +3,7 @@ import type { Edition } from '../app/edition.ts';
 import type { Place } from '../config/paths.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
-import type { Check } from './doctor/finding.ts';
+import type { Check } from './doctor/check.ts';
 
 /** The optional parts that commands work with. */
 export interface CliEdition extends Edition {

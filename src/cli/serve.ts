@@ -1,4 +1,5 @@
 import type { Edition } from '../app/edition.ts';
+import type { Finding } from '../app/finding.ts';
 import type { Loaded } from '../config/load.ts';
 import { serverToken } from '../config/local-token.ts';
 import type { Settings } from '../config/settings.ts';
@@ -7,10 +8,9 @@ import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
 import { UserError } from '../errors/errors.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { type Command, configOption, type Io } from './command.ts';
-import type { Finding } from './doctor/finding.ts';
 import { LISTENING, logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
-import { COMMON_OPTIONS, flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
+import { commonOptions, flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
 import { painter } from './terminal.ts';
 
 /** The parts of a running server that `serve` needs. */
@@ -38,13 +38,14 @@ export type Start = (
 const GRACE_MS = 5_000;
 
 /** The command `serve` with a function that starts the server; it loads late, and tests replace it. */
-export function serveCommand({ settings: table }: Edition, loadStart: () => Promise<Start>): Command {
+export function serveCommand(edition: Edition, loadStart: () => Promise<Start>): Command {
+  const { settings: table } = edition;
   return {
     usage: 'serve [options]',
     about:
       'Runs the proxy, /rpc, /health and /metrics on one port until SIGTERM or Ctrl-C.\nEvery setting can be given by environment or file too: docs/configuration.md.',
     options: { ...configOption, ...flagOptions(table), ...toggleOptions(table) },
-    commonOptions: COMMON_OPTIONS,
+    commonOptions: commonOptions(edition),
     arguments: { min: 0, max: 0 },
 
     async run(call, io) {

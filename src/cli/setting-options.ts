@@ -1,5 +1,5 @@
+import { type Edition, partTools } from '../app/edition.ts';
 import type { SettingKey, SettingTable } from '../config/settings.ts';
-import { extensionTools } from '../extensions/all.ts';
 import { type Call, type Option, textOption, UsageError } from './command.ts';
 
 type Options = Readonly<Record<string, Option>>;
@@ -19,10 +19,12 @@ export function toggleOptions({ rows }: SettingTable): Options {
 }
 
 /** The options of settings that `serve --help` shows; `--help --all` shows the others as well. */
-export const COMMON_OPTIONS = [
-  ...['host', 'port', 'upstream-url', 'anthropic-url', 'gemini-url', 'db-path', 'mode', 'log-level', 'holdout'],
-  ...extensionTools.map(({ flag }) => flag.slice(2)),
-];
+export function commonOptions(edition: Edition): readonly string[] {
+  return [
+    ...['host', 'port', 'upstream-url', 'anthropic-url', 'gemini-url', 'db-path', 'mode', 'log-level', 'holdout'],
+    ...partTools(edition).map(({ flag }) => flag.slice(2)),
+  ];
+}
 
 /** Options of settings with a value. */
 export function flagOptions({ rows }: SettingTable): Options {

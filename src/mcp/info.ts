@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
-import { extensionTools, toggles } from '../extensions/all.ts';
 import { IDEMPOTENCY_FLAG } from './idempotency.ts';
 import { PROTOCOL_VERSIONS } from './initialize.ts';
+import { type PartTools, togglesOf } from './part-tools.ts';
 import { EVENTS_FLAG } from './tools/events-watch.ts';
 import { INTROSPECTION_FLAG, type Transports } from './tools/mcp-info.ts';
 import { BULK_FLAG } from './tools/prune-batch.ts';
@@ -11,22 +11,28 @@ import { RESOURCES_FLAG } from './tools/resources-list.ts';
 const ABSENT = ['enableValuesExplain', 'enableAssist'] as const;
 
 /** The enabled command line flags. */
-export function enabledFlags(settings: Settings): Set<string> {
+export function enabledFlags(settings: Settings, parts: readonly PartTools[]): Set<string> {
   const flags: readonly [string, boolean][] = [
     [INTROSPECTION_FLAG, settings.enableMcpIntrospection],
     [RESOURCES_FLAG, settings.enableResources],
     [EVENTS_FLAG, settings.enableEventsBus],
     [IDEMPOTENCY_FLAG, settings.enableIdempotency],
     [BULK_FLAG, settings.enableBulk],
-    ...toggles.map(([toggle, flag]): [string, boolean] => [flag, settings[toggle]]),
+    ...togglesOf(parts).map(([toggle, flag]): [string, boolean] => [flag, settings[toggle]]),
   ];
   return new Set(flags.flatMap(([flag, on]) => (on ? flag : [])));
 }
 
 /** The answer of `mcp_info` for these settings. Contains no secret. */
-export function infoOf(settings: Settings, version: string, transports: Transports, maxInputBytes: number) {
+export function infoOf(
+  settings: Settings,
+  parts: readonly PartTools[],
+  version: string,
+  transports: Transports,
+  maxInputBytes: number,
+) {
   const further = (part: 'timings' | 'safety'): Readonly<Record<string, number>> =>
-    Object.assign({}, ...extensionTools.map((one) => one.info(settings)[part]));
+    Object.assign({}, ...parts.map((one) => one.info(settings)[part]));
   return {
     server: { name: 'mcp-pruner', version, mcpVersion: PROTOCOL_VERSIONS[0] },
     transports,
@@ -36,7 +42,7 @@ export function infoOf(settings: Settings, version: string, transports: Transpor
       enableEventsBus: settings.enableEventsBus,
       enableIdempotency: settings.enableIdempotency,
       enableBulk: settings.enableBulk,
-      ...Object.fromEntries(toggles.map(([toggle]) => [toggle, settings[toggle]])),
+      ...Object.fromEntries(togglesOf(parts).map(([toggle]) => [toggle, settings[toggle]])),
       ...Object.fromEntries(ABSENT.map((name) => [name, false])),
     },
     timings: {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { clients } from '../../agents/clients/all.ts';
+import type { Finding } from '../../app/finding.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Io } from '../command.ts';
 import { fileReader } from '../file-reader.ts';
 import { probe } from '../probe.ts';
 import { proxyUrl } from '../run/proxy.ts';
-import type { Finding } from './finding.ts';
 
 /** Variables with the address of a model, as read by agents and libraries. */
 const VARIABLES = [

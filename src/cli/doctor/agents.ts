@@ -2,6 +2,7 @@ import { clients } from '../../agents/clients/all.ts';
 import type { Client, ClientPlace, WireName } from '../../agents/clients/client.ts';
 import { PROVIDER } from '../../agents/clients/client.ts';
 import { ownPart } from '../../agents/edit-text.ts';
+import type { Finding } from '../../app/finding.ts';
 import type { Settings } from '../../config/settings.ts';
 import { providerOfWire } from '../../wires/providers/facts.ts';
 import type { Io } from '../command.ts';
@@ -10,7 +11,6 @@ import { rpcAddress } from '../local-access.ts';
 import { postStatus } from '../probe.ts';
 import { type ProxyHealth, proxyUrl } from '../run/proxy.ts';
 import { shellValues } from './addresses.ts';
-import type { Finding } from './finding.ts';
 
 export interface AgentFindings {
   readonly findings: readonly Finding[];

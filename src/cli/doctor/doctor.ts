@@ -1,3 +1,4 @@
+import type { Finding } from '../../app/finding.ts';
 import type { Loaded } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import { SettingsError } from '../../config/settings-error.ts';
@@ -8,7 +9,6 @@ import { painter } from '../terminal.ts';
 import { wrapped } from '../wrap.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAgents } from './agents.ts';
-import type { Finding } from './finding.ts';
 import { checkPauses } from './pauses.ts';
 import { checkPrices } from './prices.ts';
 import { checkPort, checkUpstreams } from './proxy.ts';

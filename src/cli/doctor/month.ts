@@ -1,7 +1,7 @@
+import type { Finding } from '../../app/finding.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 import type { Io } from '../command.ts';
-import type { Finding } from './finding.ts';
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;

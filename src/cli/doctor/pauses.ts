@@ -1,7 +1,7 @@
+import type { Finding } from '../../app/finding.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Io } from '../command.ts';
 import { hourCachePays, hourCacheWords } from '../context-text.ts';
-import type { Finding } from './finding.ts';
 import { findingsOfMonth } from './month.ts';
 
 /** Advises a longer cache lifetime where it would have saved more than it costs, on the user's own pauses. */

@@ -1,8 +1,8 @@
+import type { Finding } from '../../app/finding.ts';
 import type { Settings } from '../../config/settings.ts';
 import { pricesOf } from '../../ledger/installed-prices.ts';
 import type { Prices } from '../../ledger/prices.ts';
 import type { Io } from '../command.ts';
-import type { Finding } from './finding.ts';
 import { findingsOfMonth } from './month.ts';
 
 /**

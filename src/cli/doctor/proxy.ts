@@ -1,11 +1,11 @@
 import type { WireName } from '../../agents/clients/client.ts';
+import type { Finding } from '../../app/finding.ts';
 import type { Loaded } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import { routeTo } from '../../core/proxy-route.ts';
 import { facts, type ProviderFacts, providerFacts, providerOfWire } from '../../wires/providers/facts.ts';
 import { probe } from '../probe.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from '../run/proxy.ts';
-import type { Finding } from './finding.ts';
 
 export interface PortFinding {
   readonly finding: Finding;

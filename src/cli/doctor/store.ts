@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Finding } from '../../app/finding.ts';
 import type { Settings } from '../../config/settings.ts';
 import { driverProblem } from '../../store/sqlite/driver.ts';
 import type { Io } from '../command.ts';
 import type { ProxyHealth } from '../run/proxy.ts';
 import { SAME_STORE_ADVICE, storeDiffers } from '../store-place.ts';
-import type { Finding } from './finding.ts';
 
 /**
  * Whether originals can be kept, and in the store that the running proxy uses.

@@ -1,10 +1,10 @@
 import { clients } from '../../agents/clients/all.ts';
+import type { Finding } from '../../app/finding.ts';
 import { UserError } from '../../errors/errors.ts';
 import type { Io } from '../command.ts';
 import { fileReader } from '../file-reader.ts';
 import { postStatus } from '../probe.ts';
 import { KEY_VARIABLE, teamKey } from '../team-key.ts';
-import type { Finding } from './finding.ts';
 
 /** An address that contains a key, anywhere in a text. */
 const KEYED = /(https?:\/\/[\w.:[\]-]{1,262})\/k\/([\w-]{1,64})/g;

@@ -1,5 +1,5 @@
+import type { Finding } from '../../app/finding.ts';
 import type { ProxyHealth } from '../run/proxy.ts';
-import type { Finding } from './finding.ts';
 
 /** The meaning of each reason, and the remedy. */
 const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = new Map([

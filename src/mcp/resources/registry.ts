@@ -3,7 +3,6 @@ import type { Records } from '../../core/ports/records.ts';
 import type { Store, StoredPrune } from '../../core/ports.ts';
 import { annotate } from '../../engine/text/render.ts';
 import { PrunerError } from '../../errors/errors.ts';
-import { extensionTools } from '../../extensions/all.ts';
 import { childLogEntry, type ResourceChildLogEntry, type ResourceRunEvent, runEvent } from './events.ts';
 import { formatUri, idPrefix, type OfferedKind, parseUri, type ResourceKind, type ResourceName } from './uri.ts';
 
@@ -43,12 +42,14 @@ export interface ResourcesOptions {
   readonly records: Records;
   /** Writes the pending entries of this process, so that a reader sees them. */
   readonly flush: () => Promise<void>;
+  /** Options that start the parts with further kinds of resources. */
+  readonly startedBy: readonly string[];
   /** Calls back after this process has written events, until the returned function is called. */
   readonly onWritten: (listener: () => void) => () => void;
 }
 
 /** Resources of another part of the product, listed and read together with these; they cannot be watched. */
-export interface ExtensionResources {
+export interface PartResources {
   list(limit: number, uriPrefix: string): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
   /** @returns `null` if it does not exist */
   read(
@@ -72,15 +73,15 @@ interface Found {
 /** The `sc://` resources: events of runs, originals of prune ids, logs of agents. */
 export class Resources {
   readonly #options: ResourcesOptions;
-  #extension: ExtensionResources | null = null;
+  #part: PartResources | null = null;
 
   constructor(options: ResourcesOptions) {
     this.#options = options;
   }
 
-  /** Adds the kinds of resources of extensions. */
-  extend(extension: ExtensionResources): void {
-    this.#extension = extension;
+  /** Adds the kinds of resources of an optional part. */
+  extend(part: PartResources): void {
+    this.#part = part;
   }
 
   /**
@@ -112,11 +113,11 @@ export class Resources {
         metadata: { childId, lastSeq, lastTs: lastMs },
       })),
     );
-    const ofExtension = ((await this.#extension?.list(limit, prefix)) ?? []).map(({ atMs, ...item }) => ({
+    const ofPart = ((await this.#part?.list(limit, prefix)) ?? []).map(({ atMs, ...item }) => ({
       item,
       atMs,
     }));
-    return [...runs, ...prunes, ...children, ...ofExtension]
+    return [...runs, ...prunes, ...children, ...ofPart]
       .filter(({ item }) => item.uri.startsWith(prefix))
       .sort((a, b) => b.atMs - a.atMs)
       .slice(0, limit)
@@ -126,9 +127,8 @@ export class Resources {
   /** @throws PrunerError `resource_not_found`, `resource_expired`, `resource_wrong_kind`, `store_unavailable` */
   async read(uri: string): Promise<ResourceContent> {
     const name = parseUri(uri);
-    if (name !== null && isOfExtension(name) && this.#extension !== null)
-      return this.#readOfExtension(uri, name, this.#extension);
-    const found = find(uri);
+    if (name !== null && isOfPart(name) && this.#part !== null) return this.#readOfPart(uri, name, this.#part);
+    const found = find(uri, this.#options);
     const { kind, id } = found;
     if (kind === 'snapshot') return { uri, kind, payload: await this.#snapshot(uri, id) };
     const last = await this.#lastSeq(found);
@@ -143,7 +143,7 @@ export class Resources {
    * @throws PrunerError as `read`; a snapshot never changes and is `resource_wrong_kind`
    */
   async watch({ uri, fromSeq, limit, waitMs, signal }: WatchQuery): Promise<Watched> {
-    const found = watchable(uri);
+    const found = watchable(uri, this.#options);
     if ((await this.#lastSeq(found)) === 0) throw unknown(uri);
     const events = await this.#poll(() => this.#entries(found, fromSeq, limit), waitMs, signal);
     const nextSeq = (events.at(-1)?.seq ?? fromSeq - 1) + 1;
@@ -156,7 +156,7 @@ export class Resources {
    * @throws PrunerError as `watch`
    */
   async lastSeq(uri: string): Promise<number> {
-    const last = await this.#lastSeq(watchable(uri));
+    const last = await this.#lastSeq(watchable(uri, this.#options));
     if (last === 0) throw unknown(uri);
     return last;
   }
@@ -179,8 +179,8 @@ export class Resources {
     return { events, nextSeq };
   }
 
-  async #readOfExtension(uri: string, { kind, id, part }: ExtensionName, extension: ExtensionResources) {
-    const payload = await extension.read(kind, id, part ?? null);
+  async #readOfPart(uri: string, { kind, id, part: section }: PartName, part: PartResources) {
+    const payload = await part.read(kind, id, section ?? null);
     if (payload === 'expired')
       throw new PrunerError('resource_expired', { uri, hint: 'This version is no longer kept.' });
     if (payload === null) throw unknown(uri);
@@ -275,31 +275,30 @@ function snapshotPayload(pruneId: string, { decision, createdAtMs, expiresAtMs }
   };
 }
 
-function find(uri: string): Found {
+function find(uri: string, { startedBy }: ResourcesOptions): Found {
   const name = parseUri(uri);
   if (name === null) throw unknown(uri);
   const { kind, id } = name;
-  if (!isOfExtension(name) && (kind === 'run_events' || kind === 'snapshot' || kind === 'child_logs'))
-    return { kind, id };
+  if (!isOfPart(name) && (kind === 'run_events' || kind === 'snapshot' || kind === 'child_logs')) return { kind, id };
   throw wrongKind(
     uri,
     kind,
-    `This server has run_events, snapshot and child_logs only; start it with ${extensionTools.map(({ flag }) => flag).join(', ')} for the others.`,
+    `This server has run_events, snapshot and child_logs only; start it with ${startedBy.join(', ')} for the others.`,
   );
 }
 
 /** A resource of another part: all kinds not listed here, and a snapshot of a graph, which has two ids. */
-type ExtensionName = ResourceName & { readonly kind: Parameters<ExtensionResources['read']>[0] };
+type PartName = ResourceName & { readonly kind: Parameters<PartResources['read']>[0] };
 
-function isOfExtension(name: ResourceName): name is ExtensionName {
+function isOfPart(name: ResourceName): name is PartName {
   return !['run_events', 'child_logs'].includes(name.kind) && (name.kind !== 'snapshot' || name.part !== undefined);
 }
 
-function watchable(uri: string): Found {
+function watchable(uri: string, options: ResourcesOptions): Found {
   const name = parseUri(uri);
-  if (name !== null && isOfExtension(name))
+  if (name !== null && isOfPart(name))
     throw wrongKind(uri, name.kind, 'Use events_watch or bb_watch for graphs and the blackboard.');
-  const found = find(uri);
+  const found = find(uri, options);
   if (found.kind !== 'snapshot') return found;
   throw wrongKind(uri, found.kind, 'A snapshot never changes: use resources_read. Runs and children can be watched.');
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { Answer } from '../../app/page/answers.ts';
+import { bodyOf, InvalidRequest, name, pruneId } from '../../app/page/request-input.ts';
 import type { Outcome } from '../../gc/context-gc.ts';
-import type { Answer } from './answers.ts';
 import type { PageParts } from './parts.ts';
-import { bodyOf, InvalidRequest, name, pruneId } from './request-input.ts';
 
 const MOST_SEGMENTS = 500;
 

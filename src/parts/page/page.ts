@@ -7,14 +7,14 @@ import express, {
   type Router,
 } from 'express';
 import { z } from 'zod';
-import type { Refusal } from './access.ts';
+import type { Refusal } from '../../app/page/access.ts';
+import { type Answer, answering, Refused, refuse, securityHeaders } from '../../app/page/answers.ts';
+import { bodyOf, count, name, pruneId, queryOf } from '../../app/page/request-input.ts';
 import { actions } from './actions.ts';
-import { type Answer, answering, Refused, refuse, securityHeaders } from './answers.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { type ConversationParts, conversationPage, conversationsFrom } from './conversations.ts';
 import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
-import { bodyOf, count, name, pruneId, queryOf } from './request-input.ts';
 import { requestsBefore } from './requests.ts';
 import { linePiece, textPart, whyOf } from './texts.ts';
 import { timelineOf } from './timeline.ts';
@@ -156,7 +156,7 @@ function apiOf(parts: PageParts): Router {
   api.post('/session', body, answer(enter(parts)));
   api.use(only((req) => access.unknown(req)));
   for (const [path, reading] of Object.entries(readings)) api.get(`/${path}`, answer(reading(parts)));
-  for (const [path, reading] of Object.entries(parts.extensionReadings))
+  for (const [path, reading] of Object.entries(parts.partReadings))
     api.get(`/${path}`, answer(reading ?? (async () => ({ off: true }))));
   api.get('/live', answer(live(parts)));
   api.use(only((req) => (req.method === 'POST' ? access.unproven(req) : null)));
@@ -165,7 +165,7 @@ function apiOf(parts: PageParts): Router {
     res.status(204).end();
   });
   for (const [path, action] of Object.entries(actions)) api.post(`/${path}`, body, answer(action(parts)));
-  for (const [path, action] of Object.entries(parts.extensionActions)) api.post(`/${path}`, body, answer(action));
+  for (const [path, action] of Object.entries(parts.partActions)) api.post(`/${path}`, body, answer(action));
   return api;
 }
 
@@ -203,7 +203,7 @@ function live(parts: PageParts): Answer {
 /**
  * What a caller may know of the session. A caller who has not signed in learns only that a token or key is required.
  */
-function sessionOf({ access, version, health, extensionReadings, clock, doctor }: PageParts, req: Request): object {
+function sessionOf({ access, version, health, partReadings, clock, doctor }: PageParts, req: Request): object {
   if (access.unknown(req) !== null) return { known: false, asksForToken: true };
   return {
     known: true,
@@ -213,7 +213,7 @@ function sessionOf({ access, version, health, extensionReadings, clock, doctor }
     nowMs: clock.nowMs(),
     health: health(),
     has: {
-      views: Object.keys(extensionReadings).filter((path) => extensionReadings[path] !== null),
+      views: Object.keys(partReadings).filter((path) => partReadings[path] !== null),
       doctor: doctor !== null,
     },
   };

@@ -1,3 +1,6 @@
+import type { Finding } from '../../app/finding.ts';
+import type { PageAccess } from '../../app/page/access.ts';
+import type { Answer } from '../../app/page/answers.ts';
 import type { FailureReporter } from '../../base/failures.ts';
 import type { Pruner } from '../../core/calls/api.ts';
 import type { BrowseStore } from '../../core/ports/browse.ts';
@@ -12,9 +15,7 @@ import type { SavingAlarm } from '../../core/saving-alarm.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { ContextGc } from '../../gc/context-gc.ts';
 import type { ContextReport, readThreshold, Threshold } from '../../ledger/compactions.ts';
-import type { PageAccess } from './access.ts';
-import type { Answer } from './answers.ts';
-import type { FindingShown, SentAs, SettingShown } from './shapes.ts';
+import type { SentAs, SettingShown } from './shapes.ts';
 
 /** The parts from which the page is built. */
 export interface PageParts {
@@ -55,11 +56,11 @@ export interface PageParts {
   /** Language of the reasons, as in markers. */
   readonly reasonLanguage: ReasonLanguage;
   /** Runs the checks of `mcp-pruner doctor`; `null` if they are not available. */
-  readonly doctor: (() => Promise<readonly FindingShown[]>) | null;
-  /** Readings of extensions; `null` for those that are off. */
-  readonly extensionReadings: Readonly<Record<string, Answer | null>>;
-  /** Actions of the extensions that are on. */
-  readonly extensionActions: Readonly<Record<string, Answer>>;
+  readonly doctor: (() => Promise<readonly Finding[]>) | null;
+  /** Readings of optional parts; `null` for those that are off. */
+  readonly partReadings: Readonly<Record<string, Answer | null>>;
+  /** Actions of the optional parts that are on. */
+  readonly partActions: Readonly<Record<string, Answer>>;
   /** Fires when the server stops. */
   readonly stopping: AbortSignal;
   readonly onFailure: FailureReporter;

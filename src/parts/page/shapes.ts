@@ -284,13 +284,6 @@ export interface SettingShown {
   readonly unit: string;
 }
 
-/** A finding of `doctor`. */
-export interface FindingShown {
-  readonly level: 'ok' | 'note' | 'failure';
-  readonly what: string;
-  readonly advice?: string;
-}
-
 export interface RequestPage {
   /** The newest first. */
   readonly requests: readonly RequestShown[];

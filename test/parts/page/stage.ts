@@ -2,18 +2,18 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPage } from '../../../build/page.mjs';
+import type { Finding } from '../../../src/app/finding.ts';
 import { startHttp } from '../../../src/app/serve.ts';
 import type { Clock } from '../../../src/core/ports.ts';
 import { edition } from '../../../src/edition.ts';
 import { createLog } from '../../../src/observe/log.ts';
-import type { FindingShown } from '../../../src/parts/page/shapes.ts';
 import { completion, FakeUpstream } from '../../helpers/fake-upstream.ts';
 import { type RpcAnswer, settingsOf } from '../../helpers/proxy.ts';
 
 export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
-  readonly examine?: () => Promise<readonly FindingShown[]>;
+  readonly examine?: () => Promise<readonly Finding[]>;
   /** Where the page was built; by default it is built from the sources. */
   readonly pageFolder?: string;
   /** Where the store is; by default in the folder of the stage. */

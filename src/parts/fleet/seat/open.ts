@@ -4,10 +4,11 @@ import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { launchOnce } from '../../../agents/one-shot.ts';
 import type { Services } from '../../../app/compose.ts';
+import { partTools } from '../../../app/edition.ts';
+import type { OpenPart, PartPlace } from '../../../app/part.ts';
 import type { FailureReporter } from '../../../base/failures.ts';
 import type { ExchangeUsage } from '../../../core/ports/exchange-usage.ts';
 import type { Clock } from '../../../core/ports.ts';
-import type { ExtensionPlace, OpenExtension } from '../../../extensions/extension.ts';
 import { dollarsOf, type Prices } from '../../../ledger/prices.ts';
 import { IDEMPOTENCY_FLAG } from '../../../mcp/idempotency.ts';
 import { enabledFlags } from '../../../mcp/info.ts';
@@ -29,7 +30,7 @@ import { contractTools, planTools } from './tools/plan-tools.ts';
 import { stigmergyBatchTool, stigmergyTools } from './tools/stigmergy-tools.ts';
 
 /** Opens the fleet over the store. */
-export async function openFleet(services: Services, { url, faces, mayStart }: ExtensionPlace): Promise<OpenExtension> {
+export async function openFleet(services: Services, { url, faces, mayStart }: PartPlace): Promise<OpenPart> {
   const { settings, store, clock, ids, failures, resources, env = {}, cwd = '/' } = services;
   const fleetStore = new StoredFleet(store.sql);
   const instanceId = serverOn(hostname(), ids.uuid());
@@ -90,12 +91,12 @@ function costs(prices: Prices, clock: Clock): (usage: ExchangeUsage) => number |
 
 function toolsOf(
   { graphs, board, field, children, plans, contracts }: Fleet,
-  { settings, idempotency, store }: Services,
-  faces: ExtensionPlace['faces'],
+  { edition, settings, idempotency, store }: Services,
+  faces: PartPlace['faces'],
   registry: () => ToolRegistry,
   mayStart: boolean,
 ): readonly Tool[] {
-  const flags = enabledFlags(settings);
+  const flags = enabledFlags(settings, partTools(edition));
   const isKeyed = flags.has(IDEMPOTENCY_FLAG);
   const ofChildren = children === null ? [] : childTools(children);
   const spawn = ofChildren.find(({ name }) => name === 'child_spawn_codex');
@@ -121,7 +122,7 @@ function toolsOf(
 }
 
 /** The tools of this server as a plan calls them. */
-function callable(registry: ToolRegistry, faces: ExtensionPlace['faces'], context: ToolContext) {
+function callable(registry: ToolRegistry, faces: PartPlace['faces'], context: ToolContext) {
   return {
     refusal: (name: string): string | null => {
       try {

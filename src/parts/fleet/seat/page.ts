@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Answer } from '../../../app/page/answers.ts';
+import { bodyOf, name, queryOf } from '../../../app/page/request-input.ts';
 import type { Records } from '../../../core/ports/records.ts';
-import type { Answer } from '../../page/answers.ts';
-import { bodyOf, name, queryOf } from '../../page/request-input.ts';
 import { FleetError } from '../errors.ts';
 import type { Fleet } from '../fleet.ts';
 import type { ChildRecord, FleetStore } from '../ports.ts';

@@ -1,10 +1,11 @@
+import { render } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { extensionViews } from '../../../extensions/ui/views.tsx';
-import { Failure, loadSession, messageOf, type Session } from './api.tsx';
+import { Failure, loadSession, messageOf, type Session } from '../../../app/page/ui/api.tsx';
+import type { PartView } from '../../../app/page/ui/part-view.tsx';
+import { Trouble } from '../../../app/page/ui/parts/loaded.tsx';
+import { Toasts } from '../../../app/page/ui/parts/toast.tsx';
 import { Icon } from './parts/icon.tsx';
-import { Trouble } from './parts/loaded.tsx';
 import { Shortcuts } from './parts/shortcuts.tsx';
-import { Toasts } from './parts/toast.tsx';
 import { type Route, to, useRoute } from './route.tsx';
 import { useTheme } from './theme.tsx';
 import { ConversationView } from './views/conversation.tsx';
@@ -29,17 +30,24 @@ const VIEWS = [
   { path: 'doctor', name: 'Doctor' },
 ] as const;
 
-/** All entries of the menu: those of extensions are shown while their extension is on. */
-const ENTRIES: readonly { readonly path: string; readonly name: string; readonly icon?: string }[] = [
-  ...VIEWS,
-  ...extensionViews,
-];
-
-function isOfExtension(view: string): boolean {
-  return extensionViews.some(({ path }) => path === view);
+/** An entry of the menu. */
+interface Entry {
+  readonly path: string;
+  readonly name: string;
+  readonly icon?: string;
 }
 
-function View({ route: [view, ...rest], session }: { route: Route; session: Session }) {
+/** Draws the page. @param parts - the views of optional parts */
+export function openShell(parts: readonly PartView[]): void {
+  const place = document.getElementById('app');
+  if (place) render(<Shell parts={parts} />, place);
+}
+
+interface Parts {
+  readonly parts: readonly PartView[];
+}
+
+function View({ route: [view, ...rest], session, parts }: { route: Route; session: Session } & Parts) {
   const [first = '', second = ''] = rest;
   switch (view) {
     case 'live':
@@ -59,7 +67,7 @@ function View({ route: [view, ...rest], session }: { route: Route; session: Sess
     case 'doctor':
       return <DoctorView can={session.has?.doctor ?? false} />;
     default: {
-      const { View = OverviewView } = extensionViews.find(({ path }) => path === view) ?? {};
+      const { View = OverviewView } = parts.find(({ path }) => path === view) ?? {};
       return <View />;
     }
   }
@@ -70,7 +78,7 @@ function entryOf(view = ''): string {
   return view === 'conversation' || view === 'text' ? 'conversations' : view;
 }
 
-export function Shell() {
+function Shell({ parts }: Parts) {
   const [session, setSession] = useState<Session | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const route = useRoute();
@@ -92,14 +100,14 @@ export function Shell() {
     );
   if (session === null) return <p class="quiet loading alone">Loading…</p>;
   if (!session.known) return <SignIn onIn={load} />;
-  return <Frame session={session} route={route} />;
+  return <Frame session={session} route={route} parts={parts} />;
 }
 
-function Frame({ session, route }: { session: Session; route: Route }) {
+function Frame({ session, route, parts }: { session: Session; route: Route } & Parts) {
   const main = useRef<HTMLElement>(null);
   const current = entryOf(route[0]);
   const first = useRef(true);
-  const name = ENTRIES.find(({ path }) => path === current)?.name ?? 'Overview';
+  const name = [...VIEWS, ...parts].find(({ path }) => path === current)?.name ?? 'Overview';
   // with the view itself, not after it was painted: title and focus always belong to the same view
   useLayoutEffect(() => {
     document.title = `${name} · mcp-pruner`;
@@ -112,7 +120,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the content
       </button>
-      <Side session={session} current={current} />
+      <Side session={session} current={current} parts={parts} />
       <main id="main" ref={main} tabIndex={-1}>
         {session.health?.store !== undefined && session.health.store !== 'ok' && (
           <div class="note bad" role="alert">
@@ -125,16 +133,16 @@ function Frame({ session, route }: { session: Session; route: Route }) {
             </a>
           </div>
         )}
-        <View route={route} session={session} />
+        <View route={route} session={session} parts={parts} />
       </main>
       <Toasts />
     </div>
   );
 }
 
-function Side({ session, current }: { session: Session; current: string }) {
+function Side({ session, current, parts }: { session: Session; current: string } & Parts) {
   const [theme, nextTheme] = useTheme();
-  const shown = ENTRIES.filter(({ path }) => !isOfExtension(path) || session.has?.views.includes(path));
+  const shown: readonly Entry[] = [...VIEWS, ...parts.filter(({ path }) => session.has?.views.includes(path))];
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
@@ -175,7 +183,7 @@ function Side({ session, current }: { session: Session; current: string }) {
           {theme === 'auto' ? 'Automatic' : theme === 'light' ? 'Light' : 'Dark'}
           <span class="unseen"> colours</span>
         </button>
-        <Shortcuts />
+        <Shortcuts parts={parts} />
         <small class="quiet">version {session.version}</small>
       </div>
     </div>

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { Table } from '../../../page/ui/parts/pieces.tsx';
+import { Table } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { GraphShown } from '../page-shapes.ts';
 
 const NODE = { width: 150, height: 38 } as const;

@@ -1,16 +1,26 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { messageOf, post } from '../../../page/ui/api.tsx';
-import { clock, compact, number, plural } from '../../../page/ui/format.tsx';
-import { Confirm } from '../../../page/ui/parts/confirm.tsx';
-import { Show, useLoaded } from '../../../page/ui/parts/loaded.tsx';
-import { Badge, Card, Empty, Head, Scroll, Table, Time } from '../../../page/ui/parts/pieces.tsx';
-import { say } from '../../../page/ui/parts/toast.tsx';
+import { messageOf, post } from '../../../../app/page/ui/api.tsx';
+import { clock, compact, number, plural } from '../../../../app/page/ui/format.tsx';
+import type { PartView } from '../../../../app/page/ui/part-view.tsx';
+import { Confirm } from '../../../../app/page/ui/parts/confirm.tsx';
+import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Badge, Card, Empty, Head, Scroll, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { say } from '../../../../app/page/ui/parts/toast.tsx';
 import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from '../page-shapes.ts';
 import { Drawing } from './drawing.tsx';
 
+/** The row of the fleet in the menu. */
+export const fleetView: PartView = {
+  path: 'fleet',
+  name: 'Fleet',
+  icon: 'M10 3v4m0 0-5 4m5-4 5 4M5 11v4m10-4v4M8 3h4v3H8zM3 14h4v3H3zm10 0h4v3h-4z',
+  key: 'f',
+  View: FleetView,
+};
+
 /** Children, graphs, the blackboard and plans that are under way. */
-export function FleetView() {
+function FleetView() {
   const fleet = useLoaded<FleetShown | { readonly off: true }>('fleet');
   return (
     <>

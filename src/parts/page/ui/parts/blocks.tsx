@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
+import { get, messageOf } from '../../../../app/page/ui/api.tsx';
+import { number, plural } from '../../../../app/page/ui/format.tsx';
+import { say } from '../../../../app/page/ui/parts/toast.tsx';
 import type { CutOfText, LineShown, TextPart, WhyShown } from '../../shapes.ts';
-import { get, messageOf } from '../api.tsx';
-import { number, plural } from '../format.tsx';
-import { say } from './toast.tsx';
 
 export type View = 'cut' | 'both' | 'sent';
 

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { PartView } from '../../../../app/page/ui/part-view.tsx';
 import { to } from '../route.tsx';
 
 const KEPT = 'mcp-pruner-shortcuts';
@@ -13,12 +14,11 @@ const VIEW_KEYS: Readonly<Record<string, string>> = {
   s: 'store',
   e: 'settings',
   d: 'doctor',
-  f: 'fleet',
 };
 
 const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['g then o, l, c, t', 'Overview, Live, Conversations, Tools'],
-  ['g then s, e, d, f', 'Store, Settings, Doctor, Fleet'],
+  ['g then s, e, d', 'Store, Settings, Doctor'],
   ['/', 'search'],
   ['j, k', 'next or previous row'],
   ['n, p', 'next or previous cut with its reasons'],
@@ -39,7 +39,8 @@ function areOn(): boolean {
 }
 
 /** Keyboard shortcuts, and the list of them, which `?` opens. They can be switched off. */
-export function Shortcuts() {
+export function Shortcuts({ parts }: { parts: readonly PartView[] }) {
+  const keyed = parts.flatMap(({ key, path, name }) => (key === undefined ? [] : [{ key, path, name }]));
   const [open, setOpen] = useState(false);
   const [on, setOn] = useState(areOn);
   /** The same for the listener, which is registered once: a key right after the switch must obey it. */
@@ -55,7 +56,8 @@ export function Shortcuts() {
       if (ctrlKey || metaKey || altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
       if (key === '?') setOpen(true);
       if (!isOn.current) return;
-      const view = timeStamp - afterG < CHORD_MS ? VIEW_KEYS[key] : undefined;
+      const view =
+        timeStamp - afterG < CHORD_MS ? (VIEW_KEYS[key] ?? keyed.find((view) => view.key === key)?.path) : undefined;
       afterG = key === 'g' ? timeStamp : 0;
       if (view !== undefined) location.hash = to(view);
       else if (key === '/') focusOn(document.querySelector<HTMLElement>('[data-search]'), event);
@@ -84,7 +86,7 @@ export function Shortcuts() {
         <dialog ref={dialog} aria-labelledby="keys-title" onClose={() => setOpen(false)}>
           <h2 id="keys-title">Keys</h2>
           <dl class="keys">
-            {HELP.map(([keys, what]) => (
+            {[...HELP, ...keyed.map(({ key, name }) => [`g then ${key}`, name] as const)].map(([keys, what]) => (
               <div key={keys}>
                 <dt>
                   <kbd>{keys}</kbd>

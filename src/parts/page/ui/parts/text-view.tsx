@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
+import { Failure, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
+import { compact, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { say } from '../../../../app/page/ui/parts/toast.tsx';
 import type { LineShown, TextPart, WhyShown } from '../../shapes.ts';
-import { Failure, get, messageOf, post } from '../api.tsx';
-import { compact, number, plural, share } from '../format.tsx';
 import { type Block, Blocks, type View } from './blocks.tsx';
-import { Trouble } from './loaded.tsx';
-import { Time } from './pieces.tsx';
-import { say } from './toast.tsx';
 
 const LINES_AT_ONCE = 400;
 const VIEWS: readonly { readonly view: View; readonly name: string }[] = [

@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { clock, compact, dollars, number, plural } from '../../../../app/page/ui/format.tsx';
+import { Badge, Card, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { TimelineShown, TurnShown } from '../../shapes.ts';
-import { clock, compact, dollars, number, plural } from '../format.tsx';
 import { to } from '../route.tsx';
 import { CAUSES } from '../views/overview/misses.tsx';
-import { Badge, Card, Table, Time } from './pieces.tsx';
 
 const HEIGHT = 190;
 const TOP = 22;

@@ -1,14 +1,14 @@
 import { useMemo, useState } from 'preact/hooks';
+import { Failure, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
+import { compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { Confirm } from '../../../../app/page/ui/parts/confirm.tsx';
+import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Badge, Bar, BoundBadge, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { say } from '../../../../app/page/ui/parts/toast.tsx';
 import type { ConversationPage, ConversationShown, TextOfTurn, TimelineShown, TurnShown } from '../../shapes.ts';
-import { Failure, get, messageOf, post } from '../api.tsx';
-import { compact, dollars, number, plural, share } from '../format.tsx';
-import { Confirm } from '../parts/confirm.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Bar, BoundBadge, Head, Time } from '../parts/pieces.tsx';
 import { TextView } from '../parts/text-view.tsx';
 import { Timeline } from '../parts/timeline.tsx';
-import { say } from '../parts/toast.tsx';
 import { previousView, to } from '../route.tsx';
 import { nameOf } from './conversations.tsx';
 

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
+import { Failure, get, messageOf } from '../../../../app/page/ui/api.tsx';
+import { ago, compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Badge, BoundBadge, Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { ConversationShown, ConversationsShown, FacetsShown } from '../../shapes.ts';
-import { Failure, get, messageOf } from '../api.tsx';
-import { ago, compact, dollars, number, plural, share } from '../format.tsx';
 import { Choose, SearchField } from '../parts/filters.tsx';
-import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
-import { Badge, BoundBadge, Empty, Head, Time } from '../parts/pieces.tsx';
 import { type Filters, to, useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 

@@ -1,21 +1,21 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { FindingShown } from '../../shapes.ts';
-import { Failure, messageOf, post } from '../api.tsx';
-import { plural } from '../format.tsx';
-import { Trouble } from '../parts/loaded.tsx';
-import { Badge, Head } from '../parts/pieces.tsx';
+import type { Finding } from '../../../../app/finding.ts';
+import { Failure, messageOf, post } from '../../../../app/page/ui/api.tsx';
+import { plural } from '../../../../app/page/ui/format.tsx';
+import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Badge, Head } from '../../../../app/page/ui/parts/pieces.tsx';
 
 const LEVELS = { ok: ['good', 'ok'], note: ['warn', 'note'], failure: ['bad', 'broken'] } as const;
 const ORDER = ['failure', 'note', 'ok'] as const;
 
 /** The findings of `mcp-pruner doctor`, failures first. */
 export function DoctorView({ can }: { can: boolean }) {
-  const [findings, setFindings] = useState<readonly FindingShown[] | null>(null);
+  const [findings, setFindings] = useState<readonly Finding[] | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [busy, setBusy] = useState(false);
   const check = (): void => {
     setBusy(true);
-    post<{ findings: readonly FindingShown[] }>('doctor', {})
+    post<{ findings: readonly Finding[] }>('doctor', {})
       .then(
         (answer) => {
           setFindings(answer.findings);

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Failure, get, messageOf } from '../../../../app/page/ui/api.tsx';
+import { clock, compact, dayName, dollars, duration, iso, number, plural } from '../../../../app/page/ui/format.tsx';
+import { Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Badge, Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import { fits, type RequestFilters } from '../../requests.ts';
 import type { FacetsShown, NoteShown, RequestShown } from '../../shapes.ts';
-import { Failure, get, messageOf } from '../api.tsx';
-import { clock, compact, dayName, dollars, duration, iso, number, plural } from '../format.tsx';
 import { Choose } from '../parts/filters.tsx';
-import { Trouble, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Empty, Head, Time } from '../parts/pieces.tsx';
 import { TextView } from '../parts/text-view.tsx';
 import { to, useFilters } from '../route.tsx';
 import { Start } from './start.tsx';

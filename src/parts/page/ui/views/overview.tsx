@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
+import { compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Empty, Figure, Head } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../../core/ports/ledger-report.ts';
 import type { ContextReport } from '../../../../ledger/compactions.ts';
-import { compact, dollars, number, plural, share } from '../format.tsx';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
 import { useNews } from '../parts/live-reload.tsx';
-import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Empty, Figure, Head } from '../parts/pieces.tsx';
 import { useFilters } from '../route.tsx';
 import { Cache, Spend } from './overview/by-day.tsx';
 import { Holdout } from './overview/holdout.tsx';

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { plural } from '../../../../app/page/ui/format.tsx';
+import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Badge, Card, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { SettingShown } from '../../shapes.ts';
-import { plural } from '../format.tsx';
-import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Card, Head, Time } from '../parts/pieces.tsx';
 
 interface Answer {
   readonly settings: readonly SettingShown[];

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { messageOf, post } from '../api.tsx';
+import { messageOf, post } from '../../../../app/page/ui/api.tsx';
 
 /** Asks for the token once; the browser keeps a cookie in its place that no script can read. */
 export function SignIn({ onIn }: { onIn: () => void }) {

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
+import { ago, bytes, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Bar, Card, Empty, Figure, Head, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { PrunePage, RecallShown, StoreShown } from '../../shapes.ts';
-import { ago, bytes, number, plural, share } from '../format.tsx';
-import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Bar, Card, Empty, Figure, Head, Table, Time } from '../parts/pieces.tsx';
 import { to } from '../route.tsx';
 
 const DAY_S = 86_400;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Head } from '../parts/pieces.tsx';
+import { Head } from '../../../../app/page/ui/parts/pieces.tsx';
 import { TextView } from '../parts/text-view.tsx';
 import { previousView, to } from '../route.tsx';
 

@@ -1,10 +1,10 @@
+import { ago, compact, dayName, dollars, iso, number, share } from '../../../../app/page/ui/format.tsx';
+import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
+import { Badge, Bar, Card, Empty, Head, Scroll, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { BoldnessStep } from '../../../../core/ports/ledger.ts';
 import type { LedgerReport, LedgerTool } from '../../../../core/ports/ledger-report.ts';
 import type { FacetsShown, LinesShown, ShelfShown } from '../../shapes.ts';
-import { ago, compact, dayName, dollars, iso, number, share } from '../format.tsx';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
-import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Bar, Card, Empty, Head, Scroll, Table, Time } from '../parts/pieces.tsx';
 import { Spark } from '../parts/plot.tsx';
 import { useFilters } from '../route.tsx';
 import { Start } from './start.tsx';

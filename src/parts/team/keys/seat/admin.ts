@@ -1,7 +1,9 @@
+import type { RequestListener } from 'node:http';
 import { z } from 'zod';
 import type { Services } from '../../../../app/compose.ts';
 import { readSpend } from '../../../../ledger/spend.ts';
 import { SPENT_BY } from '../../../../ledger/spent-by.ts';
+import { adminRouter } from '../../admin/router.ts';
 import type { AdminAnswer, AdminRoute } from '../../admin/routes.ts';
 import { KeyDesk } from '../key-desk.ts';
 import { issuedKey, keyChange, keyInput, shownKey } from '../key-input.ts';
@@ -10,8 +12,8 @@ const MAX_PAGE = 1_000;
 const MAX_ISSUED = 1_000;
 const DAY_MS = 86_400_000;
 
-/** The admin API over keys and the ledger. */
-export function adminRoutes({ store, events, clock, ledger }: Services): readonly AdminRoute[] {
+/** Serves the admin API over keys and the ledger. */
+export function openAdmin({ store, events, clock, ledger, version, failures }: Services): RequestListener {
   const keys = () => store.keys();
   const desk = new KeyDesk({ keys, clock, by: 'admin_api', record: async (added) => events.add(added) });
   const spend = async (query: z.infer<typeof spendQuery>) => {
@@ -20,7 +22,7 @@ export function adminRoutes({ store, events, clock, ledger }: Services): readonl
     const of = { by: query.by, sinceDay: since, project: query.project };
     return { since, rows: await readSpend(store.ledger, await keys(), of, clock.nowMs()) };
   };
-  return routesOf(desk, spend);
+  return adminRouter(routesOf(desk, spend), version, failures.of('admin'));
 }
 
 const pageQuery = z.strictObject({

@@ -1,5 +1,5 @@
+import type { Finding } from '../../../../app/finding.ts';
 import type { Io } from '../../../../cli/command.ts';
-import type { Finding } from '../../../../cli/doctor/finding.ts';
 import type { Settings } from '../../../../config/settings.ts';
 
 /** Whether any key exists, if each request must name one. */

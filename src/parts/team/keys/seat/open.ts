@@ -1,8 +1,8 @@
 import type { Services } from '../../../../app/compose.ts';
+import type { OpenPart } from '../../../../app/part.ts';
 import { Ownership } from '../../../../core/ownership.ts';
 import type { KeyStore } from '../../../../core/ports/keys.ts';
 import type { ProjectStore } from '../../../../core/ports/projects.ts';
-import type { OpenExtension } from '../../../../extensions/extension.ts';
 import { keyError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { Identities } from '../identity.ts';
@@ -14,7 +14,7 @@ import { KeyDoor } from './door.ts';
 const ADOPT_AGAIN_MS = 10_000;
 
 /** Reads the keys, and follows their changes. */
-export async function openKeys(services: Services): Promise<OpenExtension> {
+export async function openKeys(services: Services): Promise<OpenPart> {
   const { settings, store, events, clock, log, failures } = services;
   const onFailure = failures.of({ extension: 'keys' });
   const keys = once<KeyStore>(() => store.keys());

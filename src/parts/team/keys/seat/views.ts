@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import type { Services } from '../../../../app/compose.ts';
+import type { Finding } from '../../../../app/finding.ts';
 import type { OpenView, View, Viewing } from '../../../../app/mounts.ts';
+import { PageAccess, type PageKeys } from '../../../../app/page/access.ts';
 import { MCP_RUN } from '../../../../core/event-log.ts';
 import type { Ownership } from '../../../../core/ownership.ts';
 import type { ProjectStore, Viewer } from '../../../../core/ports/projects.ts';
@@ -9,8 +11,6 @@ import { verifiedHistoryProject } from '../../../../core/segments/verified-histo
 import { PrunerError } from '../../../../errors/errors.ts';
 import type { HealthReport } from '../../../../mcp/tools/health.ts';
 import { admitted, viewerOf } from '../../../../proxy/doors/admitted.ts';
-import { PageAccess, type PageKeys } from '../../../page/access.ts';
-import type { FindingShown } from '../../../page/shapes.ts';
 import { keyError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { NarrowedStore } from '../narrowed/store.ts';
@@ -102,7 +102,7 @@ function eventsOf(events: Services['events'], project: string): Services['events
  * The checks for a viewer of some projects: whether the proxy and its store work. All other findings of `mcp-pruner
  * doctor` are about the whole server: counts, keys, agents, addresses.
  */
-function viewerFindings({ version, store, mode }: HealthReport): FindingShown[] {
+function viewerFindings({ version, store, mode }: HealthReport): Finding[] {
   const away =
     'Requests go through unpruned meanwhile, and originals cannot be read. The operator of this proxy can fix it.';
   return [

@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'preact/hooks';
+import { compact, dayName, dollars, number } from '../../../../../app/page/ui/format.tsx';
+import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
+import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { LedgerDay, LedgerReport } from '../../../../../core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';
-import { compact, dayName, dollars, number } from '../../format.tsx';
-import { useLoaded } from '../../parts/loaded.tsx';
-import { Card, Table } from '../../parts/pieces.tsx';
 import { DayPlot, Legend, type Series } from '../../parts/plot.tsx';
 
 type Unit = 'dollars' | 'tokens';

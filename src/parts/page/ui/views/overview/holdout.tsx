@@ -1,6 +1,6 @@
+import { compact, dollars, number } from '../../../../../app/page/ui/format.tsx';
+import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { Difference, HoldoutResult } from '../../../../../core/ports/ledger-report.ts';
-import { compact, dollars, number } from '../../format.tsx';
-import { Card, Table } from '../../parts/pieces.tsx';
 
 /** Compares pruned conversations with those of the control group. */
 export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {

@@ -1,8 +1,8 @@
+import { compact, dollars, number, share } from '../../../../../app/page/ui/format.tsx';
+import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { ColdFigures } from '../../../../../core/ports/compactions.ts';
 import type { MissCause } from '../../../../../core/ports/ledger.ts';
 import type { LedgerMiss } from '../../../../../core/ports/ledger-report.ts';
-import { compact, dollars, number, share } from '../../format.tsx';
-import { Card, Table } from '../../parts/pieces.tsx';
 
 /** The meaning of each cause, and the remedy. */
 export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: string]>> = {

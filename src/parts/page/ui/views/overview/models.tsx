@@ -1,8 +1,8 @@
+import { dollars, number } from '../../../../../app/page/ui/format.tsx';
+import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
+import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { LedgerReport, LedgerTotals } from '../../../../../core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';
-import { dollars, number } from '../../format.tsx';
-import { useLoaded } from '../../parts/loaded.tsx';
-import { Card, Table } from '../../parts/pieces.tsx';
 import { Spark } from '../../parts/plot.tsx';
 import { toFiltered } from '../../route.tsx';
 

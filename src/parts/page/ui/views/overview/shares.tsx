@@ -1,6 +1,6 @@
+import { compact, dollars, share } from '../../../../../app/page/ui/format.tsx';
+import { Bar, Card } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { LedgerReport, Share } from '../../../../../core/ports/ledger-report.ts';
-import { compact, dollars, share } from '../../format.tsx';
-import { Bar, Card } from '../../parts/pieces.tsx';
 
 /** The removed tokens as shares of four totals, because a single share is misleading. */
 export function Shares({ shares: { ofTexts, ofNewInput, ofAllInput, ofBill } }: { shares: LedgerReport['shares'] }) {

@@ -1,6 +1,6 @@
+import { compact, dollars, plural } from '../../../../../app/page/ui/format.tsx';
+import { Card } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { LedgerTool } from '../../../../../core/ports/ledger-report.ts';
-import { compact, dollars, plural } from '../../format.tsx';
-import { Card } from '../../parts/pieces.tsx';
 import { to } from '../../route.tsx';
 
 const MOST_BARS = 8;

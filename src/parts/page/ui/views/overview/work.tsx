@@ -1,6 +1,6 @@
+import { number } from '../../../../../app/page/ui/format.tsx';
+import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { LedgerReport, WorkMeasure, WorkRate } from '../../../../../core/ports/ledger-report.ts';
-import { number } from '../../format.tsx';
-import { Card, Table } from '../../parts/pieces.tsx';
 
 /** How the work goes, in pruned conversations and in those that were left whole. */
 export function Work({ work }: Pick<LedgerReport, 'work'>) {

@@ -1,12 +1,21 @@
-import { compact, dollars, number } from '../../../../page/ui/format.tsx';
-import { Show, useLoaded } from '../../../../page/ui/parts/loaded.tsx';
-import { Badge, Empty, Head, Table, Time } from '../../../../page/ui/parts/pieces.tsx';
+import { compact, dollars, number } from '../../../../../app/page/ui/format.tsx';
+import type { PartView } from '../../../../../app/page/ui/part-view.tsx';
+import { Show, useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
+import { Badge, Empty, Head, Table, Time } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { KeyOnPage, KeysShown } from '../page-shapes.ts';
+
+/** The row of keys in the menu. */
+export const keysView: PartView = {
+  path: 'keys',
+  name: 'Keys',
+  icon: 'M12.5 7.5a4 4 0 1 1-8 0 4 4 0 0 1 8 0zm-1.2 2.8L18 17m-3.5-3.5 1.8-1.8',
+  View: KeysView,
+};
 
 /**
  * Keys, what they spent, and what is left of their limits. They are changed on the command line and by the admin API.
  */
-export function KeysView() {
+function KeysView() {
   const keys = useLoaded<KeysShown | { readonly off: true }>('keys');
   return (
     <>

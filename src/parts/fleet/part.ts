@@ -1,5 +1,5 @@
-import type { Extension } from '../../../extensions/extension.ts';
-import { missingFlag, PROFILES, TOOL_NAMES } from './names.ts';
+import type { Part } from '../../app/part.ts';
+import { missingFlag, PROFILES, TOOL_NAMES } from './seat/names.ts';
 
 const TOGGLES = {
   enableFleet: '--enable-fleet',
@@ -19,10 +19,11 @@ const TOGGLES = {
 } as const;
 
 /** The fleet: child agents, graphs, the blackboard, pheromones and plans. Only what is known without loading it. */
-export const fleet: Extension = {
+export const fleet: Part = {
   name: 'fleet',
   isOn: (settings) => Object.keys(TOGGLES).some((toggle) => settings[toggle as keyof typeof TOGGLES]),
   tools: {
+    namespace: 'fleet',
     flag: '--enable-fleet',
     toggles: TOGGLES,
     names: TOOL_NAMES,
@@ -51,5 +52,5 @@ export const fleet: Extension = {
     }),
   },
   readings: ['fleet', 'child-log', 'fleet-graph', 'fleet-board'],
-  open: async (services, place) => (await import('./open.ts')).openFleet(services, place),
+  open: async (services, place) => (await import('./seat/open.ts')).openFleet(services, place),
 };

@@ -1,0 +1,5 @@
+import { fleetView } from './parts/fleet/seat/ui/view.tsx';
+import { openShell } from './parts/page/ui/shell.tsx';
+import { keysView } from './parts/team/keys/seat/ui/view.tsx';
+
+openShell([fleetView, keysView]);
