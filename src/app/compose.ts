@@ -7,6 +7,7 @@ import { CompactionWatch } from '../core/compactions/watch.ts';
 import type { DecisionCache } from '../core/decide/decision-cache.ts';
 import { MainThreadDecider } from '../core/decide/decision-maker.ts';
 import { Turns } from '../core/decide/turns.ts';
+import { warmUp } from '../core/decide/warm-up.ts';
 import { WorkerDecider } from '../core/decide/workers/worker-decider.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
@@ -69,12 +70,17 @@ export interface Services extends Context {
   readonly projectBook: ProjectBook;
   /** Searches what was kept. */
   readonly recall: Recall;
+  /** Starts to decide about built-in texts of each kind, so that no request waits until that code is compiled. */
+  warmUp(): void;
   /** Called for each request, because the store's upkeep waits for a pause between requests. */
   onRequest(): void;
   health(): HealthReport;
   /** Writes what waits, ends the store's upkeep and closes it. */
   close(): Promise<void>;
 }
+
+/** Whether the engine's code is compiled: code belongs to the process, which may have several servers. */
+let isWarm = false;
 
 /**
  * Builds the services over a context. A new service needs a field of `Services`, a line here, and a line in `close`.
@@ -118,6 +124,11 @@ export function openServices(
     idempotency: openIdempotency(context),
     projectBook,
     recall: openRecall(context, flushSeen),
+    warmUp() {
+      decider.warmUp();
+      if (!isWarm) warmUpInTurns(turns).catch((cause: unknown) => failures.of('pruning')('not_warmed_up', cause));
+      isWarm = true;
+    },
     onRequest: () => upkeep.request(),
     health: () => context.health(scorer?.state),
     async close() {
@@ -133,6 +144,11 @@ export function openServices(
       await store.close();
     },
   };
+}
+
+async function warmUpInTurns(turns: Turns): Promise<void> {
+  const decisions = warmUp();
+  while (!(await turns.run(() => decisions.next())).done);
 }
 
 function openProjectBook({ settings, store, log, failures }: Context): ProjectBook {

@@ -81,7 +81,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     onUpgradeRefused,
     hops,
     app: rest.listener,
-    loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => undefined),
+    loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => services.warmUp()),
     health: () => ({
       ...services.health(),
       routes: rest.state(),

@@ -1,7 +1,10 @@
 import { parentPort } from 'node:worker_threads';
 import { decide } from '../decision.ts';
 import { limitReached } from '../time-limits.ts';
+import { warmUp } from '../warm-up.ts';
 import type { Answer, Task } from './task.ts';
+
+for (const _decision of warmUp());
 
 /** The other thread of `WorkerDecider`: one task, one answer. */
 parentPort?.on('message', ({ job, key, cpuMs, timeoutMs, opinions }: Task) => {

@@ -46,7 +46,7 @@ interface Waiting {
 
 /**
  * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and a time limit
- * always holds. Threads start with the first large text and never keep the process alive.
+ * always holds. The first thread starts with the process, others when they are needed. They never keep the process alive.
  */
 export class WorkerDecider implements Decider {
   readonly #options: WorkerDeciderOptions;
@@ -79,6 +79,12 @@ export class WorkerDecider implements Decider {
       this.#waiting.push({ job, key, limit, opinions, settle });
       this.#next();
     });
+  }
+
+  /** Starts a thread, so that the first large text does not wait until its code is compiled. */
+  warmUp(): void {
+    const worker = this.#all.size === 0 ? this.#start() : null;
+    if (worker) this.#idle.push(worker);
   }
 
   /** Ends all threads; waiting texts are handled on the main thread. */
