@@ -5,6 +5,7 @@ import { type Call, type Command, configOption, type Io, textOption, UsageError 
 import { contextText } from './context-text.ts';
 import { withStore } from './open-store.ts';
 import { type Paint, painter, printable } from './terminal.ts';
+import { wrapped } from './wrap.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_DAYS = 7;
@@ -22,19 +23,24 @@ export const stats: Command = {
   async run(call, io) {
     const since = firstDay(daysOf(call), io.clock.nowMs());
     const { readContexts } = await import('../ledger/compactions.ts');
-    const [totals, wires, contexts] = await withStore(call, io, async (store) => [
+    const { wholeNotes } = await import('../ledger/report.ts');
+    const [totals, wires, whole, contexts] = await withStore(call, io, async (store) => [
       totalsOf(await store.ledger.sums({ sinceDay: since, slice: 'use' })),
       wiresOf(await store.ledger.sums({ sinceDay: since, slice: 'wire' })),
+      await store.ledger.sums({ sinceDay: since, slice: 'whole' }),
       await readContexts(store.compactions, { sinceDay: since }),
     ]);
     const { compactions } = contexts;
     if (call.values.json === true)
-      io.out(`${JSON.stringify({ ...asJson(since, totals, wires), compactions }, null, 2)}\n`);
+      io.out(
+        `${JSON.stringify({ ...asJson(since, totals, wires), passed_whole: byReason(whole), compactions }, null, 2)}\n`,
+      );
     else if (totals.length === 0)
       io.out(`nothing was recorded since ${since}: only requests through the proxy are counted\n`);
     else {
       writeTables(totals, io, painter(io));
       writeWires(wires, io, painter(io));
+      for (const note of wholeNotes(whole)) io.out(`\n${wrapped(note, '', io)}`);
       io.out(contextText(contexts));
     }
     return 0;
@@ -123,6 +129,16 @@ function writeTables(totals: readonly UsageTotal[], io: Io, paint: Paint): void 
   if (tools.length === 0) return;
   io.out('\n');
   write([BY_TOOL, ...tools], 1, io, paint);
+}
+
+/** Requests whose new texts passed whole, by reason. */
+function byReason(figures: readonly LedgerSum[]): Record<string, number> {
+  return Object.fromEntries(
+    Array.from(
+      sumsBy(figures, ({ key }) => key),
+      ([reason, { requests }]) => [reason, requests],
+    ),
+  );
 }
 
 const FIELDS: Readonly<Record<string, keyof Sums>> = {

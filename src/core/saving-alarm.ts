@@ -1,5 +1,9 @@
+import { type ForcedReason, forcedReason, forcedWords } from '../errors/passed-whole.ts';
+
 /** Why requests with large tool results save nothing, as far as counts can tell. */
-export type AlarmCause = 'unknown_frame' | 'left_alone' | 'settings' | 'client_truncates' | 'signed' | 'unknown';
+export type AlarmCause =
+  | ForcedReason
+  | ('unknown_frame' | 'left_alone' | 'settings' | 'client_truncates' | 'signed' | 'unknown');
 
 /** An active alarm: consecutive requests that were large and saved nothing. */
 export interface SavingAlarm {
@@ -60,7 +64,7 @@ export function alarmOf({ requests, codes }: AlarmCounts, settings: AlarmSetting
   const byCause = new Map<AlarmCause, number>();
   const causeOf = (code: string): AlarmCause => {
     if (code === WATCHED.noLargeResult && !settings.hasDefaultSizes) return 'settings';
-    return CAUSES.get(code) ?? 'unknown';
+    return CAUSES.get(code) ?? forcedReason(code) ?? 'unknown';
   };
   for (const [code, count] of codes) byCause.set(causeOf(code), (byCause.get(causeOf(code)) ?? 0) + count);
   const [cause, share] = mostOf(byCause) ?? ['unknown', requests];
@@ -95,6 +99,9 @@ const WORDS: Readonly<Record<AlarmCause, readonly [why: string, advice: string]>
     'the client signs its requests, and the signature covers the body',
     'start serve with the same AWS keys (MCP_PRUNER_BEDROCK_SIGN), or use AWS_BEARER_TOKEN_BEDROCK',
   ],
+  timeout: forcedWords('timeout'),
+  overloaded: forcedWords('overloaded'),
+  store_unavailable: forcedWords('store_unavailable'),
   unknown: [
     'no single cause explains it',
     'mcp-pruner why <id> and the field leftWhole of the log show the reason for each text',

@@ -9,6 +9,7 @@ import type {
   Share,
 } from '../core/ports/ledger-report.ts';
 import type { LedgerConversation, LedgerSum, Others } from '../core/ports/ledger-store.ts';
+import { forcedWords, isForcedReason } from '../errors/passed-whole.ts';
 import { type DaySaving, fallenNotes } from './fallen-saving.ts';
 import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
@@ -57,6 +58,7 @@ export function reportOf(
     project: query.project ?? null,
     notes: [
       ...(prices?.problems ?? []),
+      ...wholeNotes(of('whole')),
       ...unpricedNotes(models),
       ...shortNotes(models, prices),
       ...foldedNotes(projects),
@@ -93,6 +95,15 @@ function savingOf([day, fields]: readonly [string, Fields]): DaySaving {
   const get = (field: string): number => fields.get(field) ?? 0;
   const [requests, looked, removed] = [get('requests'), get('looked'), get('removed')];
   return { day, requests, looked, removed, wouldRemove: get('wouldRemove') };
+}
+
+/** A line for each reason for which new texts of requests passed whole. @param sums - of the slice `whole` */
+export function wholeNotes(sums: readonly LedgerSum[]): string[] {
+  return grouped(sums, ({ key }) => key).flatMap(([reason, fields]) => {
+    if (!isForcedReason(reason)) return [];
+    const [why, advice] = forcedWords(reason);
+    return [`${counted(fields.get('requests') ?? 0, 'request')} without new cuts (${reason}): ${why}; ${advice}`];
+  });
 }
 
 /** Notes that figures of projects were added to `(others)`. */

@@ -101,7 +101,7 @@ export class StoredLedger implements LedgerStore {
       `SELECT day, '' AS project, slice, key, field, sum(value) AS value ${from} slice = 'all' GROUP BY day, slice, key, field
        UNION ALL SELECT '' AS day, project, slice, key, field, sum(value) AS value ${from} slice = 'all'
        GROUP BY project, slice, key, field
-       UNION ALL SELECT '' AS day, '' AS project, slice, key, field, sum(value) AS value ${from} slice IN ('model', 'key', 'tool', 'miss')
+       UNION ALL SELECT '' AS day, '' AS project, slice, key, field, sum(value) AS value ${from} slice IN ('model', 'key', 'tool', 'miss', 'whole')
        GROUP BY slice, key, field
        ORDER BY 1 DESC LIMIT ${MAX_SUMS_READ}`,
       [sinceDay, project, project, sinceDay, project, project, sinceDay, project, project],

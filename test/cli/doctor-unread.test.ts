@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkUnread } from '../../src/cli/doctor/unread.ts';
+import { NotUnderstood } from '../../src/proxy/report/not-understood.ts';
 
 describe('requests that a proxy could not read', () => {
   it('are reported with their count and a remedy, and only if there were any', () => {
@@ -16,5 +17,16 @@ describe('requests that a proxy could not read', () => {
     expect(findings[1]?.advice).toContain('supports_websockets');
     expect(checkUnread(null)).toEqual([]);
     expect(checkUnread({})).toEqual([]);
+  });
+
+  it('include those whose new texts passed whole for lack of time, memory or the store', () => {
+    const counts = new NotUnderstood();
+    for (const code of ['timeout', 'overloaded', 'store_locked', 'store_full', 'left_alone']) counts.count(code);
+    const findings = checkUnread({ notUnderstood: new Map(Object.entries(counts.report())) });
+    expect(findings.map(({ what }) => /^(\d) .*passed whole \((\w+)\)$/.exec(what)?.slice(1))).toEqual([
+      ['1', 'timeout'],
+      ['1', 'overloaded'],
+      ['2', 'store_unavailable'],
+    ]);
   });
 });

@@ -19,9 +19,12 @@ describe('the cause of an alarm', () => {
     ['settings', 'off'],
     ['client_truncates', 'no_large_result'],
     ['signed', 'signed_by_client'],
+    ['timeout', 'timeout'],
+    ['overloaded', 'overloaded'],
+    ['store_unavailable', 'store_locked'],
     ['unknown', 'too_little_saved'],
   ])('is %s if most requests have the code %s', (cause, code) => {
-    expect(alarmOf(countsOf({ [code]: 40, timeout: 10 }), SETTINGS)).toEqual({ cause, requests: 50, code });
+    expect(alarmOf(countsOf({ [code]: 40, file: 10 }), SETTINGS)).toEqual({ cause, requests: 50, code });
   });
 
   it('is a setting if the kill switch or shadow mode is on, whatever the requests show', () => {

@@ -42,6 +42,9 @@ describe('50 requests in a row without a saving', () => {
     ['settings', { ...WHOLE, outcomes: [{ ...TEXT, whole: 'exempt', kind: '', tokensBefore: 0 }] }],
     ['settings', UNREAD],
     ['signed', { ...UNREAD, fallbacks: ['signed_by_client'] }],
+    ['timeout', { ...WHOLE, outcomes: [{ ...TEXT, whole: 'timeout' }], fallbacks: ['timeout'] }],
+    ['overloaded', { ...UNREAD, fallbacks: ['overloaded'] }],
+    ['store_unavailable', { ...WHOLE, outcomes: [{ ...TEXT, whole: 'store_full' }], fallbacks: ['store_full'] }],
     ['client_truncates', { ...WHOLE, outcomes: [], messages: 60, bytesIn: 150_000 }],
   ])('raise the alarm with the cause %s', (cause, report) => {
     const { made, see } = watch();

@@ -190,6 +190,21 @@ describe('cache writes with a long lifetime', () => {
   });
 });
 
+describe('texts that passed whole for lack of time', () => {
+  it('are reported with their requests and the reason', () => {
+    const sum = {
+      day: '2026-11-20',
+      project: 'p',
+      slice: 'whole',
+      key: 'timeout',
+      field: 'requests',
+      value: 3,
+    } as const;
+    const { notes } = reportOf({ sinceDay: '2026-11-01' }, [sum, { ...sum, project: 'q' }], [], []);
+    expect(notes).toEqual([expect.stringMatching(/^6 requests without new cuts \(timeout\): .* passed whole; .*busy/)]);
+  });
+});
+
 describe('models without a price', () => {
   it('are named, ten by their number of requests, and the others are counted', () => {
     const sums = Array.from({ length: 13 }, (_, i) =>

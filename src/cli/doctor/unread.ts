@@ -1,4 +1,5 @@
 import type { Finding } from '../../app/finding.ts';
+import { forcedWords, isForcedReason } from '../../errors/passed-whole.ts';
 import type { ProxyHealth } from '../run/proxy.ts';
 
 /** The meaning of each reason, and the remedy. */
@@ -58,10 +59,10 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
   ],
 ]);
 
-/** Requests that a running proxy could not read: it saves nothing there, without any other sign. */
+/** Requests that a running proxy could not read or prune: it saves nothing there, without any other sign. */
 export function checkUnread(running: Pick<ProxyHealth, 'notUnderstood'> | null): Finding[] {
   return [...(running?.notUnderstood ?? [])].flatMap(([reason, count]): Finding[] => {
-    const [what, advice] = REASONS.get(reason) ?? [];
+    const [what, advice] = REASONS.get(reason) ?? (isForcedReason(reason) ? forcedWords(reason) : []);
     if (what === undefined || advice === undefined || count <= 0) return [];
     return [{ level: 'note', what: `${count} since the proxy started: ${what} (${reason})`, advice }];
   });

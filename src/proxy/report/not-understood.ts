@@ -1,3 +1,5 @@
+import { forcedReason } from '../../errors/passed-whole.ts';
+
 /** Reasons that are counted: a request was forwarded unread, or was refused, or its format was misinterpreted. */
 const REASONS = new Set([
   'encoding_not_understood',
@@ -11,15 +13,16 @@ const REASONS = new Set([
 ]);
 
 /**
- * Counts unread and refused requests since the start. Otherwise a client that changed its protocol would silently save
- * nothing for weeks.
+ * Counts unread and refused requests since the start, and those whose new texts passed whole for lack of time, memory
+ * or the store. Otherwise a client that changed its protocol, or a busy machine, would silently save nothing for weeks.
  */
 export class NotUnderstood {
   readonly #counts = new Map<string, number>();
 
-  /** Counts a request by its reason. Reasons that are not in the list are ignored. */
-  count(reason: string): void {
-    if (REASONS.has(reason)) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
+  /** Counts a request by its reason. Other reasons are ignored. */
+  count(code: string): void {
+    const reason = REASONS.has(code) ? code : forcedReason(code);
+    if (reason !== null) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }
 
   /** Counts by reason; empty if everything was read. */

@@ -1,6 +1,7 @@
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { groupBy } from '../../engine/group-by.ts';
+import { forcedReason } from '../../errors/passed-whole.ts';
 import type { RequestReport } from './request-report.ts';
 
 /** Sums over all examined texts. */
@@ -112,19 +113,20 @@ export function tenths(ms: number): number {
 }
 
 /**
- * What a request adds to the figures of its day by wire, and by model and tool. The request itself counts with the tool
- * of its first text.
+ * What a request adds to the figures of its day by wire, by model and tool, and by the reasons for which its new texts
+ * passed whole. The request itself counts with the tool of its first text.
  *
  * @param fresh - its new texts
  * @param savesTokens - whether removed tokens count as saved; in shadow mode, whether they would have been
  */
 export function useSums(
-  { wire, model }: RequestReport,
+  { wire, model, fallbacks, facts, project = facts?.project ?? '' }: RequestReport,
   fresh: readonly TextOutcome[],
   atMs: number,
   savesTokens: boolean,
 ): SumGroup[] {
   const at = { day: new Date(atMs).toISOString().slice(0, 10), project: '' } as const;
+  const forced = new Set(fallbacks.flatMap((code) => forcedReason(code) ?? []));
   const tools = groupBy(fresh, ({ tool }) => tool);
   if (fresh.length === 0) tools.set('', []);
   return [
@@ -133,6 +135,7 @@ export function useSums(
       const fields = fieldsOf(texts, i === 0 ? 1 : 0, savesTokens);
       return { ...at, slice: 'use', key: `${model}\t${tool}`, fields };
     }),
+    ...Array.from(forced, (key): SumGroup => ({ ...at, project, slice: 'whole', key, fields: { requests: 1 } })),
   ];
 }
 

@@ -118,7 +118,7 @@ export class Reporter {
     const { log, metrics, savings } = this.#options;
     const { shadow = this.#options.shadow } = report;
     savings?.record(report, atMs);
-    for (const reason of report.fallbacks) this.#options.notUnderstood?.count(reason);
+    for (const reason of new Set(report.fallbacks)) this.#options.notUnderstood?.count(reason);
     const counts = shadow || !report.forwardedOriginal;
     const all = sumsOf(report.outcomes);
     const line = lineOf(report, all, counts ? all.tokensBefore - all.tokensAfter : 0, shadow);
