@@ -101,7 +101,7 @@ const server = spawn(process.execPath, [cli, 'serve', '--enable-fleet', '--port'
     MCP_PRUNER_AUTH_TOKEN: authToken,
     MCP_PRUNER_CHILD_COMMANDS: process.execPath,
     MCP_PRUNER_CHILD_GRACE_MS: '300',
-    MCP_PRUNER_TIMEOUT_MS: '10000', // three agents begin at once, on a machine that may be busy
+    MCP_PRUNER_TIMEOUT_MS: '600000', // however busy the machine is
   },
   stdio: ['ignore', 'pipe', 'inherit'],
 });

@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadSettings } from '../../config/load.ts';
-import { parseMarker } from '../../engine/text/marker.ts';
+import { type MarkerFields, parseMarker } from '../../engine/text/marker.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import { UserError } from '../../errors/errors.ts';
 import { createLog } from '../../observe/log.ts';
@@ -23,11 +23,18 @@ export const demo: Command = {
     try {
       await show(folder, io, painter(io));
       return 0;
+    } catch (cause) {
+      if (cause instanceof UserError) throw cause;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new UserError(`The demonstration failed: ${reason}.`, { cause });
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
+
+/** The demonstration waits however busy the machine is. */
+const TIMEOUT_MS = 600_000;
 
 interface Message {
   readonly role: string;
@@ -57,21 +64,35 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
       MCP_PRUNER_PORT: '0',
       MCP_PRUNER_UPSTREAM_URL: `${upstream.url}/v1`,
       MCP_PRUNER_DB_PATH: join(folder, 'demo.db'),
+      MCP_PRUNER_TIMEOUT_MS: String(TIMEOUT_MS),
     },
   });
   const proxy = await startHttp(settings, { edition: io.edition, log: proxyLog, version: io.version });
+  let wasCut = false;
   try {
     say(`upstream ${upstream.url} (embedded), proxy ${proxy.url}, store ${settings.dbPath}`);
-    await showTurns(stage, proxy.url, await makeServiceLog(io.clock), received);
+    wasCut = await showTurns(stage, proxy.url, await makeServiceLog(io.clock), received);
   } finally {
     await proxy.close();
     await upstream.close();
     await new Promise<void>((resolve) => proxyLog.flush(() => resolve()));
     closeSync(fd);
   }
-  stage.heading('5. The log line of the request with the service log');
   const lines = readFileSync(logFile, 'utf8').split('\n');
-  say(lines.find((line) => line.includes('model request')) ?? '');
+  const line = lines.find((text) => text.includes('model request')) ?? '{}';
+  if (!wasCut) throw new UserError(`The demonstration ends here, because nothing was cut: ${reasonIn(line)}.`);
+  stage.heading('5. The log line of the request with the service log');
+  say(line);
+}
+
+/** Why the texts of a request passed whole, from its log line. */
+function reasonIn(line: string): string {
+  const { leftWhole = {}, fallbacks = [] } = JSON.parse(line) as {
+    readonly leftWhole?: Readonly<Record<string, number>>;
+    readonly fallbacks?: readonly string[];
+  };
+  const codes = [...new Set([...fallbacks, ...Object.keys(leftWhole)])];
+  return `the service log passed whole (${codes.join(', ') || 'without a reason'})`;
 }
 
 /** A model that takes note of everything and says so; bodies go to `received` as they come. */
@@ -94,7 +115,8 @@ function serveModel(received: string[]): ReturnType<typeof serveLocally> {
   });
 }
 
-async function showTurns(stage: Stage, url: string, log: string, received: readonly string[]): Promise<void> {
+/** @returns whether the service log was cut; if not, nothing more can be shown */
+async function showTurns(stage: Stage, url: string, log: string, received: readonly string[]): Promise<boolean> {
   const source = realSourceFile();
   const messages = conversation(log, source);
   // as an agent does: each result goes to the model before the next call is made
@@ -109,12 +131,18 @@ async function showTurns(stage: Stage, url: string, log: string, received: reado
   stage.say('An agent may edit a file that it has read, so the file passes whole unless cutting saves 8,000 tokens.');
   stage.heading('2. What the model sees of the log (first 24 lines)');
   for (const line of pruned.split('\n').slice(0, 24)) stage.say(parseMarker(line) ? stage.paint('red', line) : line);
+  const marker = pruned
+    .split('\n')
+    .map(parseMarker)
+    .find((found) => found !== null);
+  if (!marker) return false;
   stage.heading('3. Every line can be recovered: recover_text over /rpc');
-  await showRecovered(stage, url, log, pruned);
+  await showRecovered(stage, url, log, marker);
   stage.heading("4. The next turn begins with the same bytes, so the provider's prompt cache holds");
   const answered = { role: 'assistant', content: 'Noted.' };
   await ask(url, [...messages, answered, { role: 'user', content: 'And a function?' }]);
   showPrefixKept(stage, received);
+  return true;
 }
 
 function showSaved({ say }: Stage, name: string, before: string, after: string): void {
@@ -126,13 +154,8 @@ function showSaved({ say }: Stage, name: string, before: string, after: string):
   );
 }
 
-/** @throws if nothing was cut, or if recovered lines differ from the cut ones */
-async function showRecovered({ say }: Stage, url: string, log: string, pruned: string): Promise<void> {
-  const marker = pruned
-    .split('\n')
-    .map(parseMarker)
-    .find((found) => found !== null);
-  if (!marker) throw new Error('nothing was cut: the demonstration has nothing to recover');
+/** @throws UserError if recovered lines differ from the cut ones */
+async function showRecovered({ say }: Stage, url: string, log: string, marker: MarkerFields): Promise<void> {
   const { pruneId, startLine, endLine } = marker;
   const lines = await recover(url, pruneId, startLine, endLine);
   const isOriginal =
@@ -143,15 +166,15 @@ async function showRecovered({ say }: Stage, url: string, log: string, pruned: s
       .join('\n');
   say(`${pruneId}, lines ${startLine}-${endLine}: ${isOriginal ? 'exactly the original' : 'DIFFERENT'}`);
   for (const line of lines.split('\n').slice(0, 3)) say(`  ${line}`);
-  if (!isOriginal) throw new Error('what was recovered differs from the original');
+  if (!isOriginal) throw new UserError('The recovered lines differ from the original.');
 }
 
-/** @throws when a turn did not begin with the bytes of the one before */
+/** @throws UserError if a turn did not begin with the bytes of the one before */
 function showPrefixKept({ say }: Stage, received: readonly string[]): void {
   const last = (received[1] ?? '').slice(0, -2);
   const kept = received.every((body, i) => i === 0 || body.startsWith((received[i - 1] ?? '').slice(0, -2)));
   say(`turn 3 begins with the ${Buffer.byteLength(last)} bytes forwarded in turn 2: ${kept ? 'yes' : 'NO'}`);
-  if (!kept) throw new Error('the prefix changed between the turns');
+  if (!kept) throw new UserError('The prefix changed between the turns.');
 }
 
 function conversation(log: string, source: { readonly path: string; readonly text: string }): object[] {
@@ -179,7 +202,7 @@ async function ask(url: string, messages: readonly object[]): Promise<void> {
   const headers = { 'content-type': 'application/json', authorization: 'Bearer demo' };
   const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
   await response.arrayBuffer();
-  if (!response.ok) throw new Error(`the proxy answered ${response.status}`);
+  if (!response.ok) throw new UserError(`The proxy answered with status ${response.status}.`);
 }
 
 async function recover(url: string, pruneId: string, startLine: number, endLine: number): Promise<string> {

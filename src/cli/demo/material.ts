@@ -13,7 +13,7 @@ export interface Local {
 
 /** Starts a server on any free port of 127.0.0.1. */
 export async function serveLocally(handler: (req: IncomingMessage, res: ServerResponse) => void): Promise<Local> {
-  const server: Server = createServer(handler);
+  const server: Server = createServer({ keepAliveTimeout: 0 }, handler); // on a busy machine, pauses may be long
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
