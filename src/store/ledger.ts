@@ -190,9 +190,12 @@ function* settlingOf({ states, lineages, requestIds, process }: SettleQuery): St
     [process.lineage, process.name, process.aliveFromMs],
   );
   return {
-    states: yield* all<LedgerState>(`SELECT ${STATE} FROM main.ledger_state s WHERE s.name IN LIST(?)`, [changed]),
+    states:
+      changed.length === 0
+        ? []
+        : yield* all<LedgerState>(`SELECT ${STATE} FROM main.ledger_state s WHERE s.name IN LIST(?)`, [changed]),
     unchanged,
-    newest: yield* newestOf(ofLineages),
+    newest: ofLineages.length === 0 ? [] : yield* newestOf(ofLineages),
     waiting,
     seen: new Set(seen.map(({ id }) => id)),
     others: others !== null,

@@ -212,9 +212,8 @@ class FileStore implements SqliteStore {
   findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
     return this.#access.read(({ decisions }, nowMs) => {
       const found = new Map<string, Decision>();
-      for (const key of keys) {
-        const hit = decisions.find(key);
-        if (hit && this.#access.use(hit.kind, hit.id, hit.expiresMs, nowMs)) found.set(key, hit.decision);
+      for (const { kind, id, expiresMs, decision } of decisions.findAll(keys)) {
+        if (this.#access.use(kind, id, expiresMs, nowMs)) found.set(decision.key, decision);
       }
       return found;
     });
@@ -239,10 +238,8 @@ class FileStore implements SqliteStore {
   findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>> {
     return this.#access.read(({ sent }, nowMs) => {
       const found = new Map<string, SentMessage>();
-      for (const prefix of prefixes) {
-        const row = sent.find(prefix);
-        if (row && this.#access.use('sent', prefix, row.expires_ms, nowMs))
-          found.set(prefix, decodeSent(prefix, row.body));
+      for (const { prefix, body, expires_ms } of sent.findAll(prefixes)) {
+        if (this.#access.use('sent', prefix, expires_ms, nowMs)) found.set(prefix, decodeSent(prefix, body));
       }
       return found;
     });

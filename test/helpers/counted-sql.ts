@@ -46,6 +46,7 @@ export function countedSql(): SqlCounts & { reset(): void } {
 }
 
 function count(counts: SqlCounts, { source, database, readonly }: Database.Statement): void {
+  if (database.readonly) return; // the connection of a test that looks on
   counts.statements++;
   counts.by.set(source, (counts.by.get(source) ?? 0) + 1);
   const isWrite = source === 'BEGIN IMMEDIATE' || (!readonly && !database.inTransaction);

@@ -25,6 +25,11 @@ class SentTable {
     return this.#sql.get('SELECT body, expires_ms FROM sent WHERE prefix = ?', [prefix]);
   }
 
+  /** As `find`, for several prefixes. */
+  findAll(prefixes: readonly string[]): (SentRow & { readonly prefix: string })[] {
+    return this.#sql.allOf('SELECT prefix, body, expires_ms FROM sent WHERE prefix IN LIST(?)', [prefixes]);
+  }
+
   put(prefix: string, body: string, expiresMs: number): void {
     this.#sql.run('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)', [prefix, body, expiresMs]);
   }
