@@ -5,8 +5,9 @@ import {
   causeOf,
   follows,
   type Known,
+  type Layout,
   layOut,
-  type Stretch,
+  removedIn,
   settled,
   shared,
   sharesHead,
@@ -88,7 +89,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const exactly = exactRemoved(facts, total);
   const estimated = layOut(facts.messages, total, facts.bytes, marks, removedFrom);
   const head = headOf(facts, known, exactly, removedFrom);
-  const stretches = settled(estimated, exactOf(known, common), exactly === null ? null : Math.max(0, exactly - head));
+  const layout = settled(estimated, exactOf(known, common), exactly === null ? null : Math.max(0, exactly - head));
   const alike = known !== null && continuesFrom(known, facts, common);
   const direct = known !== null && follows(known, facts);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
@@ -96,8 +97,8 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const continued = alike && direct ? known : null;
   const withoutAnd = (uncut: number, cachedWithout = 0): TokenCounts =>
     caches
-      ? twinOf(facts, usage, { stretches, head: uncut }, continued && { ...continued, cachedWithout }, rules)
-      : withoutCuts(usage, stretches, uncut);
+      ? twinOf(facts, usage, { layout, head: uncut }, continued && { ...continued, cachedWithout }, rules)
+      : withoutCuts(usage, layout, uncut);
   const without = withoutAnd(head, continued?.cachedWithout);
   // the bill with the cuts in the head only, which the previous request had as well
   const withHead = head > 0 && price ? withoutAnd(0, Math.max(0, (continued?.cachedWithout ?? 0) - head)) : without;
@@ -105,14 +106,14 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   // other model calls of the same request have their own context
   const besides = facts.usage?.besides ? countsOf(facts.usage.besides) : NO_TOKENS;
   const besideDollars = price && dollarsOf(besides, price);
-  const removed = stretches.reduce((sum, one) => sum + one.removed, head);
+  const removed = head + removedIn(layout);
   const isFirst = known === null && facts.fresh.from === 0;
   const next: Known = {
     atMs: facts.atMs,
     model: facts.model,
     tools: facts.tools,
     system: facts.system,
-    messages: remembered(facts, stretches, known, common, exactly !== null),
+    messages: remembered(facts, layout, known, common, exactly !== null),
     ...(facts.head && { head: { cuts: facts.head.cuts, ...(exactly !== null && { exact: head }) } }),
     counted: exactly !== null || (known?.counted ?? false),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
@@ -131,11 +132,11 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     dollars: price && dollarsOf(usage, price) + (besideDollars ?? 0),
     dollarsWithout: price && dollarsOf(without, price) + (besideDollars ?? 0),
     removed,
-    removedNew: stretches.slice(newFrom).reduce((sum, one) => sum + one.removed, isFirst ? head : 0),
+    removedNew: (isFirst ? head : 0) + removedIn(layout, newFrom),
     head: { tokens: head, dollars: price ? dollarsOf(without, price) - dollarsOf(withHead, price) : 0 },
     newFrom,
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
-    ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, stretches) : noMiss(price)),
+    ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, layout) : noMiss(price)),
     entering: price && entering(usage, price),
     known: next,
   };
@@ -176,7 +177,7 @@ function exactOf(known: Known | null, common: number): readonly (number | undefi
 /** Messages as remembered, with the tokens cut from each if the provider counted them. */
 function remembered(
   { messages }: RequestFacts,
-  stretches: readonly Stretch[],
+  layout: Layout,
   known: Known | null,
   common: number,
   counted: boolean,
@@ -184,7 +185,7 @@ function remembered(
   const exact = exactOf(known, common);
   if (!counted && exact.length === 0) return messages;
   return messages.map(({ prefix, cuts }, i) => {
-    const removed = counted ? stretches[i]?.removed : exact[i];
+    const removed = counted ? layout.removed[i] : exact[i];
     return { prefix, cuts, exact: removed };
   });
 }
@@ -283,7 +284,7 @@ function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {
 
 /** The cuts in messages and before them. */
 interface Cuts {
-  readonly stretches: readonly Stretch[];
+  readonly layout: Layout;
   readonly head: number;
 }
 
@@ -300,8 +301,8 @@ function twinOf(
   known: Known | null,
   rules: CacheRules,
 ): TokenCounts {
-  const { stretches, head } = cuts;
-  const twin = withoutCuts(usage, stretches, head);
+  const { layout, head } = cuts;
+  const twin = withoutCuts(usage, layout, head);
   const total = inputOf(twin);
   if (total === inputOf(usage) && (known === null || known.cachedWithout === known.cached)) return twin;
   if (rules.automatic) {
@@ -316,7 +317,7 @@ function twinOf(
   if (missed) return twin; // the cache existed and missed, so it would have missed for the longer prefix as well
   const wrote = usage.write5m + usage.write1h > 0;
   // long enough and still not written: the provider would not have written the longer one either
-  if (!wrote && endOf(stretches, facts.cacheUpTo) >= rules.minPrefix) return twin;
+  if (!wrote && endOf(layout, facts.cacheUpTo) >= rules.minPrefix) return twin;
   const upTo = wrote ? twin.write5m + twin.write1h : endWithout(cuts, facts.cacheUpTo);
   if (upTo < rules.minPrefix) return twin;
   const read = Math.min(known?.cachedWithout ?? 0, upTo);
@@ -352,13 +353,13 @@ function withRead(usage: TokenCounts, read: number): TokenCounts {
 }
 
 /** The end of the first messages of a request, in forwarded tokens. */
-function endOf(stretches: readonly Stretch[], messages: number): number {
-  return stretches[Math.min(messages, stretches.length) - 1]?.end ?? stretches[0]?.start ?? 0;
+function endOf({ starts, ends }: Layout, messages: number): number {
+  return ends[Math.min(messages, ends.length) - 1] ?? starts[0] ?? 0;
 }
 
 /** The same without cuts. */
-function endWithout({ stretches, head }: Cuts, messages: number): number {
-  return stretches.slice(0, messages).reduce((sum, { removed }) => sum + removed, head + endOf(stretches, messages));
+function endWithout({ layout, head }: Cuts, messages: number): number {
+  return head + endOf(layout, messages) + removedIn(layout, 0, Math.min(messages, layout.removed.length));
 }
 
 /** The price of a new token, in dollars. If the request wrote to a cache, new tokens are billed as written. */
@@ -379,11 +380,11 @@ function missOf(
   known: Known | null,
   usage: TokenCounts,
   { price, compacted = false }: BillBasis,
-  stretches: readonly Stretch[],
+  layout: Layout,
 ): MissFigures {
   const total = inputOf(usage);
   const goesOnUnknown = known === null && !compacted && facts.fresh.from > 0;
-  const should = known?.cached ?? (goesOnUnknown ? endOf(stretches, answeredFrom(facts)) : total);
+  const should = known?.cached ?? (goesOnUnknown ? endOf(layout, answeredFrom(facts)) : total);
   const rounding = goesOnUnknown ? ESTIMATED_ROUNDING : ROUNDING;
   const tokens = Math.max(0, Math.min(should, total) - usage.read);
   // what the request no longer contains cannot be missed, and a small difference is rounding

@@ -141,11 +141,10 @@ export class Billing {
     const turn = turnOf(facts, shadow ? asSent(bill) : bill, regrets, work);
     const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
     const would = shadow ? wouldBe(bill) : null;
-    const cutParts = facts.head ? [...facts.messages, facts.head] : facts.messages;
-    const share = shadow || bill.checked ? 0 : scale.deviation(cutParts);
+    const share = shadow || bill.checked ? 0 : scale.deviation(facts);
     const savedDeviation = share * Math.abs((bill.dollarsWithout ?? 0) - (bill.dollars ?? 0));
     const counted = { ...seen, checked: bill.checked, checkFailure, reportsCache, savedDeviation, would };
-    if (bill.checked) scale.seeRemoved(cutParts, bill.checked.exact);
+    if (bill.checked) scale.seeRemoved(facts, bill.checked.exact);
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);

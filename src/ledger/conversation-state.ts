@@ -1,6 +1,6 @@
 import type { WorkCounts } from '../core/ports/ledger.ts';
 import type { RequestFacts, WorkFacts } from '../core/ports/request-facts.ts';
-import { type Known, shared } from './known.ts';
+import { type Known, type KnownMessage, shared } from './known.ts';
 
 /** The ledger's state of a conversation. */
 export interface ConversationState {
@@ -34,11 +34,23 @@ export function encodeConversation({ branches, ...more }: ConversationState): st
     ...more,
     branches: branches.map(({ messages, marks, ...known }) => ({
       ...known,
-      messages: packRows(messages),
+      messages: packMessages(messages, known.counted),
       marks: packRows(marks),
     })),
   };
   return JSON.stringify(stored);
+}
+
+/** As `packRows`, of what is remembered: messages in memory have further facts. */
+function packMessages(messages: readonly KnownMessage[], counted: boolean): Packed {
+  return {
+    length: messages.length,
+    texts: {
+      prefix: messages.map(({ prefix }) => prefix).join(BREAK),
+      cuts: messages.map(({ cuts }) => cuts).join(BREAK),
+    },
+    numbers: counted ? { exact: messages.map(({ exact }) => rounded(exact)) } : {},
+  };
 }
 
 /** Inverse of `encodeConversation`; `null` for data of another version. */
@@ -133,12 +145,14 @@ export function packRows(rows: readonly object[]): Packed {
     if (values.some((value) => typeof value === 'string')) {
       texts[name] = values.map((value) => (typeof value === 'string' ? value : ABSENT)).join(BREAK);
     } else {
-      numbers[name] = values.map((value) =>
-        typeof value === 'number' ? Math.round(value * PRECISION) / PRECISION : null,
-      );
+      numbers[name] = values.map(rounded);
     }
   }
   return { length: rows.length, texts, numbers };
+}
+
+function rounded(value: unknown): number | null {
+  return typeof value === 'number' ? Math.round(value * PRECISION) / PRECISION : null;
 }
 
 /** Inverse of `packRows`. The type is not checked, because only rows that this program wrote are read. */

@@ -2,7 +2,7 @@ import type { MissCause, TokenCounts } from '../core/ports/ledger.ts';
 import type { MessageFacts, RequestFacts } from '../core/ports/request-facts.ts';
 
 /** A message of the conversation; `exact` are the tokens cut from it, if the provider counted them. */
-type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
+export type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
 
 /** The ledger's memory of a conversation's newest request. */
 export interface Known {
@@ -96,11 +96,14 @@ export function follows(known: Known, facts: RequestFacts): boolean {
   return facts.wire === 'responses' || length >= answeredFrom(facts);
 }
 
-/** The range of a message of a forwarded body in the provider's tokens, and the tokens cut from it. */
-export interface Stretch {
-  readonly start: number;
-  readonly end: number;
-  readonly removed: number;
+/**
+ * Where the messages of a forwarded body are in the provider's tokens, and the tokens cut from each: one list of numbers
+ * for each, because an object for each message of each request was most of what a bill allocated.
+ */
+export interface Layout {
+  readonly starts: Float64Array;
+  readonly ends: Float64Array;
+  readonly removed: Float64Array;
 }
 
 /** Billed tokens of the first messages of a conversation, from an earlier request. */
@@ -124,39 +127,48 @@ export function layOut(
   total: number,
   bytes: number,
   marks: readonly Mark[],
-  removedFrom: (message: MessageFacts) => number = ({ removed }) => removed,
-): readonly Stretch[] {
-  let inside = 0;
-  for (const message of messages) inside += message.bytes;
+  removedFrom: (message: MessageFacts) => number,
+): Layout {
+  const count = messages.length;
+  const layout = { starts: new Float64Array(count), ends: new Float64Array(count), removed: new Float64Array(count) };
+  const inside = bytesIn(messages, 0, count);
   const head = bytes > 0 ? total * Math.max(0, 1 - inside / bytes) : 0;
-  const fits = marks.filter(({ messages: count, tokens }) => count < messages.length && tokens <= total);
-  const ends: Mark[] = [...fits, { messages: messages.length, tokens: total }];
-  const stretches: { -readonly [Field in keyof Stretch]: Stretch[Field] }[] = [];
+  const fits = marks.filter(({ messages: until, tokens }) => until < count && tokens <= total);
+  const ends: Mark[] = [...fits, { messages: count, tokens: total }];
   let from = 0;
   let at = ends[0] && ends[0].tokens < head ? 0 : head;
   for (const { messages: until, tokens } of ends) {
-    let weight = 0;
-    for (let i = from; i < until; i++) weight += messages[i]?.bytes ?? 0;
+    const weight = bytesIn(messages, from, until);
     const room = Math.max(0, tokens - at);
     for (let i = from; i < until; i++) {
       const message = messages[i];
       if (message === undefined) break;
       const end = weight > 0 ? at + (room * message.bytes) / weight : at;
-      stretches.push({
-        start: at,
-        end,
-        // in shadow mode `removed` is negative: no more can be removed from a message than its tokens
-        removed: Math.max(at - end, removedFrom(message)),
-      });
+      layout.starts[i] = at;
+      layout.ends[i] = end;
+      // in shadow mode `removed` is negative: no more can be removed from a message than its tokens
+      layout.removed[i] = Math.max(at - end, removedFrom(message));
       at = end;
     }
     at = Math.max(at, tokens);
     // rounding errors of the parts must not change the end of the whole
-    const last = stretches.at(-1);
-    if (last && until > from) last.end = at;
+    if (until > from) layout.ends[until - 1] = at;
     from = Math.max(from, until);
   }
-  return stretches;
+  return layout;
+}
+
+function bytesIn(messages: readonly MessageFacts[], from: number, until: number): number {
+  let sum = 0;
+  for (let i = from; i < until; i++) sum += messages[i]?.bytes ?? 0;
+  return sum;
+}
+
+/** Tokens that were cut from messages `[from, until)`. */
+export function removedIn({ removed }: Layout, from = 0, until = removed.length): number {
+  let sum = 0;
+  for (let i = from; i < until; i++) sum += removed[i] ?? 0;
+  return sum;
 }
 
 /**
@@ -165,30 +177,29 @@ export function layOut(
  * @param exact - of the first messages, `undefined` for those that are only estimated
  * @param total - of all messages; `null` if it is only an estimate, too
  */
-export function settled(
-  stretches: readonly Stretch[],
-  exact: readonly (number | undefined)[],
-  total: number | null,
-): readonly Stretch[] {
-  if (total === null && exact.length === 0) return stretches;
-  const known = stretches.map((one, i) => ({ ...one, removed: exact[i] ?? one.removed }));
+export function settled(layout: Layout, exact: readonly (number | undefined)[], total: number | null): Layout {
+  if (total === null && exact.length === 0) return layout;
+  const known = { ...layout, removed: layout.removed.map((removed, i) => exact[i] ?? removed) };
   if (total === null) return known;
-  const fixed = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? 0 : removed), 0);
-  const open = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? removed : 0), 0);
+  const fixed = known.removed.reduce((sum, removed, i) => sum + (exact[i] === undefined ? 0 : removed), 0);
+  const open = known.removed.reduce((sum, removed, i) => sum + (exact[i] === undefined ? removed : 0), 0);
   // if no estimate is left to adjust, the counts disagree, and the newer count of the whole is used
   const scale = open > 0 ? Math.max(0, total - fixed) / open : 1;
   const rest = open > 0 && total >= fixed ? 1 : fixed > 0 ? total / fixed : 1;
-  return known.map((one, i) => ({ ...one, removed: one.removed * (exact[i] === undefined ? scale : rest) }));
+  return { ...known, removed: known.removed.map((removed, i) => removed * (exact[i] === undefined ? scale : rest)) };
 }
 
 /** Tokens that were cut before a position in the forwarded tokens. */
-function removedBefore(stretches: readonly Stretch[], place: number): number {
-  let removed = 0;
-  for (const { start, end, removed: own } of stretches) {
-    if (end <= place) removed += own;
-    else if (start < place) removed += (own * (place - start)) / (end - start);
+function removedBefore({ starts, ends, removed }: Layout, place: number): number {
+  let sum = 0;
+  for (let i = 0; i < removed.length; i++) {
+    const start = starts[i] ?? 0;
+    const end = ends[i] ?? 0;
+    const own = removed[i] ?? 0;
+    if (end <= place) sum += own;
+    else if (start < place) sum += (own * (place - start)) / (end - start);
   }
-  return removed;
+  return sum;
 }
 
 /**
@@ -196,12 +207,12 @@ function removedBefore(stretches: readonly Stretch[], place: number): number {
  *
  * @param head - tokens that were cut in front of the messages, where every cached prefix begins
  */
-export function withoutCuts(usage: TokenCounts, stretches: readonly Stretch[], head: number): TokenCounts {
-  const cutsUpTo = (place: number): number => (place > 0 ? head : 0) + removedBefore(stretches, place);
+export function withoutCuts(usage: TokenCounts, layout: Layout, head: number): TokenCounts {
+  const cutsUpTo = (place: number): number => (place > 0 ? head : 0) + removedBefore(layout, place);
   // the longer lifetime is first, as the provider requires
   const at1h = usage.read + usage.write1h;
   const at5m = at1h + usage.write5m;
-  const all = stretches.reduce((sum, { removed }) => sum + removed, head);
+  const all = head + removedIn(layout);
   const read = cutsUpTo(usage.read);
   const long = usage.write1h > 0 ? cutsUpTo(at1h) : read;
   const short = usage.write5m > 0 ? cutsUpTo(at5m) : long;

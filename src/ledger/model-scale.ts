@@ -47,7 +47,11 @@ export class ModelScale {
   }
 
   copy(): ModelScale {
-    return ModelScale.decode(this.encode()) ?? new ModelScale();
+    const scale = new ModelScale();
+    scale.#counted = this.#counted;
+    scale.#tokens = this.#tokens.copy();
+    scale.#reportsCache = this.#reportsCache;
+    return scale;
   }
 
   encode(): string {
@@ -75,13 +79,13 @@ export class ModelScale {
   /** Tokens cut from a message, in the provider's tokens; negative only if `removed` is (shadow mode). */
   removedFrom({ cut, removed }: HeadFacts): number {
     if (cut === undefined) return removed * this.calibration;
-    const tokens = this.#tokens.tokens(cutFrom([{ cut }]));
+    const tokens = this.#tokens.tokens(cut);
     return removed < 0 ? Math.min(0, tokens) : Math.max(0, tokens);
   }
 
-  /** Standard deviation of the sum of tokens cut from messages, as a share of it. */
-  deviation(messages: readonly HeadFacts[]): number {
-    const cut = cutFrom(messages);
+  /** Standard deviation of the sum of tokens cut from a request, as a share of it. */
+  deviation(request: CutParts): number {
+    const cut = cutFrom(request);
     const tokens = Math.abs(this.#tokens.tokens(cut));
     return tokens < 1 ? 0 : Math.hypot(TEXT_DEVIATION, this.#tokens.deviation(cut) / tokens);
   }
@@ -105,8 +109,8 @@ export class ModelScale {
   }
 
   /** Learns from the provider's count of all that was removed from a request. */
-  seeRemoved(messages: readonly HeadFacts[], exact: number): void {
-    this.#learn(removedRow(messages, exact));
+  seeRemoved(request: CutParts, exact: number): void {
+    this.#learn(removedRow(request, exact));
   }
 
   #learn({ features, tokens, deviation }: Row): void {
@@ -163,13 +167,19 @@ function rowOf(model: TokenModel, facts: RequestFacts, known: Known | null, tota
 }
 
 /** All tokens that the provider counts as removed from a request. */
-function removedRow(messages: readonly HeadFacts[], exact: number): Row {
-  return { features: cutFrom(messages), tokens: exact, deviation: Math.hypot(COUNTED_SHARE * exact, COUNTED_TOKENS) };
+function removedRow(request: CutParts, exact: number): Row {
+  return { features: cutFrom(request), tokens: exact, deviation: Math.hypot(COUNTED_SHARE * exact, COUNTED_TOKENS) };
 }
 
-/** Features of everything that was cut from the messages; empty if nothing was cut. */
-function cutFrom(messages: readonly Pick<HeadFacts, 'cut'>[]): number[] {
-  return summed(messages.flatMap(({ cut }) => (cut === undefined ? [] : [cut.split(' ').map(Number)])));
+/** Where something can be cut from a request. */
+type CutParts = Pick<RequestFacts, 'messages' | 'head'>;
+
+/** Features of everything that was cut from a request; empty if nothing was cut. */
+function cutFrom({ messages, head }: CutParts): number[] {
+  const sum: number[] = [];
+  for (const { cut } of messages) if (cut) addTo(sum, cut);
+  if (head?.cut) addTo(sum, head.cut);
+  return sum;
 }
 
 /** The part of a request that is new since the previous one. */
@@ -218,8 +228,10 @@ function answerOf({ output, reasoning }: Known, said: number): number | null {
 
 function summed(all: readonly (readonly number[])[]): number[] {
   const sum: number[] = [];
-  for (const features of all) {
-    for (const [i, value] of features.entries()) sum[i] = (sum[i] ?? 0) + value;
-  }
+  for (const features of all) addTo(sum, features);
   return sum;
+}
+
+function addTo(sum: number[], features: readonly number[]): void {
+  for (let i = 0; i < features.length; i++) sum[i] = (sum[i] ?? 0) + (features[i] ?? 0);
 }

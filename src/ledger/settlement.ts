@@ -1,5 +1,5 @@
 import type { LedgerSum, Settled, SettleQuery, Settling, WaitingRequest } from '../core/ports/ledger-store.ts';
-import type { RequestFacts } from '../core/ports/request-facts.ts';
+import type { MessageFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import {
   type BilledRequest,
   Billing,
@@ -21,7 +21,7 @@ const PROCESSES = 'process';
 /** A process without a record for this long counts as ended. */
 const ALIVE_MS = 86_400_000;
 /** Format of waiting requests. Those in another format are billed by the version that wrote them. */
-const FORMAT_VERSION = 2;
+const FORMAT_VERSION = 3;
 
 export interface SettlementParts {
   readonly own: readonly RequestFacts[];
@@ -173,12 +173,17 @@ interface StoredFacts extends Omit<RequestFacts, 'messages'> {
 
 /** A request as text; inverse of `decodeFacts`. */
 export function encodeFacts({ messages, ...facts }: RequestFacts): string {
-  const stored: StoredFacts = { form: FORMAT_VERSION, ...facts, messages: packRows(messages) };
+  const rows = messages.map(({ cut, ...message }) => ({ ...message, cut: cut?.join(' ') }));
+  const stored: StoredFacts = { form: FORMAT_VERSION, ...facts, messages: packRows(rows) };
   return JSON.stringify(stored);
 }
 
 /** `null` for a request that another version of the program stored. */
 export function decodeFacts(data: string): RequestFacts | null {
   const { form, messages, ...facts } = JSON.parse(data) as StoredFacts;
-  return form === FORMAT_VERSION ? { ...facts, messages: unpackRows(messages) } : null;
+  if (form !== FORMAT_VERSION) return null;
+  const rows = unpackRows<Omit<MessageFacts, 'cut'> & { readonly cut?: string }>(messages);
+  const read = ({ cut, ...message }: (typeof rows)[number]): MessageFacts =>
+    cut === undefined ? message : { ...message, cut: cut.split(' ').map(Number) };
+  return { ...facts, messages: rows.map(read) };
 }

@@ -48,31 +48,36 @@ export interface Evidence {
   readonly precision: Vector;
 }
 
+/** A symmetric matrix, or a lower triangular one: its lower triangle, row by row. */
+type Triangle = Float64Array;
+
 /**
  * Estimates the tokens of texts for one model: a linear regression on features of texts, learned from the provider's
  * counts, with a prior derived from public tokenisers.
  */
 export class TokenModel {
-  readonly #precision: number[][] = PRIOR.precision.map((row) => [...row]);
-  readonly #target: number[] = [...PRIOR.target];
-  #factor: readonly number[][] | null = null;
-  #weights: Vector | null = null;
+  readonly #precision: Triangle;
+  readonly #target: Float64Array;
+  #factor: Triangle | null = null;
+  #weights: Float64Array | null = null;
 
   /** @param evidence - from `evidence` of another one. Default: none */
-  constructor(evidence?: Evidence) {
+  constructor(evidence?: Evidence, sums: Sums = PRIOR) {
+    this.#precision = sums.precision.slice();
+    this.#target = sums.target.slice();
     if (!evidence) return;
-    this.#precision.forEach((row, i) => {
-      this.#target[i] = (this.#target[i] ?? 0) + (evidence.target[i] ?? 0);
-      for (let j = 0; j <= i; j++) row[j] = (row[j] ?? 0) + (evidence.precision[(i * (i + 1)) / 2 + j] ?? 0);
-    });
+    addTo(this.#precision, evidence.precision);
+    addTo(this.#target, evidence.target);
+  }
+
+  copy(): TokenModel {
+    return new TokenModel(undefined, { precision: this.#precision, target: this.#target });
   }
 
   evidence(): Evidence {
     return {
-      target: this.#target.map((value, i) => value - (PRIOR.target[i] ?? 0)),
-      precision: this.#precision.flatMap((row, i) =>
-        row.slice(0, i + 1).map((value, j) => value - (PRIOR.precision[i]?.[j] ?? 0)),
-      ),
+      target: Array.from(this.#target, (value, i) => value - (PRIOR.target[i] ?? 0)),
+      precision: Array.from(this.#precision, (value, i) => value - (PRIOR.precision[i] ?? 0)),
     };
   }
 
@@ -84,11 +89,14 @@ export class TokenModel {
    */
   learn(features: Vector, tokens: number, deviation: number): void {
     const weight = 1 / deviation ** 2;
-    this.#precision.forEach((row, i) => {
+    for (let i = 0; i < SIZE; i++) {
       const own = weight * (features[i] ?? 0);
       this.#target[i] = (this.#target[i] ?? 0) + own * tokens;
-      for (let j = 0; j <= i; j++) row[j] = (row[j] ?? 0) + own * (features[j] ?? 0);
-    });
+      for (let j = 0; j <= i; j++) {
+        const at = placeOf(i, j);
+        this.#precision[at] = (this.#precision[at] ?? 0) + own * (features[j] ?? 0);
+      }
+    }
     this.#factor = null;
     this.#weights = null;
   }
@@ -101,77 +109,98 @@ export class TokenModel {
 
   /** The part of the standard deviation of `tokens` that is due to a lack of evidence. */
   deviation(features: Vector): number {
-    const padded = Array.from({ length: SIZE }, (_, i) => features[i] ?? 0);
-    return Math.sqrt(Math.max(0, dot(solved(this.#factored(), padded), padded)));
+    return Math.sqrt(Math.max(0, dot(solved(this.#factored(), features), features)));
   }
 
-  #factored(): readonly number[][] {
+  #factored(): Triangle {
     this.#factor ??= cholesky(this.#precision);
     return this.#factor;
   }
 }
 
+interface Sums {
+  readonly precision: Triangle;
+  readonly target: Float64Array;
+}
+
 /** The prior: assumptions about a model without evidence. */
 const PRIOR = priorOf(Object.values(TOKENISERS));
 
-function priorOf(rows: readonly Vector[]): { readonly precision: readonly number[][]; readonly target: Vector } {
+function priorOf(rows: readonly Vector[]): Sums {
+  const count = FEATURES.length;
   const mean = FEATURES.map((_, i) => rows.reduce((sum, row) => sum + (row[i] ?? 0), 0) / rows.length);
   const spread = (i: number, j: number): number =>
     rows.reduce((sum, row) => sum + ((row[i] ?? 0) - (mean[i] ?? 0)) * ((row[j] ?? 0) - (mean[j] ?? 0)), 0);
-  const covariance = mean.map((a, i) =>
-    mean.map((b, j) => {
+  const covariance = new Float64Array(placeOf(count, 0));
+  for (let i = 0; i < count; i++) {
+    for (let j = 0; j <= i; j++) {
+      const [a, b] = [mean[i] ?? 0, mean[j] ?? 0];
       const least = MARKER_DEVIATIONS[i - FEATURES.indexOf('markers')] ?? LEAST_DEVIATION;
       const own = i === j ? (EACH * Math.abs(a) + least) ** 2 : 0;
-      return (WIDER * spread(i, j)) / (rows.length - 1) + TOGETHER ** 2 * a * b + own;
-    }),
-  );
+      covariance[placeOf(i, j)] = (WIDER * spread(i, j)) / (rows.length - 1) + TOGETHER ** 2 * a * b + own;
+    }
+  }
   const factor = cholesky(covariance);
-  const precision = Array.from({ length: SIZE }, (_, i) => {
-    const unit = mean.map((_, j) => (i === j ? 1 : 0));
-    return i < mean.length ? [...solved(factor, unit), 0, 0] : new Array<number>(SIZE).fill(0);
-  });
+  const precision = new Float64Array(placeOf(SIZE, 0));
+  for (let i = 0; i < count; i++) {
+    const column = solved(
+      factor,
+      mean.map((_, j) => (i === j ? 1 : 0)),
+    );
+    for (let j = 0; j <= i; j++) precision[placeOf(i, j)] = column[j] ?? 0;
+  }
   for (const [at, [, deviation]] of [[MESSAGES, FRAME] as const, [THOUGHTS, RETURNED] as const]) {
-    const row = precision[at];
-    if (row) row[at] = 1 / deviation ** 2;
+    precision[placeOf(at, at)] = 1 / deviation ** 2;
   }
   const whole = [...mean, FRAME[0], RETURNED[0]];
-  return { precision, target: precision.map((row) => dot(row, whole)) };
+  const target = Float64Array.from(whole, (_, i) =>
+    whole.reduce((sum, value, j) => sum + value * (precision[placeOf(Math.max(i, j), Math.min(i, j))] ?? 0), 0),
+  );
+  return { precision, target };
 }
 
-function dot(a: Vector, b: Vector): number {
+/** The place of a value of the lower triangle. */
+function placeOf(row: number, column: number): number {
+  return (row * (row + 1)) / 2 + column;
+}
+
+function addTo(sum: Float64Array, values: ArrayLike<number>): void {
+  for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] ?? 0) + (values[i] ?? 0);
+}
+
+function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < a.length && i < b.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
   return sum;
 }
 
 /** The lower triangular matrix whose product with its transpose is the given symmetric, positive definite matrix. */
-function cholesky(matrix: readonly Vector[]): readonly number[][] {
-  const lower: number[][] = [];
-  matrix.forEach((row, i) => {
-    const own: number[] = [];
+function cholesky(matrix: Triangle): Triangle {
+  const lower = new Float64Array(matrix.length);
+  for (let i = 0; placeOf(i, 0) < matrix.length; i++) {
     for (let j = 0; j <= i; j++) {
-      const above = lower[j] ?? own;
-      let sum = row[j] ?? 0;
-      for (let k = 0; k < j; k++) sum -= (own[k] ?? 0) * (above[k] ?? 0);
-      own.push(i === j ? Math.sqrt(Math.max(sum, Number.MIN_VALUE)) : sum / (above[j] ?? 1));
+      let sum = matrix[placeOf(i, j)] ?? 0;
+      for (let k = 0; k < j; k++) sum -= (lower[placeOf(i, k)] ?? 0) * (lower[placeOf(j, k)] ?? 0);
+      lower[placeOf(i, j)] = i === j ? Math.sqrt(Math.max(sum, Number.MIN_VALUE)) : sum / (lower[placeOf(j, j)] ?? 1);
     }
-    lower.push(own);
-  });
+  }
   return lower;
 }
 
-/** Solves a system of equations, given the Cholesky factor of its matrix. */
-function solved(lower: readonly number[][], right: Vector): number[] {
-  const size = lower.length;
-  const middle: number[] = [];
-  lower.forEach((row, i) => {
-    middle.push(((right[i] ?? 0) - dot(row.slice(0, i), middle)) / (row[i] ?? 1));
-  });
-  const result = new Array<number>(size).fill(0);
+/** Solves a system of equations, given the Cholesky factor of its matrix. Values missing on the right count as 0. */
+function solved(lower: Triangle, right: ArrayLike<number>): Float64Array {
+  let size = 0;
+  while (placeOf(size, 0) < lower.length) size++;
+  const result = new Float64Array(size);
+  for (let i = 0; i < size; i++) {
+    let sum = right[i] ?? 0;
+    for (let k = 0; k < i; k++) sum -= (lower[placeOf(i, k)] ?? 0) * (result[k] ?? 0);
+    result[i] = sum / (lower[placeOf(i, i)] ?? 1);
+  }
   for (let i = size - 1; i >= 0; i--) {
-    let sum = middle[i] ?? 0;
-    for (let k = i + 1; k < size; k++) sum -= (lower[k]?.[i] ?? 0) * (result[k] ?? 0);
-    result[i] = sum / (lower[i]?.[i] ?? 1);
+    let sum = result[i] ?? 0;
+    for (let k = i + 1; k < size; k++) sum -= (lower[placeOf(k, i)] ?? 0) * (result[k] ?? 0);
+    result[i] = sum / (lower[placeOf(i, i)] ?? 1);
   }
   return result;
 }

@@ -1,3 +1,4 @@
+import type { TextFeatures } from '../../engine/text/features.ts';
 import type { NamedRequest, RegretKind, WorkCounts } from './ledger.ts';
 import type { SumGroup } from './ledger-store.ts';
 
@@ -11,11 +12,8 @@ export interface MessageFacts {
   readonly removed: number;
   /** Hash of the replacements for what was cut; `''` if nothing was cut. */
   readonly cuts: string;
-  /**
-   * Features (`TextFeatures`) of what was cut from it minus those of its markers, separated by spaces; absent if
-   * nothing was cut.
-   */
-  readonly cut?: string;
+  /** Features of what was cut from it minus those of its markers; absent if nothing was cut. */
+  readonly cut?: TextFeatures;
 }
 
 /** What was cut before the messages, from descriptions of tools. Fields as in `MessageFacts`. */

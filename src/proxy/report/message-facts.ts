@@ -8,7 +8,7 @@ import type { Rewritten } from '../../core/request/rewritten.ts';
 import { userTexts } from '../../core/request/user-texts.ts';
 import type { ShelvedTools } from '../../core/shelf/shelf.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import { addFeatures, noFeatures } from '../../engine/text/features.ts';
+import { addFeatures, noFeatures, type TextFeatures } from '../../engine/text/features.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { ScannedCall, ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
@@ -100,7 +100,7 @@ function messageFacts(
     addFeatures(cut, edit.bytes, [0, edit.bytes.length], { times: -1, marked: true });
   }
   const fact = { prefix, bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36) };
-  return edits.length === 0 ? fact : { ...fact, cut: cut.join(' ') };
+  return edits.length === 0 ? fact : { ...fact, cut };
 }
 
 /** What was cut from descriptions of tools. */
@@ -112,15 +112,12 @@ export function headOf(body: Buffer, { edits, tokensSaved }: ShelvedTools): Head
     addFeatures(cut, body, [edit.start, edit.end]);
     addFeatures(cut, edit.bytes, [0, edit.bytes.length], { times: -1, marked: true });
   }
-  return { removed: tokensSaved, cuts: cuts.toString(36), cut: cut.join(' ') };
+  return { removed: tokensSaved, cuts: cuts.toString(36), cut };
 }
 
 /** The features of a cut with the opposite sign. */
-export function negated(cut: string): string {
-  return cut
-    .split(' ')
-    .map((count) => -Number(count))
-    .join(' ');
+export function negated(cut: TextFeatures): TextFeatures {
+  return cut.map((count) => -count);
 }
 
 /** If the new messages begin before this index, the conversation has just begun, and all of its messages are read. */

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { MemoryLedger } from '../../src/cli/memory-ledger.ts';
+import type { MessageFacts, RequestFacts } from '../../src/core/ports/request-facts.ts';
+import { FEATURES } from '../../src/engine/text/features.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import { Prices } from '../../src/ledger/prices.ts';
+import { allocatedBytes } from '../helpers/allocated.ts';
+
+const features = (of: number): number[] => FEATURES.map((_, i) => of + i);
+
+/** A message of a conversation; every second one has cuts. */
+function message(i: number): MessageFacts {
+  const fact = { prefix: `prefix-${String(i).padStart(5, '0')}`, bytes: 2_000 + i, removed: 0, cuts: '' };
+  return i % 2 === 0 ? fact : { ...fact, removed: 400, cuts: `cut${i}`, cut: features(i) };
+}
+
+/** Bytes that the ledger allocates for each of the next requests of a conversation with this many messages. */
+async function bytesPerRequest(length: number): Promise<number> {
+  const ledger = new Ledger({
+    store: new MemoryLedger(),
+    prices: new Prices([]),
+    clock: { nowMs: () => 1 },
+    onFailure: (_reason, cause) => {
+      throw cause;
+    },
+  });
+  const messages = Array.from({ length: length + 60 }, (_, i) => message(i));
+  let now = length;
+  const next = async (): Promise<void> => {
+    now += 2;
+    const added = { since: now - 2, messages: 2, said: features(9), texts: features(90), carriesThoughts: false };
+    const facts: RequestFacts = {
+      requestId: `r${now}`,
+      atMs: now,
+      project: 'p',
+      conversationId: 'c',
+      wire: 'chat',
+      model: 'm',
+      arm: 'pruned',
+      usage: { input: now * 500, output: 50, read: now * 400, written: null, written1h: null },
+      tools: 't',
+      system: 's',
+      messages: messages.slice(0, now),
+      bytes: now * 2_000,
+      cacheUpTo: null,
+      texts: [],
+      regrets: [],
+      fresh: { from: now - 1, answerFrom: now - 2, tokens: 900, added },
+    };
+    ledger.request(facts);
+    await ledger.flush();
+  };
+  for (let i = 0; i < 10; i++) await next();
+  const requests = 10;
+  const bytes = await allocatedBytes(async () => {
+    for (let i = 0; i < requests; i++) await next();
+  });
+  return bytes / requests;
+}
+
+it('a bill allocates little, and hardly more in a long conversation', async () => {
+  const [short, long] = [await bytesPerRequest(60), await bytesPerRequest(600)];
+  expect(short / 1024).toBeLessThan(220);
+  expect(long / short).toBeLessThan(1.5);
+});
