@@ -5,6 +5,7 @@ import { isForeign } from '../core/web-origin.ts';
 import { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import type { ByteBudget } from '../proxy/byte-budget.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import { type LoadedLater, loadSoon, onDemand } from '../proxy/loaded-later.ts';
 import type { Routes } from '../proxy/server.ts';
@@ -73,7 +74,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     stopping: stopping.signal,
   };
   const rest = mountsSoon(mountParts);
-  const front = await frontFor(mountParts, budgets);
+  const front = await frontFor(mountParts, budgets, wires.received);
   return {
     wireFor,
     gatekeeper: front,
@@ -189,11 +190,11 @@ async function openBudgets(services: Services, opened: readonly OpenPart[]): Pro
  * The gatekeepers in their order: the doors of parts, the budgets, and last the provider keys that this server
  * lends.
  */
-async function frontFor(parts: MountParts, budgets: Budgets): Promise<Gatekeeper> {
+async function frontFor(parts: MountParts, budgets: Budgets, received: ByteBudget): Promise<Gatekeeper> {
   const { opened, destinations, settings, ledger, clock } = parts;
   const { budgetDoor } = await import('../proxy/doors/budget-door.ts');
   const ofBudgets = budgetDoor({
-    ...{ budgets, destinations, ledger, clock },
+    ...{ budgets, destinations, ledger, clock, received },
     maxBodyBytes: settings.maxBodyBytes,
     newRequestId: requestIds(),
     onRefused: (code, keyId) => {

@@ -54,6 +54,8 @@ export interface Wires {
   /** The alarm that is raised if requests with large results save nothing. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
   readonly destinations: Destinations;
+  /** Budget of the bodies that are held in memory. */
+  readonly received: ByteBudget;
   /** Number of requests that are not answered yet. */
   readonly inProgress: () => number;
   /** Detects requests that have passed this proxy before. */
@@ -67,6 +69,8 @@ export interface Wires {
  * bytes while it is decided, and half of the heap is for lasting data.
  */
 const HEAP_SHARE = 1 / 16;
+/** Bytes of received bodies as a share of the heap's limit. They are outside of the heap. */
+const RECEIVED_HEAP_SHARE = 1 / 4;
 
 /** Maximum length of a path in the log, in characters. */
 const MAX_LOGGED_CHARS = 200;
@@ -92,7 +96,8 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
-  const options = await handlerOptions(services, reporter, nextId, owners);
+  const received = new ByteBudget(getHeapStatistics().heap_size_limit * RECEIVED_HEAP_SHARE);
+  const options = await handlerOptions(services, { reporter, nextId, received }, owners);
   const handlers = handlersOf(services, options);
   let inProgress = 0;
   return {
@@ -125,6 +130,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     notUnderstood,
     savings,
     destinations,
+    received,
     hops,
     async close() {
       await reporter.flush();
@@ -208,8 +214,7 @@ function exactCounts({ settings, failures }: Services): ExactCounts {
 /** The options that the handlers of all wires share, above all the memory of decisions. */
 async function handlerOptions(
   services: Services,
-  reporter: Reporter,
-  nextId: () => string,
+  { reporter, nextId, received }: { reporter: Reporter; nextId: () => string; received: ByteBudget },
   owners: Ownership | undefined,
 ): Promise<Omit<WireOptions, 'dialect' | 'cloud'>> {
   const { settings, store, clock, failures, decisionCache, turns, scorer, learner, projectBook } = services;
@@ -247,14 +252,15 @@ async function handlerOptions(
     maxBodyBytes: settings.maxBodyBytes,
     budget: new ByteBudget(getHeapStatistics().heap_size_limit * HEAP_SHARE),
     lateBudget: new ByteBudget(0), // one at a time
-    largeBodies: new ByteBudget(LARGE_BODIES),
+    received,
+    largeBodies: new ByteBudget(Math.min(LARGE_BODIES, getHeapStatistics().heap_size_limit * RECEIVED_HEAP_SHARE)),
     timeoutMs: settings.timeoutMs,
     storeWait: settings.databaseUrl === null ? undefined : storeWaitOf(settings, store),
     newRequestId: () => {
       services.onRequest();
       return nextId();
     },
-    onReport: (report) => reporter.report(report),
+    onReport: (report, bytes) => reporter.report(report, bytes),
     keepsLedger: true,
     countsCorrections: settings.corrections,
     seen: services.seen,

@@ -47,8 +47,9 @@ export interface LedgerOptions {
 const WRITE_MS = 1_000;
 /** Requests of one transaction: a few milliseconds of the event loop. */
 const BILLED_AT_ONCE = 50;
-/** Maximum number of requests that wait to be billed while the store is not available. */
+/** Maximum numbers of requests, and of messages in them, that wait to be billed while the store is not available. */
 const MAX_QUEUED = 5_000;
+const MAX_QUEUED_MESSAGES = 200_000;
 /** Maximum total number of messages in the states held in memory. */
 const MAX_MESSAGES = 400_000;
 /** Maximum number of regretted texts that are remembered, so that each counts once. */
@@ -84,6 +85,8 @@ export class Ledger implements LedgerSink, LedgerReader {
   /** By conversation: the project and the price of a new token in its newest request billed here. */
   readonly #places = new BoundedMap<string, Place>(MAX_CONVERSATIONS);
   readonly #queue: RequestFacts[] = [];
+  /** Number of messages in `#queue`. */
+  #queuedMessages = 0;
   /** Sums of recoveries that are not written yet. */
   readonly #sums = new WaitingSums();
   readonly #process: string;
@@ -113,8 +116,13 @@ export class Ledger implements LedgerSink, LedgerReader {
   }
 
   request(facts: RequestFacts): void {
-    if (this.#queue.length >= MAX_QUEUED) this.#lost++;
-    else this.#queue.push(facts);
+    const messages = this.#queuedMessages + facts.messages.length;
+    const isFull = this.#queue.length > 0 && messages > MAX_QUEUED_MESSAGES;
+    if (this.#queue.length >= MAX_QUEUED || isFull) this.#lost++;
+    else {
+      this.#queue.push(facts);
+      this.#queuedMessages = messages;
+    }
     this.#behind.soon(this.#queue.length);
   }
 
@@ -251,7 +259,7 @@ export class Ledger implements LedgerSink, LedgerReader {
         throw cause;
       });
     this.#aliveMs = nowMs;
-    this.#queue.splice(0, own.length);
+    for (const { messages } of this.#queue.splice(0, own.length)) this.#queuedMessages -= messages.length;
     this.#settled(settlement.result, folded);
   }
 

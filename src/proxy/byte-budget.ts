@@ -3,11 +3,23 @@ import type { Dialect } from '../wires/dialects/dialect.ts';
 
 const MIB = 1024 * 1024;
 
-/** Limits the bytes of bodies rewritten at the same time, because their texts are on the heap. */
+/** A body that waits for a budget. */
+interface Waiting {
+  readonly bytes: number;
+  readonly holder: string;
+  readonly go: (release: () => void) => void;
+}
+
+/**
+ * Limits the bytes of bodies that are in memory at the same time. If several holders, such as access keys, share a
+ * budget, none gets more than half of it, and the next place goes to the one that has the least.
+ */
 export class ByteBudget {
   readonly #maxBytes: number;
   #taken = 0;
-  readonly #waiting: { readonly bytes: number; readonly go: (release: () => void) => void }[] = [];
+  /** Bytes by holder. */
+  readonly #held = new Map<string, number>();
+  readonly #waiting: Waiting[] = [];
 
   /** @param maxBytes - maximum number of bytes at once; a larger body runs alone */
   constructor(maxBytes: number) {
@@ -15,16 +27,19 @@ export class ByteBudget {
   }
 
   /**
-   * Waits until the budget allows a body, in order of arrival.
+   * Waits until the budget allows a body. Bodies of one holder are admitted in the order of their arrival.
    *
-   * @returns a function that releases the bytes, or `null` after `waitMs`: the body is then forwarded unchanged
+   * @param holder - whose body it is; `''` if there is only one holder
+   * @returns a function that releases the bytes, or `null` after `waitMs`
    */
-  take(bytes: number, waitMs: number): Promise<(() => void) | null> {
-    if (this.#waiting.length === 0 && this.#fits(bytes)) return Promise.resolve(this.#occupy(bytes));
+  take(bytes: number, waitMs: number, holder = ''): Promise<(() => void) | null> {
+    const isNext = !this.#waiting.some((other) => other.holder === holder || this.#fits(other));
+    if (isNext && this.#fits({ bytes, holder })) return Promise.resolve(this.#occupy(bytes, holder));
     return new Promise((resolve) => {
-      const mine = {
+      const mine: Waiting = {
         bytes,
-        go: (release: () => void): void => {
+        holder,
+        go: (release) => {
           clearTimeout(timer);
           resolve(release);
         },
@@ -38,23 +53,38 @@ export class ByteBudget {
     });
   }
 
-  #fits(bytes: number): boolean {
-    return this.#taken === 0 || this.#taken + bytes <= this.#maxBytes;
+  #fits({ bytes, holder }: Pick<Waiting, 'bytes' | 'holder'>): boolean {
+    const held = this.#held.get(holder) ?? 0;
+    const isWithinShare = holder === '' || held === 0 || held + bytes <= this.#maxBytes / 2;
+    return this.#taken === 0 || (isWithinShare && this.#taken + bytes <= this.#maxBytes);
   }
 
-  #occupy(bytes: number): () => void {
+  #occupy(bytes: number, holder: string): () => void {
     this.#taken += bytes;
+    this.#held.set(holder, (this.#held.get(holder) ?? 0) + bytes);
     return () => {
       this.#taken -= bytes;
+      const left = (this.#held.get(holder) ?? 0) - bytes;
+      if (left > 0) this.#held.set(holder, left);
+      else this.#held.delete(holder);
       this.#admit();
     };
   }
 
   #admit(): void {
-    for (let next = this.#waiting[0]; next && this.#fits(next.bytes); next = this.#waiting[0]) {
-      this.#waiting.shift();
-      next.go(this.#occupy(next.bytes));
+    for (let next = this.#next(); next && this.#fits(next); next = this.#next()) {
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      next.go(this.#occupy(next.bytes, next.holder));
     }
+  }
+
+  /** The first body of the holder that has the least. */
+  #next(): Waiting | undefined {
+    const heldBy = ({ holder }: Waiting): number => this.#held.get(holder) ?? 0;
+    return this.#waiting.reduce<Waiting | undefined>(
+      (least, one) => (least === undefined || heldBy(one) < heldBy(least) ? one : least),
+      undefined,
+    );
   }
 }
 
@@ -65,6 +95,14 @@ type Collected =
   | { readonly kind: 'whole'; readonly body: Buffer }
   | { readonly kind: 'too_large'; readonly start: readonly Buffer[] }
   | { readonly kind: 'gone' };
+
+/** Size that is assumed of a body that declares none. */
+const UNDECLARED_BYTES = MIB;
+
+/** The bytes that a body will take in memory while it is read up to a limit. */
+export function receivedBytes({ headers }: IncomingMessage, maxBytes: number): number {
+  return Math.min(Number(headers['content-length'] ?? UNDECLARED_BYTES) || 0, maxBytes);
+}
 
 /** Maximum size of a body whose buffer is allocated at once from its declared length. */
 const MAX_TRUSTED_BYTES = 4 * MIB;

@@ -154,8 +154,9 @@ export class PruneStep {
   /** @throws HistoryUnknown if the request may wait for the store */
   async #prune(incoming: IncomingBody, mayWait: boolean): Promise<Pruned> {
     const { maxBodyBytes, budget, lateBudget } = this.#options;
-    const granted = await budget.take(incoming.body.length, longestMs(this.#patience));
-    const release = granted ?? (await lateBudget.take(incoming.body.length, this.#patience.intervalMs));
+    const granted = await budget.take(incoming.body.length, longestMs(this.#patience), incoming.context.keyId);
+    const release =
+      granted ?? (await lateBudget.take(incoming.body.length, this.#patience.intervalMs, incoming.context.keyId));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
     // a bound history must not be forwarded unpruned: it is replayed without a budget
     if (release === null && !this.#mayBeBound) return unchanged(...fallbacks);

@@ -9,7 +9,7 @@ import type { Rewritten } from '../core/request/rewritten.ts';
 import type { FallbackCode } from '../errors/errors.ts';
 import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
-import { type ByteBudget, collectBody, readLimit } from './byte-budget.ts';
+import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
 import { type Meter, meters } from './doors/meter.ts';
 import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { AnswerTap } from './report/answer-tap.ts';
@@ -40,8 +40,10 @@ export interface WireOptions extends PruneStepOptions {
   /** Budget of bodies above `maxBodyBytes`, which are read to repeat what was sent of them. */
   readonly largeBodies: Pick<ByteBudget, 'take'>;
   readonly newRequestId: () => string;
-  /** Called when a request has ended; the report is built on demand. */
-  readonly onReport: (report: () => RequestReport | Promise<RequestReport>) => void;
+  /** Budget of the bodies that are held in memory, from their first byte to the end of their answers. */
+  readonly received: Pick<ByteBudget, 'take'>;
+  /** Called when a request has ended; the report is built on demand, and holds some bytes until then. */
+  readonly onReport: (report: () => RequestReport | Promise<RequestReport>, bytes: number) => void;
   /** Asks the provider for the unpruned size of some requests. */
   readonly counts?: ExactCounts;
   /** Whether a ledger is kept. */
@@ -138,10 +140,23 @@ class WireExchange {
   async run(): Promise<void> {
     this.#foreign = this.#options.isForeign(this.#req.headers);
     if (this.#foreign) return this.#passThrough('foreign_origin');
-    const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
-    if (collected.kind === 'gone') return this.#report(null, false, { kind: 'client_gone', status: 0 });
-    if (collected.kind === 'too_large') return this.#runLarge(collected.start);
-    await this.#forward(collected.body);
+    const release = meters.has(this.#req) ? () => {} : await this.#room();
+    if (release === null) return this.#passThrough('overloaded');
+    try {
+      const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
+      if (collected.kind === 'gone') return this.#report(null, false, { kind: 'client_gone', status: 0 });
+      if (collected.kind === 'too_large') return await this.#runLarge(collected.start);
+      await this.#forward(collected.body);
+    } finally {
+      release();
+    }
+  }
+
+  /** Waits for room in memory for the body, which is held until its answer has ended. `null`: there is none. */
+  #room(): Promise<(() => void) | null> {
+    const { received, maxBodyBytes } = this.#options;
+    const bytes = receivedBytes(this.#req, maxBodyBytes);
+    return received.take(bytes, LARGE_BODY_PATIENCE_MS, this.#context.keyId);
   }
 
   /**
@@ -381,7 +396,7 @@ class WireExchange {
       return answer instanceof Promise ? answer.then((later) => withAnswer(known, later)) : withAnswer(known, answer);
     };
     try {
-      onReport(make);
+      onReport(make, this.#bytesIn);
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: this.#requestId });
     }

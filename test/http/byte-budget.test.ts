@@ -24,6 +24,26 @@ describe('the byte budget for simultaneous rewrites', () => {
     expect(order).toEqual(['second', 'third']);
   });
 
+  it('gives no holder more than half if there are several, and the next place to the one with the least', async () => {
+    const room = new ByteBudget(10);
+    const greedy = [await room.take(4, LONG_MS, 'greedy'), room.take(4, 5, 'greedy')];
+    expect(await greedy[1]).toBeNull();
+    const modest = await room.take(4, LONG_MS, 'modest');
+    expect(modest).not.toBeNull();
+    const order: string[] = [];
+    const waiting = ['greedy', 'third'].map((holder) =>
+      room.take(3, LONG_MS, holder).then((release) => {
+        order.push(holder);
+        return release;
+      }),
+    );
+    modest?.();
+    expect(await waiting[1]).not.toBeNull();
+    expect(order).toEqual(['third']);
+    (await greedy[0])?.();
+    expect(await waiting[0]).not.toBeNull();
+  });
+
   it('is granted to a body that exceeds it if there is no other', async () => {
     const room = new ByteBudget(10);
     const large = await room.take(100, LONG_MS);

@@ -48,6 +48,7 @@ async function startHandler(over: Partial<WireOptions>) {
     budget: new ByteBudget(1e8),
     lateBudget: new ByteBudget(0),
     largeBodies: new ByteBudget(0),
+    received: new ByteBudget(1e8),
     timeoutMs: 5_000,
     newRequestId: () => 'id',
     onReport: () => {},

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
+import { WorkQueue } from '../../base/work-queue.ts';
 import type { Purpose, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { decodeString } from '../../wires/json/cursor.ts';
 import type { CompactionStore } from '../ports/compactions.ts';
@@ -98,6 +99,8 @@ const SESSION_KEYS = ['"prompt_cache_key":"', '"prompt_cache_key": "', '\\"sessi
 const MAX_SESSION_CHARS = 200;
 const BYTES_PER_TOKEN = 4;
 const MAX_SESSIONS = 10_000;
+/** Maximum number of bytes of bodies that wait to be examined; more are not examined. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 const MAX_SUMMARY_BYTES = 2_000_000;
 const TRIGGER = '"compaction_trigger"';
 const COMPACTED = /"type":\s?"compaction"/;
@@ -112,24 +115,23 @@ export class CompactionWatch {
   readonly #current = new BoundedMap<string, string>(MAX_SESSIONS);
   /** Conversations already checked for a predecessor. */
   readonly #linked = new BoundedMap<string, true>(MAX_SESSIONS);
-  #last: Promise<void> = Promise.resolve();
+  readonly #queue: WorkQueue;
 
   constructor(options: CompactionWatchOptions) {
+    const { onFailure } = options;
     this.#options = options;
+    this.#queue = new WorkQueue({ maxBytes: MAX_WAITING_BYTES, onFailure, reason: 'compaction_not_noted' });
   }
 
   /** Records a request that is on its way. Never throws or blocks. */
   record(request: WatchedRequest): void {
     if (request.purpose === 'count') return;
-    const { onFailure } = this.#options;
-    this.#last = this.#last
-      .then(() => this.#process(request))
-      .catch((cause: unknown) => onFailure('compaction_not_noted', cause));
+    this.#queue.add(request.read.received.length, () => this.#process(request));
   }
 
   /** Resolves when all requests received so far have been processed. Never rejects. */
   flush(): Promise<void> {
-    return this.#last;
+    return this.#queue.flush();
   }
 
   async #process({ session: named, purpose, scope, read }: WatchedRequest): Promise<void> {

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../base/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { FailureReporter } from '../../base/failures.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
@@ -58,7 +58,8 @@ interface CachedConversation {
   readonly keptMs: number;
 }
 
-const MAX_CONVERSATIONS = 10_000;
+/** Maximum number of cuts in all remembered conversations; a conversation without any counts as one. */
+const MAX_CUTS = 50_000;
 /** If the history is free, a first request that arrives again after this time starts a new conversation. */
 const SAME_CONVERSATION_MS = 3_600_000;
 /** The expiry of originals is extended after this share of their lifetime. */
@@ -70,7 +71,10 @@ const KEPT_SHARE = 1 / 8;
  */
 export class ToolShelf {
   readonly #options: ToolShelfOptions;
-  readonly #conversations = new BoundedMap<string, CachedConversation>(MAX_CONVERSATIONS);
+  readonly #conversations = new LRUCache<string, CachedConversation>({
+    maxSize: MAX_CUTS,
+    sizeCalculation: ({ cuts }) => 1 + cuts.length,
+  });
 
   constructor(options: ToolShelfOptions) {
     this.#options = options;

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedMap } from '../../base/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { FailureReporter } from '../../base/failures.ts';
+import { WorkQueue } from '../../base/work-queue.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
@@ -37,10 +38,12 @@ export interface BilledTools {
   readonly saved: ShelfSums;
 }
 
-/** Maximum number of queued requests; further ones are not counted. */
-const MAX_WAITING = 500;
+/** Maximum number of bytes of queued requests; further ones are not counted. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 const NO_TOOLS: ReadonlySet<string> = new Set();
-const MAX_CONVERSATIONS = 10_000;
+/** Maximum number of tools in all remembered conversations; one takes 8 bytes, a conversation about 200. */
+const MAX_REMEMBERED_TOOLS = 500_000;
+const CONVERSATION_SIZE = 25;
 const MAX_NAME_CHARS = 200;
 const MAX_TOOLS = 2_000;
 const CONTROL = /\p{Cc}/u;
@@ -50,38 +53,32 @@ const SIDE = /"(?:generate"\s*:\s*false|max_(?:completion_|output_)?tokens"\s*:\
 /** Records which tools conversations declare and call, and what unused ones cost. No request waits for it. */
 export class ToolWatch {
   readonly #options: ToolWatchOptions;
-  readonly #known = new BoundedMap<string, ShelfConversation>(MAX_CONVERSATIONS);
-  #waiting = 0;
-  #last: Promise<void> = Promise.resolve();
+  readonly #known = new LRUCache<string, ShelfConversation>({
+    maxSize: MAX_REMEMBERED_TOOLS,
+    sizeCalculation: ({ tools }) => CONVERSATION_SIZE + tools.length,
+  });
+  readonly #queue: WorkQueue;
 
   constructor(options: ToolWatchOptions) {
+    const { onFailure } = options;
     this.#options = options;
+    this.#queue = new WorkQueue({ maxBytes: MAX_WAITING_BYTES, onFailure, reason: 'tools_not_noted' });
   }
 
   /** Records a request that was answered at `atMs`. Never throws or blocks. */
   record(request: AnsweredTools, atMs: number): void {
-    if (request.read.conversationId !== '') this.#enqueue(() => this.#look(request, Math.trunc(atMs)));
+    const { conversationId, received } = request.read;
+    if (conversationId !== '') this.#queue.add(received.length, () => this.#look(request, Math.trunc(atMs)));
   }
 
   /** Records the bill of a request that was recorded before. Never throws or blocks. */
   billed(request: BilledTools): void {
-    this.#enqueue(() => this.#charge(request));
+    this.#queue.add(0, () => this.#charge(request));
   }
 
   /** Resolves when everything queued so far has been written or has failed. Never rejects. */
   flush(): Promise<void> {
-    return this.#last;
-  }
-
-  #enqueue(work: () => Promise<void>): void {
-    if (this.#waiting >= MAX_WAITING) return;
-    this.#waiting += 1;
-    this.#last = this.#last
-      .then(work)
-      .catch((cause: unknown) => this.#options.onFailure('tools_not_noted', cause))
-      .finally(() => {
-        this.#waiting -= 1;
-      });
+    return this.#queue.flush();
   }
 
   async #look({ project, client, wire, read, calls: called }: AnsweredTools, atMs: number): Promise<void> {

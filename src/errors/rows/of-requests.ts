@@ -117,6 +117,12 @@ export const errorsOfRequests = {
     http: 503,
     hint: 'Restart mcp-pruner: a part of it could not be loaded, the log says why. Requests to models still work.',
   },
+  server_busy: {
+    rpc: null,
+    http: 503,
+    about: 'a request under a budget found no room in memory within a minute',
+    hint: 'Send the request again in a few seconds. If this happens often, give the process more memory.',
+  },
   shutting_down: {
     rpc: null,
     http: 503,

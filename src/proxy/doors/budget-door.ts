@@ -5,6 +5,7 @@ import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { ErrorCode } from '../../errors/errors.ts';
 import type { Route } from '../../wires/providers/all.ts';
+import { type ByteBudget, receivedBytes } from '../byte-budget.ts';
 import { decodeBody } from '../decode-body.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 import { sendError } from '../send-error.ts';
@@ -23,6 +24,8 @@ export interface BudgetDoorOptions {
   readonly ledger: { request(facts: RequestFacts): void };
   readonly clock: Clock;
   readonly newRequestId: () => string;
+  /** Budget of the bodies that are held in memory. */
+  readonly received: Pick<ByteBudget, 'take'>;
   /** Maximum number of bytes of a body that is read to find its model. */
   readonly maxBodyBytes: number;
   /** Called when a request was refused. */
@@ -32,6 +35,9 @@ export interface BudgetDoorOptions {
 /** Methods that use no model. */
 const FREE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 const BYTES_PER_TOKEN = 4;
+/** How long a body waits for room in memory, in milliseconds, and when it may be sent again, in seconds. */
+const ROOM_MS = 60_000;
+const BUSY_RETRY_S = 5;
 
 /** A request under a budget. */
 interface Asking extends IncomingContext {
@@ -70,6 +76,10 @@ async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> 
   res.once('close', () => left.abort());
   // a body that was put back and that nobody reads would hold up the next request of the connection
   res.once('finish', () => req.resume());
+  const release = await options.received.take(receivedBytes(req, options.maxBodyBytes), ROOM_MS, context.keyId);
+  if (release === null) return refuse(options, asking, 'server_busy', BUSY_RETRY_S);
+  if (res.closed) return release();
+  res.once('close', release);
   const asked = await askedBy(req, route, options.maxBodyBytes);
   if (asked === 'gone') return;
   if (asked === 'empty') return refuse(options, asking, 'unreadable_body');

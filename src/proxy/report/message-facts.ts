@@ -32,8 +32,13 @@ interface Remembered {
 
 /** Characters of a prefix hash: enough to avoid collisions. */
 const PREFIX_CHARS = 12;
+/** Maximum number of messages in all remembered conversations; each takes about 500 bytes. */
+const MAX_MESSAGES = 60_000;
 /** Cached message facts of recent conversations, separately for the forwarded and the original form. */
-const remembered = new LRUCache<string, Remembered>({ max: 200 });
+const remembered = new LRUCache<string, Remembered>({
+  maxSize: MAX_MESSAGES,
+  sizeCalculation: ({ messages }) => 1 + messages.length,
+});
 
 /**
  * Facts of a request's messages. Messages known from an earlier request are identical objects, and so are their edits

@@ -26,8 +26,9 @@ export interface ReporterOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Maximum number of pending reports; beyond it the oldest are dropped, never a request. */
+/** Maximum numbers of pending reports and of bytes that they hold; beyond it the oldest are dropped, never a request. */
 const MAX_WAITING = 5_000;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Requests are reported in batches, so that code and data stay in the processor's caches. */
 const REPORT_DELAY_MS = 25;
 const REPORTED_AT_ONCE = 64;
@@ -36,6 +37,8 @@ const REPORTED_AT_ONCE = 64;
 export class Reporter {
   readonly #options: ReporterOptions;
   #reports: LogEntry[] = [];
+  /** What `#reports` holds in memory. */
+  #bytes = 0;
   readonly #unfinished = new Set<Promise<void>>();
   /**
    * By conversation: settles when its last request has been billed. The next request of the conversation waits for it.
@@ -47,10 +50,17 @@ export class Reporter {
     this.#options = options;
   }
 
-  /** Never throws or blocks: the request is reported a moment later, and written later still, in a batch. */
-  report(make: LogEntry['make']): void {
-    if (this.#reports.length >= MAX_WAITING) this.#reports.shift();
-    this.#reports.push({ make, atMs: this.#options.clock.nowMs() });
+  /**
+   * Never throws or blocks: the request is reported a moment later, and written later still, in a batch.
+   *
+   * @param bytes - what the report holds in memory until then
+   */
+  report(make: LogEntry['make'], bytes: number): void {
+    this.#bytes += bytes;
+    this.#reports.push({ make, bytes, atMs: this.#options.clock.nowMs() });
+    while (this.#reports.length > MAX_WAITING || (this.#reports.length > 1 && this.#bytes > MAX_WAITING_BYTES)) {
+      this.#bytes -= this.#reports.shift()?.bytes ?? 0;
+    }
     this.#timer ??= setTimeout(() => this.#writeReports(), REPORT_DELAY_MS).unref();
   }
 
@@ -86,7 +96,8 @@ export class Reporter {
 
   #writeReports(): void {
     const ready: Ended[] = [];
-    for (const { make, atMs } of this.#reports.splice(0, REPORTED_AT_ONCE)) {
+    for (const { make, bytes, atMs } of this.#reports.splice(0, REPORTED_AT_ONCE)) {
+      this.#bytes -= bytes;
       const report = this.#made(make);
       if (report instanceof Promise) this.#reportLater(report, atMs);
       else if (report) ready.push({ report, atMs });
@@ -181,6 +192,7 @@ const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter:
 
 interface LogEntry {
   readonly make: () => RequestReport | Promise<RequestReport>;
+  readonly bytes: number;
   /** End of the request. */
   readonly atMs: number;
 }

@@ -16,7 +16,7 @@ export interface FrameOptions extends PruneStepOptions {
   readonly refused: RefusedConversations;
   readonly newRequestId: () => string;
   /** Called when a request has ended. */
-  readonly onReport: (report: () => RequestReport) => void;
+  readonly onReport: (report: () => RequestReport, bytes: number) => void;
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
   /** Whether the ledger counts the user's words of correction. */
@@ -169,7 +169,7 @@ export class Frames implements BridgeWatch {
       const of = this.#options.hasProjects ? { project: this.#connected.context.scope.project } : {};
       const { cloud } = this.#connected;
       const { childId } = this.#connected.context;
-      onReport(() => ({ ...report, ...of, childId, cloud }));
+      onReport(() => ({ ...report, ...of, childId, cloud }), report.bytesIn);
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: exchange.requestId });
     }

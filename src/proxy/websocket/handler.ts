@@ -132,8 +132,8 @@ export class WebSocketHandler {
 
   #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket, to: Destination): void {
     const foreign = this.#options.isForeign(req.headers);
-    const onReport: FrameOptions['onReport'] = (report) => {
-      this.#options.onReport(report);
+    const onReport: FrameOptions['onReport'] = (report, bytes) => {
+      this.#options.onReport(report, bytes);
       // one more event may be on its way to the client and must be sent before closing
       if (this.#draining) setImmediate(() => this.drain());
     };

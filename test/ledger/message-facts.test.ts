@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import { messagesOf } from '../../src/proxy/report/message-facts.ts';
+
+/** A request of tiny messages; a repeated one has the same objects. */
+function conversation(conversationId: string, count: number): Rewritten {
+  const messages = Array.from({ length: count }, (_, i) => ({ span: { start: i, end: i + 1 } }));
+  const request = { conversationId, messages, prefixes: [], edits: [], outcomes: [], received: Buffer.alloc(count) };
+  return request as unknown as Rewritten;
+}
+
+describe('the facts of messages', () => {
+  it('are remembered for the next request of a conversation', () => {
+    const request = conversation('short', 3);
+    const first = messagesOf(request, false);
+    expect(messagesOf(request, false)[0]).toBe(first[0]);
+  });
+
+  it('are forgotten by the number of messages, not of conversations', () => {
+    const request = conversation('early', 3);
+    const [first] = messagesOf(request, false);
+    for (let i = 0; i < 4; i++) messagesOf(conversation(`flood ${i}`, 19_000), false);
+    expect(messagesOf(request, false)[0]).not.toBe(first);
+  });
+});
