@@ -23,11 +23,12 @@ const FRAME = 0;
  * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
  */
 const ENCLOSING = 'chunk';
+/** Fields by which an event may report usage, an error, a call or a change of the input. */
+const SIGNS = 'usage|usageMetadata|name|input_transformations|error|type(?="\\s{0,4}:\\s{0,4}"error")';
+
 /** Strings that contain the model's output in an answer that is not streamed. */
 const WHOLE_TEXTS = ['content', 'text', 'reasoning_content', 'thinking', 'arguments'];
 const WHOLE_PATTERN = patternOf(WHOLE_TEXTS);
-/** Fields that show that an event reports usage, an error, a call or a change of the input. */
-const SIGNS = /"(?:usage|usageMetadata|error|name|input_transformations)"\s*:\s*["{[]/;
 
 /** The outer format of an answer: how its bytes contain events. */
 interface Framing {
@@ -41,7 +42,7 @@ interface Framing {
  */
 export class FormatReader implements AnswerReader {
   readonly #format: AnswerFormat;
-  readonly #texts: RegExp;
+  readonly #pattern: RegExp;
   readonly #usage: UsageFigures;
   readonly #calls = new AnswerCalls();
   readonly #items: AnswerItem[] = [];
@@ -56,7 +57,7 @@ export class FormatReader implements AnswerReader {
 
   constructor(format: AnswerFormat) {
     this.#format = format;
-    this.#texts = patternOf(format.texts);
+    this.#pattern = patternOf(format.texts);
     this.#usage = new UsageFigures(format);
   }
 
@@ -135,16 +136,16 @@ export class FormatReader implements AnswerReader {
 
   /** @param data - its bytes as Latin-1 */
   #event(name: string, data: string): void {
-    this.#measure(this.#texts, data);
     const { wanted } = this.#format;
+    const hasSigns = this.#look(this.#pattern, data);
     const isWanted = wanted !== undefined && (wanted.test(name) || wanted.test(data));
-    if (isWanted || ERROR_EVENT.test(name) || SIGNS.test(data)) this.#take(decoded(data), name);
+    if (hasSigns || isWanted || ERROR_EVENT.test(name)) this.#take(decoded(data), name);
     if (this.#start === 'unknown') this.#start = this.#error ? 'error' : 'answer';
   }
 
   /** A whole answer, or one of several in an array. */
   #body(data: string): void {
-    this.#measure(WHOLE_PATTERN, data);
+    this.#look(WHOLE_PATTERN, data);
     const value = decoded(data);
     for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) this.#take(part, '');
     if (this.#start === 'unknown') this.#start = this.#error ? 'error' : 'answer';
@@ -176,14 +177,19 @@ export class FormatReader implements AnswerReader {
     }
   }
 
-  /** Adds the lengths of the strings that the model wrote. */
-  #measure(texts: RegExp, data: string): void {
-    texts.lastIndex = 0;
-    for (let match = texts.exec(data); match !== null; match = texts.exec(data)) {
-      const end = endOfString(data, texts.lastIndex - 1);
-      this.#textBytes += end - 1 - texts.lastIndex;
-      texts.lastIndex = end;
+  /** Measures the strings that the model wrote. @returns whether the event may report something */
+  #look(pattern: RegExp, data: string): boolean {
+    let hasSigns = false;
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(data); match !== null; match = pattern.exec(data)) {
+      const [, text, quote] = match;
+      if (text === undefined) hasSigns = true;
+      if (text === undefined || quote === undefined) continue;
+      const end = endOfString(data, pattern.lastIndex - 1);
+      this.#textBytes += end - 1 - pattern.lastIndex;
+      pattern.lastIndex = end;
     }
+    return hasSigns;
   }
 
   /** Measures strings that are left out of a long text. */
@@ -206,9 +212,9 @@ function startsWithMark(bytes: Buffer): boolean {
   return bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
 }
 
-/** Matches the beginning of a string under one of some keys, up to its opening quote. */
-function patternOf(keys: readonly string[]): RegExp {
-  return new RegExp(`"(?:${keys.join('|')})"\\s{0,4}:\\s{0,4}"`, 'g');
+/** Matches a field of `SIGNS`, or one of the keys of texts, up to the beginning of a string, object or array. */
+function patternOf(texts: readonly string[]): RegExp {
+  return new RegExp(`"(?:(${texts.join('|')})|${SIGNS})"\\s{0,4}:\\s{0,4}(?:(")|[{[])`, 'g');
 }
 
 /** The value of a JSON text whose bytes are given as Latin-1. */
