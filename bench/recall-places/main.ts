@@ -15,6 +15,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import { Turns } from '../../src/core/decide/turns.ts';
 import { ResultKeeper } from '../../src/core/recall/keeper.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
+import { ResultWriter } from '../../src/core/recall/writer.ts';
 import { MIN_KEPT_CHARS } from '../../src/core/request/find-texts.ts';
 import { SeenReader } from '../../src/core/seen/reader.ts';
 import { edition } from '../../src/edition.ts';
@@ -127,7 +128,7 @@ const onFailure = (reason: string, cause: unknown): never => {
   throw new Error(reason, { cause });
 };
 const find = findSettingsOf(settings);
-const keeper = new ResultKeeper({ store, clock, keepsAll: true, ttlMs: 1e12, onFailure });
+const keeper = new ResultKeeper({ sink: new ResultWriter({ store, keepsAll: true }), clock, ttlMs: 1e12, onFailure });
 const reader = new SeenReader({ find, observers: [keeper], turns: new Turns(), onFailure });
 const recall = new Recall({ store: store.recall, flush: () => keeper.flush(), indexes: true });
 

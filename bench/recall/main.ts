@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { textHash } from '../../src/core/hash.ts';
-import { keptText } from '../../src/core/recall/keeper.ts';
+import { keptText } from '../../src/core/recall/kept-text.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
 import { connectionConfig } from '../../src/parts/team/postgres/connection-config.ts';
 import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
@@ -60,7 +60,7 @@ for (let i = 0; i < count && !isThere; i += 50) {
   const some = Array.from({ length: Math.min(50, count - i) }, (_, k) => aText(i + k));
   for (const [k, text] of some.entries()) {
     raw += text.length;
-    if (i + k < SAMPLE) packed += (await packBytes(encodeText(text).data))?.length ?? text.length;
+    if (i + k < SAMPLE) packed += (await packBytes(encodeText(text).data)).data.length;
   }
   const kept = some.map((text) => keptText(text, textHash(text), 'read_file'));
   await store.commit({ decisions: kept, touch: [] }, 60_000);

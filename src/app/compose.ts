@@ -13,6 +13,7 @@ import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
 import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
+import { type ResultSink, ResultWriter } from '../core/recall/writer.ts';
 import { SeenReader } from '../core/seen/reader.ts';
 import { SegmentObserver } from '../core/segments/observer.ts';
 import { stashId } from '../core/segments/text-segments.ts';
@@ -34,6 +35,8 @@ import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
 import type { Base, Context } from './context.ts';
 import { partTools } from './edition.ts';
 import { decisionCacheOf, findSettingsOf, globs } from './pipeline.ts';
+import { MainThreadRecall, type RecallSink, RecallThread } from './recall-thread.ts';
+import { fileOf } from './store.ts';
 
 /** The services of every server, on HTTP or stdio. Tools, wires and routes use them. */
 export interface Services extends Context {
@@ -50,6 +53,8 @@ export interface Services extends Context {
   readonly turns: Turns;
   /** Hands what is new in proxied requests to the observers. */
   readonly seen: SeenReader;
+  /** Stores and indexes results. */
+  readonly sink: RecallSink;
   /** Resolves when what requests brought so far is stored. Never rejects. */
   readonly flushSeen: () => Promise<void>;
   readonly contextGc: ContextGc;
@@ -99,14 +104,14 @@ export function openServices(
   });
   const decisionCache = decisionCacheOf(settings, store, clock, decider);
   const watches = openWatches(context, turns, counters);
-  const { flushSeen, compactionWatch, toolWatch } = watches;
+  const { flushSeen, sink, compactionWatch, toolWatch } = watches;
   const contextGc = openContextGc(context, flushSeen);
   const { ledger, learner, ledgerStarted, prices } = openLedger(context, {
     ...counters,
     onRated: (turn, rate, { tokens, dollars }) => toolWatch?.billed({ ...turn, rate, saved: { tokens, usd: dollars } }),
   });
   const projectBook = openProjectBook(context);
-  const upkeep = openUpkeep(context, projectBook);
+  const upkeep = openUpkeep(context, projectBook, sink);
   return {
     ...context,
     scorer,
@@ -137,6 +142,7 @@ export function openServices(
       await decider.close();
       await scorer?.close();
       await flushSeen();
+      await sink.close();
       await compactionWatch.flush();
       await ledger.close();
       await toolWatch?.flush();
@@ -161,7 +167,11 @@ function openProjectBook({ settings, store, log, failures }: Context): ProjectBo
   });
 }
 
-function openUpkeep({ store, clock, settings, events, failures }: Context, projectBook: ProjectBook): Upkeep {
+function openUpkeep(
+  { store, clock, settings, events, failures }: Context,
+  projectBook: ProjectBook,
+  sink: RecallSink,
+): Upkeep {
   const retention = new RetentionByProject({
     store,
     clock,
@@ -169,7 +179,7 @@ function openUpkeep({ store, clock, settings, events, failures }: Context, proje
     retentions: () => projectBook.retentions(),
   });
   const kept = {
-    tidy: () => store.recall.index(),
+    tidy: () => sink.catchUp(),
     sweep: async () => (await store.sweep()) || (await retention.step()),
     pressed: () => store.pressed(),
     failing: () => store.failingSinceMs() !== null,
@@ -184,13 +194,14 @@ function openWatches(
   context: Context,
   turns: Turns,
   counters: LedgerCounters | undefined,
-): Pick<Services, 'seen' | 'flushSeen' | 'compactionWatch' | 'toolWatch'> {
+): Pick<Services, 'seen' | 'flushSeen' | 'sink' | 'compactionWatch' | 'toolWatch'> {
   const { settings, store, failures, clock, behind } = context;
   const recorder = new Recorder({
     ...{ store: store.segments, clock, stashId, behind, onFailure: failures.of('segments') },
     keepsOpenings: settings.conversationTitles,
   });
-  const keeper = openKeeper(context);
+  const sink = openSink(context);
+  const keeper = openKeeper(context, sink);
   const seen = new SeenReader({
     find: findSettingsOf(settings),
     observers: [new SegmentObserver(recorder), keeper],
@@ -208,7 +219,7 @@ function openWatches(
     onFailure: failures.of('compactions'),
   });
   const toolWatch = openToolWatch(context);
-  return { seen, flushSeen, compactionWatch, toolWatch };
+  return { seen, flushSeen, sink, compactionWatch, toolWatch };
 }
 
 /** @param own - assigns originals to the projects of the caller */
@@ -254,12 +265,23 @@ function openToolWatch({ settings, store, failures }: Context): ToolWatch | unde
   return new ToolWatch({ store: store.shelf, never, onFailure: failures.of('shelf') });
 }
 
-function openKeeper({ settings, store, failures, clock }: Context): ResultKeeper {
+/** Results of a store in a file are stored and indexed on a thread of its own. */
+function openSink({ settings, store, failures }: Context): RecallSink {
+  const keepsAll = settings.recall === 'on';
+  const fallback = new MainThreadRecall(new ResultWriter({ store, keepsAll }), store.recall);
+  const file = fileOf(settings);
+  if (file === null) return fallback;
+  return new RecallThread({
+    ...{ settings: { store: file, keepsAll }, fallback, recall: store.recall },
+    onFailure: failures.of('recall'),
+  });
+}
+
+function openKeeper({ settings, store, failures, clock }: Context, sink: ResultSink): ResultKeeper {
   return new ResultKeeper({
-    store,
+    sink,
     clock,
     directives: new DirectiveBook(store.segments),
-    keepsAll: settings.recall === 'on',
     ttlMs: settings.pruneIdTtlS * 1000,
     onFailure: failures.of('recall'),
   });

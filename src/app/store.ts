@@ -3,6 +3,7 @@ import { textHash } from '../core/hash.ts';
 import { UserError } from '../errors/errors.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 import type { DatabaseServer, Edition } from './edition.ts';
+import type { ArchiveSettings } from './recall-task.ts';
 
 /** Inputs besides the settings: the edition, the clock, and the observers of the store's own work. */
 export interface StoreParts extends Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'> {
@@ -17,7 +18,22 @@ const READY_MS = 5_000;
  * opened is not an error here: the code that uses it reports that. Only the driver of this store is loaded.
  */
 export async function openStore(settings: Settings, { edition, ...parts }: StoreParts): Promise<StoreHandle> {
-  const options = {
+  const options = { ...limitsOf(settings), hashOf: textHash, parts: edition.tables, ...parts };
+  if (settings.databaseUrl === null) {
+    const { openSqliteStore } = await import('../store/sqlite.ts');
+    return whenReady(openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options }));
+  }
+  return whenReady(await serverOf(edition).open({ url: settings.databaseUrl, ...options }));
+}
+
+/** The settings of a store's file, for another thread that opens it; `null` if the store is no file. */
+export function fileOf(settings: Settings): ArchiveSettings['store'] | null {
+  const { databaseUrl, dbPath: path, storeSync: sync } = settings;
+  return databaseUrl !== null || path === ':memory:' ? null : { ...limitsOf(settings), path, sync };
+}
+
+function limitsOf(settings: Settings) {
+  return {
     ttlMs: settings.pruneIdTtlS * 1000,
     sentTtlMs: settings.sentTtlS * 1000,
     maxBytes: settings.storeMaxBytes,
@@ -25,15 +41,7 @@ export async function openStore(settings: Settings, { edition, ...parts }: Store
     maxEvents: settings.maxEvents,
     auditTtlMs: settings.auditTtlS * 1000,
     ledgerTtlMs: settings.ledgerTtlS === null ? null : settings.ledgerTtlS * 1000,
-    hashOf: textHash,
-    parts: edition.tables,
-    ...parts,
   };
-  if (settings.databaseUrl === null) {
-    const { openSqliteStore } = await import('../store/sqlite.ts');
-    return whenReady(openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options }));
-  }
-  return whenReady(await serverOf(edition).open({ url: settings.databaseUrl, ...options }));
 }
 
 /** @throws UserError in an edition without database servers */

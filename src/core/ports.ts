@@ -89,6 +89,19 @@ export interface NewDecision {
   readonly decision: Decision;
   /** The original; stored if the decision has a `pruneId`. */
   readonly text: string;
+  /** Its compressed form, if the caller has made it. A store may ignore it. */
+  readonly packed?: PackedText | undefined;
+}
+
+/** A text in the form in which a store keeps it. */
+export interface PackedText {
+  /** 0 UTF-8, 1 UTF-16LE. */
+  readonly encoding: 0 | 1;
+  /** The compression, as the store names it. */
+  readonly packing: number;
+  /** Size without compression. */
+  readonly text_bytes: number;
+  readonly data: Uint8Array;
 }
 
 /** Everything that one request (or one `prune_text` call) must persist before any of its output leaves the process. */

@@ -5,7 +5,6 @@ import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
-import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
@@ -43,13 +42,19 @@ export interface SqliteStoreOptions extends StoreOptions {
   readonly sync?: 'normal' | 'full';
   /** Largest size of the file; a write beyond it fails with `full`. Default: the disk's limit. */
   readonly maxFileBytes?: number;
+  /** It is used on a thread of its own, on which larger steps delay nobody. */
+  readonly onThread?: boolean;
 }
 
 /**
  * A `Store` on one SQLite file, which several processes may share. Its `problem` is a `StoreFileError` if the file
  * cannot be opened: the message is one line for a terminal.
  */
-export type SqliteStore = StoreHandle;
+export interface SqliteStore extends StoreHandle {
+  readonly recall: FileRecall;
+  /** Compresses some of the texts that wait for it; returns whether there is more to do. */
+  pack(): Promise<boolean>;
+}
 
 /**
  * Opens a store. Never throws because of the file: while it is unusable, methods reject with `StoreUnavailable`; they
@@ -69,7 +74,7 @@ class FileStore implements SqliteStore {
   readonly segments: SegmentStore;
   readonly records: Records;
   readonly ledger: StoredLedger;
-  readonly recall: RecallStore;
+  readonly recall: FileRecall;
   readonly compactions: CompactionStore;
   readonly projectSettings: ProjectSettingsStore;
   readonly shelf: ShelfStore;
@@ -114,7 +119,7 @@ class FileStore implements SqliteStore {
     this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
     this.segments = new StoredSegments(this.sql, new FileSegmentReads(this.#access, this.#holder));
     this.ledger = new StoredLedger(this.sql);
-    this.recall = new FileRecall(this.#access, this.sql);
+    this.recall = new FileRecall(this.#access, this.sql, options.onThread ?? false);
     this.compactions = new StoredCompactions(this.sql);
     this.#watch = new FileWatch(() => this.#commitsOfOthers());
     this.projectSettings = new StoredProjectSettings(this.sql, (listener) => this.#watch.on(listener));
@@ -322,6 +327,10 @@ class FileStore implements SqliteStore {
       snapshots: meter('snapshots'),
       bytes: meter('stored_bytes'),
     }));
+  }
+
+  async pack(): Promise<boolean> {
+    return (await this.#sweeper.pack()) > 0;
   }
 
   sweep(): Promise<boolean> {

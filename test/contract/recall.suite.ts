@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
 import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
 import type { NotedResult } from '../../src/core/ports/recall.ts';
-import { keptText } from '../../src/core/recall/keeper.ts';
+import { keptText } from '../../src/core/recall/kept-text.ts';
 import { Recall, type RecallAnswer, type RecallInput } from '../../src/core/recall/recall.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { aTurn } from './ledger-store.suite.ts';

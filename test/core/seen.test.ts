@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Turns } from '../../src/core/decide/turns.ts';
 import type { Observer, Seen, SeenRequestHead } from '../../src/core/ports/seen.ts';
 import { ResultKeeper } from '../../src/core/recall/keeper.ts';
+import { ResultWriter } from '../../src/core/recall/writer.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import type { ReadForObservers } from '../../src/core/request/request.ts';
 import { SeenReader } from '../../src/core/seen/reader.ts';
@@ -55,7 +56,12 @@ function observing() {
   const failures: unknown[] = [];
   const onFailure = (reason: string): void => void failures.push(reason);
   const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
-  const keeper = new ResultKeeper({ store, clock, keepsAll: true, ttlMs: 80_000, onFailure });
+  const keeper = new ResultKeeper({
+    sink: new ResultWriter({ store, keepsAll: true }),
+    clock,
+    ttlMs: 80_000,
+    onFailure,
+  });
   const heads: SeenRequestHead[] = [];
   const seen: Seen[] = [];
   const spy: Observer = {

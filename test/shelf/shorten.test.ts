@@ -2,7 +2,7 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
-import { keptId } from '../../src/core/recall/keeper.ts';
+import { keptId } from '../../src/core/recall/kept-text.ts';
 import { declarationHash, declarationsOf, declaredTools } from '../../src/core/shelf/declarations.ts';
 import { type ShortenedDescription, shorten } from '../../src/core/shelf/shorten.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';

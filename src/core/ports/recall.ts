@@ -89,8 +89,15 @@ export interface RecallStore {
    * Records results whose originals are stored; others are skipped. Results become searchable when they are indexed.
    */
   note(results: readonly NotedResult[]): Promise<void>;
-  /** Indexes some of the results that wait for it, in one small step; returns whether more wait. */
-  index(): Promise<boolean>;
+  /**
+   * Indexes some of the results that wait for it, in one small step; returns whether there is more to do.
+   *
+   * @param active - conversations whose results are left waiting, because the model sees them: searches read these
+   * results themselves, as long as they are few. Default: none are left, and at the end the index is tidied
+   */
+  index(active?: readonly string[]): Promise<boolean>;
+  /** Whether results wait to be indexed. */
+  isBehind(): Promise<boolean>;
   frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies>;
   /** The results with the greatest weight, at most `limit`. */
   candidates(query: RecallQuery): Promise<readonly RecallCandidate[]>;

@@ -1,21 +1,17 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
-import { splitLines } from '../../engine/text/lines.ts';
-import { estimateTokens } from '../../engine/text/tokens.ts';
-import { keyOf, pruneIdOf } from '../hash.ts';
-import type { NotedResult, RecallStore } from '../ports/recall.ts';
+import { keyOf } from '../hash.ts';
 import type { Observer, Seen, SeenMessage, SeenRequestHead, SeenResult } from '../ports/seen.ts';
 import type { Directives, DirectivesView, RequestScope } from '../ports/segments.ts';
-import type { Clock, NewDecision, Store } from '../ports.ts';
+import type { Clock } from '../ports.ts';
 import { messageSegmentId } from '../segments/text-segments.ts';
+import type { KeptResult, ResultSink } from './writer.ts';
 
 export interface ResultKeeperOptions {
-  readonly store: Store & { readonly recall: Pick<RecallStore, 'note' | 'stored'> };
+  readonly sink: ResultSink;
   readonly clock: Clock;
   /** Deleted texts are not stored again; absent: nothing can be deleted. */
   readonly directives?: Directives;
-  /** `false`: only results whose original is already stored (because lines of them were cut) are recorded. */
-  readonly keepsAll: boolean;
   /**
    * Lifetime of originals, in milliseconds. A result is stored again at most once per eighth of it, to extend its
    * expiry.
@@ -33,7 +29,6 @@ const ENDS_OF_REQUEST = 4;
 /** Number of texts and of characters after which a transaction is written. */
 const WRITTEN_RESULTS = 16;
 const WRITTEN_CHARS = 128 * 1024;
-const WRITE_WAIT_MS = 5_000;
 const MAX_NAME_CHARS = 500;
 
 /** A result on its way to the store. */
@@ -146,42 +141,24 @@ export class ResultKeeper implements Observer {
   }
 
   async #write({ request: { scope, conversationId, isOwned }, results }: Portion): Promise<void> {
-    const { store, keepsAll, directives, clock } = this.#options;
+    const { sink, directives, clock } = this.#options;
     const { project, task } = scope;
     const view = (directives?.known(project) ?? (await directives?.view(project))) || null;
-    const kept = results.filter((result) => !isDeleted(result, view));
+    const kept = results.flatMap((result) => (isDeleted(result, view) ? [] : keptOf(result)));
     if (kept.length === 0) return;
-    const stored = await store.recall.stored(kept.map(({ hash }) => hash));
-    const refused = new Set<string>();
-    const commit = async (some: readonly Result[], conversation?: string): Promise<void> => {
-      if (some.length === 0) return;
-      const decisions = some.map(({ text, hash, tool }) => keptText(text, hash, tool));
-      const of = { conversation, owner: isOwned ? project : undefined };
-      const done = await store.commit({ decisions, touch: [], ...of }, WRITE_WAIT_MS);
-      for (const key of done.refused) refused.add(key);
-    };
-    // a stored original counts against the share of the conversation that first stored it
-    await commit(kept.filter(({ hash }) => stored.has(hash)));
-    if (keepsAll)
-      await commit(
-        kept.filter(({ hash }) => !stored.has(hash)),
-        conversationId,
-      );
-    const recordable = kept.filter(({ hash }) => (keepsAll || stored.has(hash)) && !refused.has(keptKey(hash)));
-    const noted = recordable.map(
-      ({ ordinal, pruneId, tool, path, said, call, part, text }): NotedResult => ({
-        ...{ project, conversationId, task, ordinal, pruneId },
-        tool: tool.slice(0, MAX_NAME_CHARS),
-        path: path.slice(0, MAX_NAME_CHARS),
-        about: said.slice(0, MAX_NAME_CHARS),
-        // a result of several texts must not be superseded by its own second text
-        call: call === '' ? '' : keyOf(call, String(part)),
-        chars: text.length,
-        atMs: Math.trunc(clock.nowMs()),
-      }),
-    );
-    await store.recall.note(noted);
+    await sink.write({ project, task, conversationId, isOwned, atMs: Math.trunc(clock.nowMs()), results: kept });
   }
+}
+
+function keptOf({ text, hash, pruneId, ordinal, tool, path, said, call, part }: Result): KeptResult {
+  return {
+    ...{ text, hash, pruneId, ordinal },
+    tool: tool.slice(0, MAX_NAME_CHARS),
+    path: path.slice(0, MAX_NAME_CHARS),
+    about: said.slice(0, MAX_NAME_CHARS),
+    // a result of several texts must not be superseded by its own second text
+    call: call === '' ? '' : keyOf(call, String(part)),
+  };
 }
 
 function isDeleted({ callId, outerHash, ordinal }: Result, view: DirectivesView | null): boolean {
@@ -190,38 +167,3 @@ function isDeleted({ callId, outerHash, ordinal }: Result, view: DirectivesView 
 }
 
 const NO_STEPS: ReadonlySet<string> = new Set();
-
-/** The prune id of a text that is stored whole; it depends on the text alone. */
-export function keptId(hash: string): string {
-  return pruneIdOf(keptKey(hash));
-}
-
-function keptKey(hash: string): string {
-  return keyOf('kept', hash);
-}
-
-/** A decision that stores a text with nothing cut. */
-export function keptText(text: string, hash: string, tool: string): NewDecision {
-  const lines = splitLines(text).count;
-  const tokens = estimateTokens(text);
-  const key = keptKey(hash);
-  return {
-    text,
-    decision: {
-      key,
-      pruneId: pruneIdOf(key),
-      textHash: hash,
-      cuts: [],
-      sourceType: 'docs',
-      kind: 'kept',
-      whole: 'kept',
-      warnings: [],
-      lines,
-      keptLines: lines,
-      tokensBefore: tokens,
-      tokensAfter: tokens,
-      goal: '',
-      tool,
-    },
-  };
-}

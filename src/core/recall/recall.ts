@@ -11,7 +11,7 @@ import {
 } from '../../engine/search/rank.ts';
 import { eachTerm, FRAGMENT, fragmentsOf, indexForm } from '../../engine/search/terms.ts';
 import { renderRanges } from '../../engine/text/render.ts';
-import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
+import type { RecallCandidate, RecallFrequencies, RecallScope, RecallStore } from '../ports/recall.ts';
 
 /** What to search for, and for whom. */
 export interface RecallInput {
@@ -92,9 +92,9 @@ const RECENT_RESULTS = 10;
  * Maximum number of results read because they are not indexed yet: by a process that indexes, and by one that only
  * reads.
  */
-const WAITING = 50;
+const WAITING = 64;
 const WAITING_READONLY = 1_000;
-/** How long an answer waits for what is not indexed yet, in milliseconds. */
+/** How long an answer waits if more results than these are not indexed yet, in milliseconds. */
 const CATCH_UP_MS = 400;
 
 const NOTHING_FOUND =
@@ -120,7 +120,8 @@ export class Recall {
     if (this.#options.indexes) await this.#catchUp(input.project);
     const within = await this.#within(input, scope);
     if (within === null) return { hits: [], more: false, scope, hint: NOTHING_FOUND };
-    const { results, meanChars, withTerm } = await store.frequencies(input.project, words);
+    const waiting = await this.#waiting(within);
+    const { results, meanChars, withTerm } = withWaiting(await store.frequencies(input.project, words), words, waiting);
     const query = words.map((term): QueryTerm => {
       const count = withTerm.get(term) ?? 0;
       const isFragment = count === 0 && term.length > FRAGMENT;
@@ -129,19 +130,36 @@ export class Recall {
       return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
     });
     const pathsInQuery = pathsIn(input.query.slice(0, MAX_QUERY_CHARS));
-    const { found, leftOut } = await this.#candidates(within, query, pathsInQuery, withTerm);
-    const ranked = await this.#ranked(found, query, { meanChars, rarest: Math.log(1 + results), pathsInQuery });
+    const { found, leftOut } = await this.#candidates(within, query, pathsInQuery, withTerm, waiting);
+    const ranked = await this.#ranked(found, waiting, query, {
+      meanChars,
+      rarest: Math.log(1 + results),
+      pathsInQuery,
+    });
     const sorted = inOrder(ranked, await this.#own(input, found));
     const hits = hitsOf(sorted.slice(0, input.limit), query);
     if (hits.length === 0) return { hits, more: false, scope, hint: NOTHING_FOUND };
     return { hits, more: sorted.length > hits.length || leftOut, scope };
   }
 
-  /** For a short time, indexes results that were stored just now. */
+  /** For a short time, indexes results while more wait than an answer reads. */
   async #catchUp(project: string): Promise<void> {
     const { store } = this.#options;
     const endMs = performance.now() + CATCH_UP_MS;
-    while ((await store.waiting({ project }, 1)).length > 0 && performance.now() < endMs) await store.index();
+    while ((await store.waiting({ project }, WAITING + 1)).length > WAITING && performance.now() < endMs)
+      await store.index();
+  }
+
+  /** The results that are not indexed, with their texts. */
+  async #waiting(within: RecallScope): Promise<readonly WaitingResult[]> {
+    const { store, indexes } = this.#options;
+    const candidates = await store.waiting(within, indexes ? WAITING : WAITING_READONLY);
+    if (candidates.length === 0) return [];
+    const texts = await store.texts(candidates.map(({ pruneId }) => pruneId));
+    return candidates.flatMap((candidate) => {
+      const text = texts.get(candidate.pruneId);
+      return text === undefined ? [] : [{ candidate, text }];
+    });
   }
 
   /** Where to search; `null` if the filters match nothing. */
@@ -165,8 +183,9 @@ export class Recall {
     query: readonly QueryTerm[],
     pathsInQuery: readonly string[],
     withTerm: ReadonlyMap<string, number>,
+    waiting: readonly WaitingResult[],
   ): Promise<{ readonly found: readonly RecallCandidate[]; readonly leftOut: boolean }> {
-    const { store, indexes } = this.#options;
+    const { store } = this.#options;
     const terms = query
       .filter(({ isFragment }) => !isFragment)
       .map(({ term, weight }) => ({ term, weight, results: withTerm.get(term) ?? 0 }));
@@ -175,21 +194,22 @@ export class Recall {
       .slice(0, MAX_FRAGMENTS)
       .map(({ term, weight }) => ({ name: indexForm(term), pieces: fragmentsOf(indexForm(term)), weight }));
     const files = pathsInQuery.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MAX_FILES);
-    const [indexed, waiting] = await Promise.all([
-      store.candidates({ ...within, terms, fragments, files, limit: CONSIDERED }),
-      store.waiting(within, indexes ? WAITING : WAITING_READONLY),
-    ]);
+    const indexed = await store.candidates({ ...within, terms, fragments, files, limit: CONSIDERED });
     const likeliest = withinReadLimit(sameCallsFirst(indexed, query).slice(0, CANDIDATES));
-    const found = [...new Map([...waiting, ...likeliest].map((one) => [one.row, one])).values()];
+    const all = [...waiting.map(({ candidate }) => candidate), ...likeliest];
+    const found = [...new Map(all.map((one) => [one.row, one])).values()];
     return { found, leftOut: indexed.length > likeliest.length };
   }
 
   async #ranked(
     found: readonly RecallCandidate[],
+    waiting: readonly WaitingResult[],
     query: readonly QueryTerm[],
     of: Pick<AboutText, 'meanChars' | 'rarest' | 'pathsInQuery'>,
   ): Promise<Ranked[]> {
-    const texts = await this.#options.store.texts(found.map(({ pruneId }) => pruneId));
+    const known = new Map(waiting.map(({ candidate, text }) => [candidate.pruneId, text]));
+    const unknown = found.flatMap(({ pruneId }) => (known.has(pruneId) ? [] : pruneId));
+    const texts = new Map([...known, ...(await this.#options.store.texts(unknown))]);
     const gains = recencyGains(found);
     return found.flatMap((candidate): Ranked[] => {
       const text = texts.get(candidate.pruneId);
@@ -208,6 +228,31 @@ export class Recall {
     const rows = found.map(({ row }) => row);
     return store.seenIn(rows, { task, conversations: await store.continuedBy(project, task) });
   }
+}
+
+/** A result that is not indexed. */
+interface WaitingResult {
+  readonly candidate: RecallCandidate;
+  readonly text: string;
+}
+
+/** The frequencies with those of results that are not indexed: these are counted as results already. */
+function withWaiting(
+  indexed: RecallFrequencies,
+  words: readonly string[],
+  waiting: readonly WaitingResult[],
+): RecallFrequencies {
+  if (waiting.length === 0) return indexed;
+  const withTerm = new Map(indexed.withTerm);
+  for (const { candidate, text } of waiting) {
+    const left = new Set(words);
+    const count = (term: string): void => {
+      if (left.delete(term)) withTerm.set(term, (withTerm.get(term) ?? 0) + 1);
+    };
+    eachTerm(candidate.about, count);
+    eachTerm(text, count);
+  }
+  return { ...indexed, withTerm };
 }
 
 interface Ranked {

@@ -2,7 +2,7 @@ import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import { textHash } from '../hash.ts';
 import type { SeenMessage, SeenResult } from '../ports/seen.ts';
 import type { SeenSegment } from '../ports/segments.ts';
-import { keptId } from '../recall/keeper.ts';
+import { keptId } from '../recall/kept-text.ts';
 import {
   containsRecovered,
   type FindSettings,

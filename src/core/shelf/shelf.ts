@@ -6,7 +6,7 @@ import { textHash } from '../hash.ts';
 import type { Ownership } from '../ownership.ts';
 import type { ShelfCut, ShelfStore } from '../ports/shelf.ts';
 import type { Clock, Store } from '../ports.ts';
-import { keptText } from '../recall/keeper.ts';
+import { keptText } from '../recall/kept-text.ts';
 import { recordsWholeMessages } from '../request/policy.ts';
 import type { BodyEdit } from '../request/prefix-memo.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';

@@ -3,7 +3,7 @@ import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Span } from '../../wires/json/cursor.ts';
 import { textHash } from '../hash.ts';
 import type { ShelfCut } from '../ports/shelf.ts';
-import { keptId } from '../recall/keeper.ts';
+import { keptId } from '../recall/kept-text.ts';
 import type { Declaration, DeclaredTools } from './declarations.ts';
 
 /** A description that becomes shorter: `literal` in the body becomes the JSON string of `text`. */

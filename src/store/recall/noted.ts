@@ -106,6 +106,11 @@ export async function seenIn(
   return new Set(found.map(({ recall }) => recall));
 }
 
+/** Whether results wait to be indexed. */
+export async function resultsWait(rows: Rows): Promise<boolean> {
+  return (await rows.all('SELECT id FROM main.recall WHERE indexed <> 1 LIMIT 1', [])).length > 0;
+}
+
 /** The stored originals among these hashes. */
 export async function storedHashes(rows: Rows, hashes: readonly string[]): Promise<ReadonlySet<string>> {
   const found = await rows.all<{ hash: string }>('SELECT hash FROM main.snapshot WHERE hash IN LIST(?)', [hashes]);

@@ -13,7 +13,7 @@ export function sqlitePart({ common, sqlite }: PartTables): string {
 }
 
 /**
- * Original texts. `encoding`: 0 UTF-8, 1 UTF-16LE. `packing`: 0 not examined yet, 1 brotli, 2 stays uncompressed. The
+ * Original texts. `encoding`: 0 UTF-8, 1 UTF-16LE. `packing`: 0 not examined yet, 1 brotli, 2 stays uncompressed, 3 deflated. The
  * bytes are in a table of their own, where the compressed form is a new row at the end: a row that shrinks in place
  * leaves its page half empty.
  */

@@ -98,7 +98,7 @@ export class Decisions {
    * @returns `clash` if the prune id belongs to another text (nothing is then written), `known` if the decision or its
    * prune exists
    */
-  save({ decision, text }: NewDecision, nowMs: number, expiresMs: number): 'new' | 'known' | 'clash' {
+  save({ decision, text, packed }: NewDecision, nowMs: number, expiresMs: number): 'new' | 'known' | 'clash' {
     if (decision.pruneId === null) {
       return this.#link(decision, null, encodeBody(decision), nowMs, expiresMs);
     }
@@ -115,7 +115,7 @@ export class Decisions {
       this.#link(decision, prune.id, same ? null : body, nowMs, expiresMs);
       return 'known';
     }
-    const snapshot = this.#snapshots.put(decision.textHash, text);
+    const snapshot = this.#snapshots.put(decision.textHash, text, packed);
     const added = this.#sql.insert(
       'INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms) VALUES (?, ?, ?, ?, ?, ?)',
       [decision.pruneId, snapshot, decision.key, body, nowMs, expiresMs],

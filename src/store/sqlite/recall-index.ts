@@ -1,4 +1,3 @@
-import { brotliDecompressSync } from 'node:zlib';
 import type { RecallCandidate, RecallFrequencies, RecallQuery, RecallScope } from '../../core/ports/recall.ts';
 import {
   commonTerms,
@@ -13,9 +12,22 @@ import {
   sizesOfProjects,
 } from '../recall/frequency.ts';
 import { documentOf, type RecallDocument } from '../recall/noted.ts';
-import { decodeText, type StoredText } from '../text-codec.ts';
+import { openTextSync, type StoredText } from '../text-codec.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';
+
+/** A result that waits to be indexed, with its text. */
+export interface WaitingRow extends StoredText {
+  readonly id: number;
+  readonly about: string;
+  readonly chars: number;
+}
+
+const WAITING = `SELECT r.id, r.about, r.chars, s.encoding, s.packing, s.text_bytes, c.data FROM recall r
+  JOIN prune p ON p.id = r.prune JOIN snapshot s ON s.id = p.snapshot JOIN content c ON c.id = s.content WHERE r.id = ?`;
+/** Limits for results that wait although they could be indexed: each search reads them. */
+const MAX_WAITING_RESULTS = 48;
+const MAX_WAITING_CHARS = 384 * 1024;
 
 /** A candidate with the expiry of its original. */
 export interface CandidateRow extends RecallCandidate {
@@ -51,6 +63,39 @@ export class RecallIndex {
   constructor(sql: Statements, snapshots: Snapshots) {
     this.#sql = sql;
     this.#snapshots = snapshots;
+  }
+
+  /**
+   * Some of the results that wait to be indexed, oldest first, at least one.
+   *
+   * @param active - results of these conversations are left waiting, except where more wait than a search can read
+   */
+  toIndex(limit: number, maxChars: number, active: readonly string[]): WaitingRow[] {
+    const rows = this.#sql.allOf<{ id: number; chars: number }>(
+      `SELECT r.id, r.chars FROM recall r WHERE r.indexed <> 1 AND (r.id <= ? OR NOT EXISTS
+         (SELECT 1 FROM recall_seen s WHERE s.recall = r.id AND s.conversation IN LIST(?))) ORDER BY r.id LIMIT ?`,
+      [this.#lastBeyondLimit(), active, limit],
+    );
+    let chars = 0;
+    const taken = rows.filter((row, i) => {
+      chars += row.chars;
+      return i === 0 || chars <= maxChars;
+    });
+    return taken.flatMap(({ id }) => this.#sql.get<WaitingRow>(WAITING, [id]) ?? []);
+  }
+
+  /** The newest waiting result that a search would no longer read; 0 if there is none. */
+  #lastBeyondLimit(): number {
+    const newest = this.#sql.all<{ id: number; chars: number }>(
+      'SELECT id, chars FROM recall WHERE indexed <> 1 ORDER BY id DESC LIMIT ?',
+      [MAX_WAITING_RESULTS + 1],
+    );
+    let chars = 0;
+    const beyond = newest.find((row, i) => {
+      chars += row.chars;
+      return i === MAX_WAITING_RESULTS || (i > 0 && chars > MAX_WAITING_CHARS);
+    });
+    return beyond?.id ?? 0;
   }
 
   /** Indexes a waiting result; skips one that was deleted, or recorded with another call since. */
@@ -206,17 +251,11 @@ export class RecallIndex {
     const snapshot = this.#sql.value('SELECT snapshot FROM prune WHERE id = ?', [prune]);
     const stored = snapshot === undefined ? undefined : this.#snapshots.read(snapshot);
     try {
-      return stored ? openSync(stored) : null;
+      return stored ? openTextSync(stored) : null;
     } catch {
       return null; // damaged: the entry now leads to no row and is never shown
     }
   }
-}
-
-/** Synchronous, because nothing can be awaited inside a transaction. */
-function openSync({ encoding, packing, text_bytes, data }: StoredText): string {
-  if (packing !== 1) return decodeText({ encoding, data });
-  return decodeText({ encoding, data: brotliDecompressSync(data, { maxOutputLength: Math.max(1, text_bytes) }) });
 }
 
 function wordsWith({ words }: RecallDocument, project: string): string {

@@ -7,34 +7,34 @@ import type {
   RecallStore,
   TaskScope,
 } from '../../core/ports/recall.ts';
-import { continuedBy, documentOf, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
+import { continuedBy, documentOf, noteResult, resultsWait, seenIn, storedHashes } from '../recall/noted.ts';
 import type { Sql } from '../sql/steps.ts';
-import { openText, type StoredText } from '../text-codec.ts';
+import { openText } from '../text-codec.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
-import type { CandidateRow } from './recall-index.ts';
+import type { CandidateRow, WaitingRow } from './recall-index.ts';
 
 /** Characters indexed per step, about 5 ms. A larger text gets its own step. */
 const STEP_CHARS = 24_000;
 const STEP_RESULTS = 8;
+/** The same on a thread of its own, where a larger transaction makes fewer pieces of the index. */
+const THREAD_STEP_CHARS = 128 * 1024;
+const THREAD_STEP_RESULTS = 64;
 /** Time for merges within a step, in milliseconds. */
 const MERGE_MS = 4;
-
-interface Waiting extends StoredText {
-  readonly id: number;
-  readonly about: string;
-  readonly chars: number;
-}
 
 /** `RecallStore` on the tables of a store's file. */
 export class FileRecall implements RecallStore {
   readonly #access: Access;
   readonly #sql: Sql;
+  readonly #onThread: boolean;
   /** Whether something was indexed since the last merge. */
   #isSplit = true;
 
-  constructor(access: Access, sql: Sql) {
+  /** @param onThread - it has a thread of its own, on which larger steps delay nobody */
+  constructor(access: Access, sql: Sql, onThread: boolean) {
     this.#access = access;
     this.#sql = sql;
+    this.#onThread = onThread;
   }
 
   async note(results: readonly NotedResult[]): Promise<void> {
@@ -44,22 +44,14 @@ export class FileRecall implements RecallStore {
     });
   }
 
-  async index(): Promise<boolean> {
-    const some = await this.#access.read(({ sql }) =>
-      sql.all<Waiting>(
-        `SELECT r.id, r.about, r.chars, s.encoding, s.packing, s.text_bytes, c.data FROM recall r
-         JOIN prune p ON p.id = r.prune JOIN snapshot s ON s.id = p.snapshot JOIN content c ON c.id = s.content
-         WHERE r.indexed <> 1 ORDER BY r.id LIMIT ?`,
-        [STEP_RESULTS],
-      ),
+  async index(active?: readonly string[]): Promise<boolean> {
+    const taken = await this.#access.read(({ recall }) =>
+      this.#onThread
+        ? recall.toIndex(THREAD_STEP_RESULTS, THREAD_STEP_CHARS, active ?? [])
+        : recall.toIndex(STEP_RESULTS, STEP_CHARS, active ?? []),
     );
-    if (some.length === 0) return this.#isSplit ? this.#merge() : false;
-    let chars = 0;
-    const taken = some.filter((row, i) => {
-      chars += row.chars;
-      return i === 0 || chars <= STEP_CHARS;
-    });
-    const documents: { row: Waiting; document: ReturnType<typeof documentOf> }[] = [];
+    if (taken.length === 0) return active === undefined && this.merge();
+    const documents: { row: WaitingRow; document: ReturnType<typeof documentOf> }[] = [];
     for (const row of taken) documents.push({ row, document: documentOf(await openText(row), row.about) });
     await this.#access.write(
       ({ recall }) => {
@@ -67,12 +59,13 @@ export class FileRecall implements RecallStore {
       },
       { waitMs: BACKGROUND_WAIT_MS },
     );
-    await this.#merge();
+    this.#isSplit = true;
     return true;
   }
 
-  /** Each result that is indexed adds a piece to the index, so that merging must keep pace with it. */
-  async #merge(): Promise<boolean> {
+  /** Merges pieces of the index, of which each step of `index` adds one; returns whether there is more to do. */
+  async merge(): Promise<boolean> {
+    if (!this.#isSplit) return false;
     this.#isSplit = await this.#access.write(
       ({ recall }) => {
         const endMs = performance.now() + MERGE_MS;
@@ -83,6 +76,10 @@ export class FileRecall implements RecallStore {
       { waitMs: BACKGROUND_WAIT_MS },
     );
     return this.#isSplit;
+  }
+
+  isBehind(): Promise<boolean> {
+    return resultsWait(this.#access);
   }
 
   stored(hashes: readonly string[]): Promise<ReadonlySet<string>> {

@@ -1,4 +1,5 @@
-import { encodeText, PACK_FROM_BYTES, type StoredText } from '../text-codec.ts';
+import type { PackedText } from '../../core/ports.ts';
+import { encodeText, type PackedBytes, plainPacking, type StoredText } from '../text-codec.ts';
 import type { Statements } from './statements.ts';
 
 /** A snapshot whose compression has not been tried yet. */
@@ -20,15 +21,13 @@ export class Snapshots {
   }
 
   /** Stores a text unless its hash is known; inside the caller's transaction. Returns its row. */
-  put(hash: string, text: string): number {
+  put(hash: string, text: string, packed: PackedText | undefined): number {
     const known = this.#sql.value('SELECT id FROM snapshot WHERE hash = ?', [hash]);
     if (known !== undefined) return known;
-    const { encoding, data } = encodeText(text);
-    const packing = data.length < PACK_FROM_BYTES ? 2 : 0;
-    const content = this.#insertContent(data);
+    const { encoding, packing, text_bytes, data } = packed ?? plainForm(text);
     return this.#sql.insert(
       'INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, content) VALUES (?, ?, ?, ?, ?, ?)',
-      [hash, encoding, packing, data.length, data.length, content],
+      [hash, encoding, packing, text_bytes, data.length, this.#insertContent(data)],
     );
   }
 
@@ -67,31 +66,36 @@ export class Snapshots {
   }
 
   /**
-   * Replaces the plain form by the compressed one; `null` marks it as not worth it.
+   * Replaces the plain form by the compressed one, or marks it as not worth it.
    *
    * @param inOldRoom - reuses the pages of the plain form, the only free ones on a full disk. Otherwise the compressed
    * form is written before the plain one is deleted, which makes the file denser (by a seventh)
    */
-  setPacked({ id, hash }: Unpacked, packed: Buffer | null, inOldRoom = false): void {
+  setPacked({ id, hash, text_bytes }: Unpacked, { packing, data }: PackedBytes, inOldRoom = false): void {
     // by hash as well: the row number may have been reused for another text during the compression
     const ofText = 'SELECT content FROM snapshot WHERE id = ? AND hash = ? AND packing = 0';
     const plain = this.#sql.value(ofText, [id, hash]);
     if (plain === undefined) return; // deleted, or compressed by another process
-    if (packed === null) {
-      this.#sql.run('UPDATE snapshot SET packing = 2 WHERE id = ?', [id]);
+    if (data.length === text_bytes) {
+      this.#sql.run('UPDATE snapshot SET packing = ? WHERE id = ?', [packing, id]);
       return;
     }
     if (inOldRoom) this.#deleteContent(plain);
-    const values = [packed.length, this.#insertContent(packed), id];
-    this.#sql.run('UPDATE snapshot SET packing = 1, stored_bytes = ?, content = ? WHERE id = ?', values);
+    const values = [packing, data.length, this.#insertContent(data), id];
+    this.#sql.run('UPDATE snapshot SET packing = ?, stored_bytes = ?, content = ? WHERE id = ?', values);
     if (!inOldRoom) this.#deleteContent(plain);
   }
 
-  #insertContent(data: Buffer): number {
+  #insertContent(data: Uint8Array): number {
     return this.#sql.insert('INSERT INTO content (data) VALUES (?)', [data]);
   }
 
   #deleteContent(id: number): void {
     this.#sql.run('DELETE FROM content WHERE id = ?', [id]);
   }
+}
+
+function plainForm(text: string): StoredText {
+  const { encoding, data } = encodeText(text);
+  return { encoding, packing: plainPacking(data), text_bytes: data.length, data };
 }

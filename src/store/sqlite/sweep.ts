@@ -3,7 +3,7 @@ import type { SweepLimits, SweepStep } from '../handle.ts';
 import { MAX_STATES, MAX_TURNS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
 import { livingMs, roomLimit, YEAR_MS } from '../lifetimes.ts';
 import { trimLog } from '../logs.ts';
-import { packBytes } from '../text-codec.ts';
+import { type PackedBytes, packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import type { Checkpointer } from './connection-holder.ts';
 import type { FileSql } from './file-sql.ts';
@@ -18,7 +18,7 @@ const STEP_VACUUM_PAGES = 64;
 const STEP_USES = 2_000;
 
 /** A text and its compressed form. */
-type Packed = [Unpacked, Buffer | null];
+type Packed = [Unpacked, PackedBytes];
 
 /**
  * Keeps the store within its bounds, in small steps. A step deletes expired items, then events beyond `maxEvents`, then
@@ -62,12 +62,18 @@ export class Sweeper {
       { verify: true, uses: STEP_USES },
     );
     const evicted = await access.write((tables, nowMs) => evict(tables, this.#limits, nowMs, new Budget()));
-    const packed = await packSome(await access.read(({ snapshots }) => nextToPack(snapshots)));
-    if (packed.length > 0) await this.#putPacked(packed);
+    const packed = await this.pack();
     const pages = await access.maintain((connection) => connection.shrink(STEP_VACUUM_PAGES));
-    const more = cleared.more || evicted.more || packed.length > 0 || pages > 0 || access.usesWaiting > 0;
+    const more = cleared.more || evicted.more || packed > 0 || pages > 0 || access.usesWaiting > 0;
     if (!more) await this.#checkpoint();
-    return { expired: cleared.done, evicted: evicted.done, packed: packed.length, pages, more };
+    return { expired: cleared.done, evicted: evicted.done, packed, pages, more };
+  }
+
+  /** Compresses some of the texts that wait for it; returns their number. */
+  async pack(): Promise<number> {
+    const packed = await packSome(await this.#access.read(({ snapshots }) => nextToPack(snapshots)));
+    if (packed.length > 0) await this.#putPacked(packed);
+    return packed.length;
   }
 
   /** In its own write: the deletions stay committed even if compressed texts find no room on a full disk. */
@@ -106,10 +112,7 @@ function nextToPack(snapshots: Snapshots): [Unpacked, Buffer][] {
   return next;
 }
 
-/**
- * Compresses one text after the other, so that other users of the thread pool are not blocked; `null` if the result is
- * no smaller.
- */
+/** Compresses one text after the other, so that other users of the thread pool are not blocked. */
 async function packSome(texts: readonly [Unpacked, Buffer][]): Promise<Packed[]> {
   const packed: Packed[] = [];
   for (const [snapshot, data] of texts) packed.push([snapshot, await packBytes(data)]);

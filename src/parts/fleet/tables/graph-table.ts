@@ -5,7 +5,7 @@ import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../port
 export interface StoredText {
   /** Bytes of the uncompressed text. */
   readonly bytes: number;
-  readonly packed: 0 | 1;
+  readonly packed: number;
   readonly data: Buffer;
 }
 

@@ -1,5 +1,5 @@
 import type { Steps, Transactions } from '../../../store/sql/steps.ts';
-import { PACK_FROM_BYTES, packBytes, unpackBytes } from '../../../store/text-codec.ts';
+import { openText, packText } from '../../../store/text-codec.ts';
 import type {
   CommitOutcome,
   FleetEvent,
@@ -43,7 +43,7 @@ export class StoredGraphs implements GraphStore {
 
   async commit(commit: GraphCommit): Promise<CommitOutcome> {
     const { graphId, baseVersion, owner, note, txId, isTransaction, events } = commit;
-    const text = commit.text === null ? null : await packed(commit.text);
+    const text = commit.text === null ? null : packed(commit.text);
     return this.#access.write(function* (nowMs): Steps<CommitOutcome> {
       const lock = yield* graphs.activeLock(graphId, nowMs);
       if (lock !== null && lock.holder !== owner) return { kind: 'locked', lock };
@@ -102,7 +102,7 @@ export class StoredGraphs implements GraphStore {
 
   async begin(request: Parameters<GraphStore['begin']>[0], events: readonly FleetEvent[]) {
     const { graphId, txId, baseVersion, owner, note, ttlMs } = request;
-    const text = request.text === null ? null : await packed(request.text);
+    const text = request.text === null ? null : packed(request.text);
     return this.#access.write(function* (nowMs): Steps<Awaited<ReturnType<GraphStore['begin']>>> {
       const lock = yield* graphs.activeLock(graphId, nowMs);
       if (lock !== null && lock.holder !== owner) return { kind: 'locked', lock };
@@ -150,7 +150,7 @@ export class StoredGraphs implements GraphStore {
   }
 
   async stage(txId: string, revision: number, text: string, owner: string | null) {
-    const stored = await packed(text);
+    const stored = packed(text);
     return this.#access.write(function* (nowMs): Steps<'staged' | 'stale' | { readonly lock: GraphLock }> {
       const open = yield* graphs.open(txId);
       const lock = open && (yield* graphs.activeLock(open.graphId, nowMs));
@@ -199,12 +199,11 @@ export class StoredGraphs implements GraphStore {
   }
 }
 
-async function packed(text: string): Promise<StoredText> {
-  const data = Buffer.from(text, 'utf8');
-  const small = data.length >= PACK_FROM_BYTES ? await packBytes(data) : null;
-  return { bytes: data.length, packed: small === null ? 0 : 1, data: small ?? data };
+function packed(text: string): StoredText {
+  const { text_bytes: bytes, packing, data } = packText(text.toWellFormed());
+  return { bytes, packed: packing, data };
 }
 
-async function unpacked({ bytes, packed: isPacked, data }: StoredText): Promise<string> {
-  return (isPacked ? await unpackBytes(data, bytes) : data).toString('utf8');
+function unpacked({ bytes, packed: packing, data }: StoredText): Promise<string> {
+  return openText({ encoding: 0, packing, text_bytes: bytes, data });
 }

@@ -1,7 +1,7 @@
 import type { Decision, NewDecision, StoreBatch } from '../../../core/ports.ts';
 import { decodeBody, encodeBody, encodeSent } from '../../../store/decision-codec.ts';
 import type { Lifetimes } from '../../../store/lifetimes.ts';
-import { encodeText, PACK_FROM_BYTES } from '../../../store/text-codec.ts';
+import { encodeText, plainPacking } from '../../../store/text-codec.ts';
 
 export interface CommitLimits extends Lifetimes {
   readonly nowMs: number;
@@ -78,7 +78,7 @@ function columnsOf({ decision, text }: NewDecision): Columns {
     hash: decision.textHash,
     body: encodeBody(decision),
     encoding,
-    packing: data.length < PACK_FROM_BYTES ? 2 : 0,
+    packing: plainPacking(data),
     bytes: data.length,
     data,
   };

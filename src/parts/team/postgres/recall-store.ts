@@ -18,7 +18,7 @@ import {
   resultsOfTerm,
   sizesOfProjects,
 } from '../../../store/recall/frequency.ts';
-import { continuedBy, documentOf, noteResult, seenIn, storedHashes } from '../../../store/recall/noted.ts';
+import { continuedBy, documentOf, noteResult, resultsWait, seenIn, storedHashes } from '../../../store/recall/noted.ts';
 import { inTurn, type Transactions } from '../../../store/sql/steps.ts';
 import type { StoreLog } from '../../../store/store-log.ts';
 import { openText, type StoredText } from '../../../store/text-codec.ts';
@@ -97,6 +97,10 @@ export class DatabaseRecall implements RecallStore {
       );
     }
     return taken.length > 0;
+  }
+
+  isBehind(): Promise<boolean> {
+    return resultsWait(this.#parts.rows);
   }
 
   stored(hashes: readonly string[]): Promise<ReadonlySet<string>> {

@@ -185,11 +185,9 @@ export class Sweeper {
     for (const { id, hash, data } of rows) {
       const packed = await packBytes(data);
       await this.#database.write(
-        packed === null
-          ? 'UPDATE mcp_pruner.snapshot SET packing = 2 WHERE id = $1 AND hash = $2 AND packing = 0'
-          : `UPDATE mcp_pruner.snapshot SET packing = 1, data = $3::bytea, stored_bytes = octet_length($3::bytea)
-             WHERE id = $1 AND hash = $2 AND packing = 0`,
-        packed === null ? [id, hash] : [id, hash, packed],
+        `UPDATE mcp_pruner.snapshot SET packing = $3, data = $4::bytea, stored_bytes = octet_length($4::bytea)
+         WHERE id = $1 AND hash = $2 AND packing = 0`,
+        [id, hash, packed.packing, packed.data],
         STEP_WAIT_MS,
       );
     }

@@ -35,6 +35,10 @@ export class NarrowedRecall implements RecallStore {
     return this.#unscoped.index();
   }
 
+  isBehind(): Promise<boolean> {
+    return this.#unscoped.isBehind();
+  }
+
   /** Word frequencies of one of the viewer's projects; other projects appear empty. */
   frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
     return this.#isMine(project) ? this.#unscoped.frequencies(project, terms) : Promise.resolve(NOTHING);

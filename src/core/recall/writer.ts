@@ -1,0 +1,70 @@
+import type { NotedResult, RecallStore } from '../ports/recall.ts';
+import type { PackedText, Store } from '../ports.ts';
+import { keptKey, keptText } from './kept-text.ts';
+
+/** Results of one request that are stored together. Holds what the store needs, and nothing else. */
+export interface KeptResults {
+  readonly project: string;
+  readonly task: string;
+  readonly conversationId: string;
+  /** Whether originals belong to projects. */
+  readonly isOwned: boolean;
+  readonly atMs: number;
+  readonly results: readonly KeptResult[];
+}
+
+export interface KeptResult extends Pick<NotedResult, 'ordinal' | 'pruneId' | 'tool' | 'path' | 'about' | 'call'> {
+  readonly text: string;
+  /** `textHash` of the text. */
+  readonly hash: string;
+}
+
+/** Stores results so that they can be searched. */
+export interface ResultSink {
+  /** Rejects if they could not be stored; they are then stored with a later request. */
+  write(kept: KeptResults): Promise<void>;
+}
+
+export interface ResultWriterOptions {
+  readonly store: Store & { readonly recall: Pick<RecallStore, 'note' | 'stored'> };
+  /** `false`: only results whose original is already stored (because lines of them were cut) are recorded. */
+  readonly keepsAll: boolean;
+  /** Compresses a text that is new; absent: the store does that later. */
+  readonly pack?: (text: string) => PackedText;
+}
+
+const WRITE_WAIT_MS = 5_000;
+
+/** Stores results on the thread that calls it. */
+export class ResultWriter implements ResultSink {
+  readonly #options: ResultWriterOptions;
+
+  constructor(options: ResultWriterOptions) {
+    this.#options = options;
+  }
+
+  async write({ project, task, conversationId, isOwned, atMs, results }: KeptResults): Promise<void> {
+    const { store, keepsAll, pack } = this.#options;
+    const stored = await store.recall.stored(results.map(({ hash }) => hash));
+    const refused = new Set<string>();
+    const commit = async (some: readonly KeptResult[], conversation?: string): Promise<void> => {
+      if (some.length === 0) return;
+      const decisions = some.map(({ text, hash, tool }) => {
+        return { ...keptText(text, hash, tool), packed: stored.has(hash) ? undefined : pack?.(text) };
+      });
+      const of = { conversation, owner: isOwned ? project : undefined };
+      const done = await store.commit({ decisions, touch: [], ...of }, WRITE_WAIT_MS);
+      for (const key of done.refused) refused.add(key);
+    };
+    // a stored original counts against the share of the conversation that first stored it
+    await commit(results.filter(({ hash }) => stored.has(hash)));
+    const fresh = results.filter(({ hash }) => !stored.has(hash));
+    if (keepsAll) await commit(fresh, conversationId);
+    const recordable = results.filter(({ hash }) => (keepsAll || stored.has(hash)) && !refused.has(keptKey(hash)));
+    await store.recall.note(
+      recordable.map(({ text, hash: _, ...result }): NotedResult => {
+        return { ...result, project, task, conversationId, chars: text.length, atMs };
+      }),
+    );
+  }
+}
