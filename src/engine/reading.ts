@@ -27,7 +27,7 @@ export function analyse(input: AnalysisInput): Analysis | null {
   // the contract protects declarations in every text that the caller declares as code
   const units = kind.declares || sourceType !== 'code' ? blocks : { ...blocks, declared: readDeclarations(view) };
   if (stopped()) return null;
-  const keep = protectLines(kind, { view, units, templates, sourceType }, input.hints);
+  const keep = protectLines({ kind, name }, { view, units, templates, sourceType }, input.hints);
   if (stopped()) return null;
   const words = readVocabulary(view, kind.ranksByAllWords ? undefined : wantedLike(terms.map(({ word }) => word)));
   if (stopped()) return null;

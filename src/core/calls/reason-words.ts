@@ -59,6 +59,8 @@ const en: ReasonWords = {
     'file-spread': 'one line of each file that was found',
     structure: 'gives the text its structure',
     recovered: 'was recovered earlier in the conversation',
+    state: 'its state is rare among the rows like it, or reports a failure',
+    outlier: 'a number in it is far from those of the rows like it',
   },
   measures: {
     raw: "the goal's words in it",
@@ -151,6 +153,8 @@ const fr: ReasonWords = {
     'file-spread': 'une ligne de chaque fichier trouvé',
     structure: 'tient le reste ensemble',
     recovered: 'a déjà été récupérée dans la conversation',
+    state: 'son état est rare parmi les lignes semblables, ou signale un échec',
+    outlier: 'un de ses nombres est loin de ceux des lignes semblables',
   },
   measures: {
     raw: "les mots de l'objectif qu'elle contient",

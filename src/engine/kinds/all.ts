@@ -1,6 +1,7 @@
 import { code } from './code/code.ts';
 import { diff } from './diff.ts';
 import { docs } from './docs.ts';
+import { git } from './git.ts';
 import { greppedLog } from './grepped-log.ts';
 import { json } from './json.ts';
 import type { Kind } from './kind.ts';
@@ -10,7 +11,7 @@ import { search } from './search.ts';
 import { table } from './table.ts';
 
 /** All kinds of text. A new kind is a file and a row here. */
-export const KINDS: readonly Kind[] = [code, docs, log, search, greppedLog, diff, listing, json, table];
+export const KINDS: readonly Kind[] = [code, docs, log, search, greppedLog, diff, git, listing, json, table];
 
 const byName = new Map(KINDS.flatMap((kind) => Object.keys(kind.names).map((name) => [name, kind] as const)));
 const byExtension = new Map(

@@ -25,6 +25,7 @@ export const docs: Kind = {
     protectHeadings(text, protect, true);
     protectEdge(text.view, text.inner, false, protect);
   },
+  rows: (name) => (name === 'text' ? 'all' : 'bars'),
   ranksByAllWords: true,
   rank: (reading) => rankByMeasures(docs.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, DOCS_WEIGHTS),

@@ -26,6 +26,7 @@ export const json: Kind = {
     const { frame } = findElements(text.view);
     for (let i = text.inner.first; i < text.inner.end; i++) if (frame[i]) protect(i, 'structure');
   },
+  rows: () => 'keys',
   rank: (reading) => rankEntries(reading, { evenShare: EVEN_SHARE, inTree: true }),
   boldness: { atCeiling: { ...always(1.4), read: 1 }, readSize: READ_SIZE, mild: 0.27, deep: 0.27 },
 };

@@ -18,6 +18,7 @@ export type Shape =
   | 'hunks'
   | 'grep'
   | 'listing'
+  | 'git'
   | 'json'
   | 'testing'
   | 'compiler'
@@ -94,6 +95,9 @@ export interface Boldness {
   readonly deep: number;
 }
 
+/** Which lines may be rows of states: all, those of tables with bars, or `key: value` lines. */
+export type RowScope = 'all' | 'bars' | 'keys' | 'none';
+
 /** The lines that stay because they carry the structure of a text. */
 export interface Structure {
   /** The rules of `Analysis.keep`, and those of the structure. */
@@ -130,6 +134,11 @@ export interface Kind {
   informativeTerms?(terms: readonly GoalTerm[]): GoalTerm[];
   /** Whether words outside the goal take part in the ranking. */
   readonly ranksByAllWords?: boolean;
+  /**
+   * The rows of states in texts of a name. Default: none. Logs have rules of their own for failures and rare lines, and
+   * in code words of failure are names.
+   */
+  rows?(name: string, hints: Hints | undefined): RowScope;
   /** Protects lines that matter only for this goal. */
   protectMatches?(reading: Reading, keep: Uint8Array): void;
   /** The value of each line for the goal, up to a common factor. */

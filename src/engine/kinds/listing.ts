@@ -44,6 +44,7 @@ export const listing: Kind = {
     protect(inner.first, 'edge');
     protect(inner.end - 1, 'edge');
   },
+  rows: () => 'all',
   protectMatches: keepTouchedFolders,
   rank: (reading) => rankEntries(withFolders(reading), { evenShare: EVEN_SHARE, inTree: true }),
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },

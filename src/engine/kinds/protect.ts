@@ -3,14 +3,19 @@ import { LinePattern } from '../rules/matcher.ts';
 import { bearsNumber, isBlankLine, isUnnumbered, type View } from '../text/view.ts';
 import type { Hints } from '../types.ts';
 import { protectIds } from './ids.ts';
-import type { Kind, Protectable, Reading } from './kind.ts';
+import type { Protectable, Reading } from './kind.ts';
 import { type Inner, type Protect, RULES } from './protection.ts';
+import { protectRows } from './rows/rows.ts';
 
 const BEGIN = '⟦NO_PRUNE_BEGIN⟧';
 const END = '⟦NO_PRUNE_END⟧';
 
 /** Marks the lines that must stay: for each line, an index into `RULES`. */
-export function protectLines(kind: Kind, text: Omit<Protectable, 'inner'>, hints: Hints | undefined): Uint8Array {
+export function protectLines(
+  { kind, name }: Pick<Reading, 'kind' | 'name'>,
+  text: Omit<Protectable, 'inner'>,
+  hints: Hints | undefined,
+): Uint8Array {
   const { view } = text;
   const rules = new Uint8Array(view.n);
   const protect: Protect = (line, rule) => {
@@ -29,6 +34,8 @@ export function protectLines(kind: Kind, text: Omit<Protectable, 'inner'>, hints
   if (hints?.origin !== 'read') protectIds(view, inner, protect);
   protectChangedFiles(view, inner, hints?.command ?? '', protect);
   kind.protect({ ...text, inner }, protect);
+  const scope = kind.rows?.(name, hints) ?? 'none';
+  if (scope !== 'none') protectRows(view, inner, scope, protect);
   return rules;
 }
 

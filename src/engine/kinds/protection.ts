@@ -21,6 +21,8 @@ export const RULES = [
   'structure',
   'id',
   'recovered',
+  'state',
+  'outlier',
 ] as const;
 
 export type Rule = (typeof RULES)[number];

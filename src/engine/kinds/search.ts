@@ -29,6 +29,8 @@ export const search: Kind = {
     protectByContract(text, protect);
     protectFirstHits(text, protect);
   },
+  // programs also print rows that look like hits
+  rows: (_, hints) => (hints?.origin === 'command' && !SEARCH_COMMAND.test(hints.command ?? '') ? 'all' : 'none'),
   protectMatches: keepBestMatches,
   // a search may look for something that the goal does not mention, so most of the value is spread evenly
   rank: (reading) => rankEntries(reading, { evenShare: MOSTLY_EVEN, inTree: false }),

@@ -30,6 +30,7 @@ export const table: Kind = {
     }
     protect(inner.end - 1, 'edge');
   },
+  rows: () => 'all',
   rank: (reading) => rankEntries(reading, { evenShare: EVEN_SHARE, inTree: false }),
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
 };

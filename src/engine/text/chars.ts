@@ -4,6 +4,7 @@ export const LINE_FEED = 10;
 export const CARRIAGE_RETURN = 13;
 export const SPACE = 32;
 export const QUOTE = 34;
+export const PERCENT = 37;
 export const APOSTROPHE = 39;
 export const OPENING_BRACKET = 40;
 export const COMMA = 44;

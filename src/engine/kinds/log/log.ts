@@ -35,6 +35,7 @@ export const log: Kind = {
     if (text.sourceType !== 'logs') protectLog(text, protect);
   },
   informativeTerms,
+  rows: (name) => (name === 'build-log' ? 'all' : 'none'),
   protectMatches(reading, keep) {
     keepOddLines(reading, keep);
     keepNews(reading, keep);

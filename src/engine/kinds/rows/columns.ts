@@ -1,0 +1,143 @@
+import { BAR, COMMA, DOT, isDigit, OPENING_BRACKET, PERCENT, QUOTE, SPACE, TAB } from '../../text/chars.ts';
+import type { View } from '../../text/view.ts';
+import { isBoxBar, type Layout, READ_CHARS, type RowGroup } from './layout.ts';
+
+/**
+ * How the values of a row are assigned to columns: by their number in the row, or by the place of the line at which they
+ * begin or end.
+ */
+type Assignment = 'number' | 'begin' | 'end';
+
+/** The columns that nearly all rows of a group have. */
+export interface Columns {
+  readonly assignment: Assignment;
+  /** The index of a column by the number or place of its values; -1 for none. */
+  readonly index: Int16Array;
+  readonly count: number;
+}
+
+/** Called with the number of a value in its row, and its offsets in the text. */
+type Found = (k: number, start: number, end: number) => void;
+
+/** Rows that are examined to find columns. Chosen, as all below. */
+const SAMPLE = 48;
+/** Minimum share of the sampled rows that have a column. */
+const MOST_HAVE = 0.9;
+/** Maximum number of columns by which rows are compared. */
+const MOST_COLUMNS = 24;
+
+/** The columns of a group; rows with aligned columns have several assignments. */
+export function columnsOf(view: View, group: RowGroup): Columns[] {
+  const { layout, rows } = group;
+  const step = Math.max(1, Math.floor(rows.length / SAMPLE));
+  const sample = rows.filter((_, k) => k % step === 0);
+  const most = Math.ceil(sample.length * MOST_HAVE);
+  const assignments: readonly Assignment[] = layout === 'aligned' ? ['begin', 'end', 'number'] : ['number'];
+  return assignments.flatMap((assignment) => {
+    const counts = new Int32Array(READ_CHARS + 2);
+    for (const i of sample) {
+      eachValue(view, i, layout, (k, start, end) => {
+        const place = placeOf(assignment, k, start - (view.from[i] ?? 0), end - (view.from[i] ?? 0));
+        counts[place] = (counts[place] ?? 0) + 1;
+      });
+    }
+    const index = new Int16Array(READ_CHARS + 2).fill(-1);
+    let count = 0;
+    for (let place = 0; place <= READ_CHARS && count < MOST_COLUMNS; place++)
+      if ((counts[place] ?? 0) >= most) index[place] = count++;
+    return count === 0 ? [] : [{ assignment, index, count }];
+  });
+}
+
+function placeOf(assignment: Assignment, k: number, start: number, end: number): number {
+  return Math.min(READ_CHARS + 1, assignment === 'number' ? k : assignment === 'begin' ? start : end);
+}
+
+/** Calls `found` with the values of a row that belong to columns; `k` is the index of the column. */
+export function eachColumn(view: View, i: number, { layout }: RowGroup, columns: Columns, found: Found): void {
+  const origin = view.from[i] ?? 0;
+  const { assignment, index } = columns;
+  eachValue(view, i, layout, (k, start, end) => {
+    const column = index[placeOf(assignment, k, start - origin, end - origin)] ?? -1;
+    if (column >= 0) found(column, start, end);
+  });
+}
+
+function isBlank(code: number | undefined): boolean {
+  return code === SPACE || code === TAB;
+}
+
+/** Calls `found` with each word, or with each cell of a row with separators, or with what follows a key. */
+function eachValue({ text, codes, firstNonBlank, to }: View, i: number, layout: Layout, found: Found): void {
+  const first = firstNonBlank[i] ?? 0;
+  const last = Math.min(to[i] ?? 0, first + READ_CHARS);
+  let k = 0;
+  if (layout === 'words' || layout === 'aligned') {
+    for (let at = first; at < last; ) {
+      const start = at;
+      while (at < last && !isBlank(codes[at])) at++;
+      found(k++, start, at);
+      while (at < last && isBlank(codes[at])) at++;
+    }
+    return;
+  }
+  if (layout === 'key') {
+    let start = text.indexOf(':', first) + 1;
+    while (start < last && isBlank(codes[start])) start++;
+    if (start > first) found(0, start, Math.max(start, last));
+    return;
+  }
+  let quoted = false;
+  let start = first;
+  for (let at = first; at <= last; at++) {
+    const code = at < last ? (codes[at] ?? 0) : -1;
+    if (code === QUOTE) quoted = !quoted;
+    if (code >= 0 && (quoted || !separates(code, layout))) continue;
+    let end = at;
+    while (start < end && (isBlank(codes[start]) || codes[start] === QUOTE)) start++;
+    while (end > start && (isBlank(codes[end - 1]) || codes[end - 1] === QUOTE)) end--;
+    found(k++, start, end);
+    start = at + 1;
+  }
+}
+
+function separates(code: number, layout: Layout): boolean {
+  if (layout === 'tabs') return code === TAB;
+  return layout === 'commas' ? code === COMMA : code === BAR || isBoxBar(code);
+}
+
+/** Longest value that may be a state, in characters. */
+const MAX_VALUE = 60;
+const DASH = 45;
+
+/** A hash of a value, in which the numbers of several words count as the same; 0 for values that are too long. */
+export function valueHash({ codes }: View, start: number, end: number): number {
+  if (end - start > MAX_VALUE) return 0;
+  let hash = 0x811c9dc5;
+  let isPhrase = false;
+  for (let at = start; at < end && !isPhrase; at++) isPhrase = isBlank(codes[at]);
+  for (let at = start; at < end; at++) {
+    let code = codes[at] ?? 0;
+    if (isPhrase && isDigit(code)) {
+      while (at + 1 < end && isDigit(codes[at + 1] ?? 0)) at++;
+      code = 48;
+    }
+    hash = Math.imul(hash ^ code, 0x01000193);
+  }
+  return hash === 0 ? 1 : hash;
+}
+
+/** The number with which a value begins (`12`, `-3.5`, `98 %`, `5 (3d ago)`); NaN if there is none. */
+export function numberIn({ text, codes }: View, start: number, end: number): number {
+  let at = start;
+  if (codes[at] === DASH) at++;
+  const digits = at;
+  while (at < end && isDigit(codes[at] ?? 0)) at++;
+  if (at === digits) return Number.NaN;
+  if (codes[at] === DOT && isDigit(codes[at + 1] ?? 0)) {
+    at++;
+    while (at < end && isDigit(codes[at] ?? 0)) at++;
+  }
+  const isWhole = at === end || codes[at] === PERCENT || codes[at] === OPENING_BRACKET || isBlank(codes[at]);
+  return isWhole ? Number(text.slice(start, at)) : Number.NaN;
+}

@@ -1,0 +1,109 @@
+import { BAR, COLON, COMMA, QUOTE, SPACE, TAB } from '../../text/chars.ts';
+import { isBlankLine, type View } from '../../text/view.ts';
+import type { RowScope } from '../kind.ts';
+
+/** How the columns of rows are found. */
+export type Layout = 'bars' | 'tabs' | 'commas' | 'aligned' | 'words' | 'key';
+
+/** Rows with the same layout: the same separators, or the same position of the second column. */
+export interface RowGroup {
+  readonly layout: Layout;
+  /** Line indices, ascending. */
+  readonly rows: number[];
+}
+
+/** Characters of a line that are read. Chosen: columns of states are in front of free text. */
+export const READ_CHARS = 400;
+/** Longest key of a `key: value` line, in characters. */
+const MAX_KEY = 40;
+/** Maximum number of words in a row without other separators. More are prose. */
+const MOST_WORDS = 12;
+/** Box-drawing characters that separate columns: `│`, `┃`, `║`. */
+export function isBoxBar(code: number): boolean {
+  return code === 0x2502 || code === 0x2503 || code === 0x2551;
+}
+
+/** Classes of characters; all others are 0. */
+const BLANK = 1;
+const SIGN = 2;
+const SEPARATOR = 3;
+const CLASSES = new Uint8Array(65536).fill(SIGN, 0x2001).fill(SIGN, 0, 48).fill(SIGN, 58, 65);
+for (const code of [BAR, QUOTE, COMMA, COLON, 0x2502, 0x2503, 0x2551]) CLASSES[code] = SEPARATOR;
+CLASSES[SPACE] = BLANK;
+CLASSES[TAB] = BLANK;
+
+const LAYOUTS: readonly Layout[] = ['bars', 'tabs', 'commas', 'aligned', 'words', 'key'];
+/** Group keys are the layout's index plus a multiple of this. */
+const KINDS = 8;
+
+/** Divides the lines `[first, end)` into groups of rows; `key: value` lines are in a group of their key as well. */
+export function rowGroups(view: View, first: number, end: number, scope: RowScope = 'all'): RowGroup[] {
+  const groups = new Map<number, RowGroup>();
+  const add = (key: number, i: number): void => {
+    const group = groups.get(key);
+    if (group) group.rows.push(i);
+    else groups.set(key, { layout: LAYOUTS[key % KINDS] ?? 'words', rows: [i] });
+  };
+  for (let i = first; i < end; i++) {
+    if (isBlankLine(view, i) || (scope === 'bars' && view.codes[view.firstNonBlank[i] ?? 0] !== BAR)) continue;
+    const { layout, key } = lineLayout(view, i);
+    if (layout >= 0 && scope !== 'keys') add(layout, i);
+    if (key >= 0) add(key, i);
+  }
+  return [...groups.values()];
+}
+
+/** A number of 21 bits for a key at its indentation. */
+function keyHash(codes: Uint16Array, start: number, end: number, indent: number): number {
+  let hash = 0x811c9dc5 ^ indent;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (codes[at] ?? 0), 0x01000193);
+  return hash >>> 11;
+}
+
+const found = { layout: -1, key: -1 };
+
+/** The keys of the groups that a line belongs to; -1 for none. The result is reused. */
+function lineLayout(
+  { codes, from, firstNonBlank, to }: View,
+  i: number,
+): { readonly layout: number; readonly key: number } {
+  const origin = from[i] ?? 0;
+  const start = firstNonBlank[i] ?? 0;
+  const end = Math.min(to[i] ?? 0, start + READ_CHARS);
+  let [bars, tabs, commas, words, gap, blanks] = [0, 0, 0, 1, -1, 0];
+  let signs = 0;
+  let quoted = false;
+  let colon = -1;
+  for (let at = start; at < end; at++) {
+    const code = codes[at] ?? 0;
+    const kind = CLASSES[code];
+    if (kind === BLANK) {
+      blanks++;
+      if (code === TAB) tabs++;
+      continue;
+    }
+    if (blanks > 0) {
+      words++;
+      if (blanks > 1 && gap < 0) gap = at - origin;
+      blanks = 0;
+    }
+    if (kind === 0) continue;
+    signs++;
+    if (kind === SIGN) continue;
+    if (code === QUOTE) quoted = !quoted;
+    else if (code === COMMA) commas += quoted ? 0 : 1;
+    else if (code !== COLON) bars++;
+    else if (colon < 0 && at > start && CLASSES[at + 1 < end ? (codes[at + 1] ?? 0) : SPACE] === BLANK) colon = at;
+  }
+  found.key = colon < 0 || colon - start > MAX_KEY ? -1 : keyHash(codes, start, colon, start - origin) * KINDS + 5;
+  // rulers have no columns
+  if (signs === 0 || signs < (end - start) * 0.7) {
+    if (bars > 0) found.layout = Math.min(bars, 99) * KINDS;
+    else if (tabs > 0) found.layout = Math.min(tabs, 99) * KINDS + 1;
+    else if (gap >= 0) found.layout = gap * KINDS + 3;
+    else if (commas > 1) found.layout = Math.min(commas, 99) * KINDS + 2;
+    else if (words > 1 && words <= MOST_WORDS) found.layout = words * KINDS + 4;
+    else found.layout = -1;
+  } else found.layout = -1;
+  return found;
+}

@@ -1,0 +1,288 @@
+import { isBlankLine, type View } from '../../text/view.ts';
+import type { RowScope } from '../kind.ts';
+import type { Inner, Protect } from '../protection.ts';
+import { type Columns, columnsOf, eachColumn, numberIn, valueHash } from './columns.ts';
+import { READ_CHARS, type RowGroup, rowGroups } from './layout.ts';
+import { FAILED_ROW, stateOf, UNFINISHED_ROW } from './state-words.ts';
+
+/**
+ * Minimum number of rows of one layout for words of failure, and for values that are rare in a column. Chosen, as all
+ * below.
+ */
+const LEAST_ROWS = 3;
+const LEAST_FOR_COLUMNS = 8;
+/** If more than this share of the rows differ, the column is no state, or the word no sign of anything. */
+const MOST_SHARE = 0.2;
+/** So many rows with words of failure stay in any table. */
+const FEW_FAILED = 5;
+/** A value is rare, and an unfinished state unusual, on at most this share of the rows, or on this many rows. */
+const RARE_SHARE = 0.02;
+const RARE_ROWS = 2;
+const UNFINISHED_SHARE = 0.05;
+const UNFINISHED_ROWS = 3;
+/** Maximum number of different values of a state. */
+const MOST_VALUES = 10;
+/** Numbers are values like others if nearly all rows have the same one. */
+const FEW_NUMBERS = 3;
+/** A column of values with fewer rows each is no state: its largest values together have at least this share. */
+const USUAL_SHARE = 0.8;
+/** Longest row with words alone in which a word of failure is a state and not part of a sentence, in words. */
+const SHORT_ROW = 6;
+/** Longest cell in which a word of failure is a state, in words. */
+const SHORT_CELL = 6;
+/** Maximum number of lines that stay with a row because they continue it, and of lines of a record. */
+const MOST_CONTINUED = 8;
+const MOST_RECORD = 16;
+
+/**
+ * Keeps the rows that differ from the rows like them: by a value that is rare in a column of few values, by a word of
+ * failure or of an unfinished state, or by a number far from the others in a column whose name says that it is a state.
+ * Columns are found in the rows themselves. Lines that continue such a row stay with it.
+ */
+export function protectRows(
+  view: View,
+  { first, end }: Inner,
+  scope: Exclude<RowScope, 'none'>,
+  protect: Protect,
+): void {
+  const groups = rowGroups(view, first, end, scope);
+  const isRow = new Uint8Array(view.n);
+  for (const { rows } of groups) if (rows.length >= LEAST_FOR_COLUMNS) for (const i of rows) isRow[i] = 1;
+  for (const i of oddLines(groups)) protect(i, 'state');
+  // short rows of words alone differ in their number of words
+  const short = groups.filter(({ layout }) => layout === 'words').flatMap(({ rows }) => rows);
+  for (const i of statedRows(view, { layout: 'words', rows: short })) protect(i, 'state');
+  for (const group of groups) {
+    if (group.rows.length < LEAST_ROWS) continue;
+    const keep = (i: number, rule: 'state' | 'outlier'): void => {
+      protect(i, rule);
+      if (group.layout === 'key') keepRecord(view, i, first, end, protect);
+      else keepContinued(view, group, i, end, isRow, protect);
+    };
+    // JSON has rules of its own for failures
+    if (group.layout !== 'words' && scope !== 'keys') for (const i of statedRows(view, group)) keep(i, 'state');
+    if (group.rows.length < LEAST_FOR_COLUMNS) continue;
+    const columns = columnsOf(view, group);
+    for (const i of rareRows(view, group, columns)) keep(i, 'state');
+    for (const i of outlyingRows(view, group, columns, first)) keep(i, 'outlier');
+  }
+}
+
+/** If at least this share of the rows have one layout, the few others differ from them. */
+const MAIN_SHARE = 0.9;
+
+/** The few lines whose layout differs from that of nearly all others. */
+function oddLines(groups: readonly RowGroup[]): number[] {
+  const layouts = groups.filter(({ layout }) => layout !== 'key');
+  const all = layouts.reduce((sum, { rows }) => sum + rows.length, 0);
+  // rows of words alone may be sentences, which differ in length
+  const main = layouts.reduce((most, { layout, rows }) => (layout === 'words' ? most : Math.max(most, rows.length)), 0);
+  const odd = layouts.filter(({ rows }) => rows.length <= Math.max(RARE_ROWS, all * RARE_SHARE));
+  return all < LEAST_FOR_COLUMNS || main < all * MAIN_SHARE ? [] : odd.flatMap(({ rows }) => rows);
+}
+
+/** Rows with words of failure, and those with words of an unfinished state if they are few. */
+function statedRows(view: View, { layout, rows }: RowGroup): number[] {
+  if (layout === 'key' && rows.length < LEAST_FOR_COLUMNS) return [];
+  const failed: number[] = [];
+  const unfinished: number[] = [];
+  for (const i of rows) {
+    const start = view.firstNonBlank[i] ?? 0;
+    const state = stateOf(view.text, view.codes, start, Math.min(view.to[i] ?? 0, start + READ_CHARS));
+    if (state === 0 || !isState(view, i, layout)) continue;
+    if (state === FAILED_ROW) failed.push(i);
+    else if (state === UNFINISHED_ROW) unfinished.push(i);
+  }
+  const mayFail = failed.length <= Math.max(FEW_FAILED, rows.length * MOST_SHARE);
+  const mayWait = unfinished.length <= Math.max(UNFINISHED_ROWS, rows.length * UNFINISHED_SHARE);
+  return [...(mayFail ? failed : []), ...(mayWait ? unfinished : [])];
+}
+
+/** Whether a row with a word of failure consists of columns rather than of a sentence. */
+function isState({ text, firstNonBlank, to }: View, i: number, layout: RowGroup['layout']): boolean {
+  if (layout === 'bars' || layout === 'tabs' || layout === 'commas') return true;
+  const row = text.slice(firstNonBlank[i], Math.min(to[i] ?? 0, (firstNonBlank[i] ?? 0) + READ_CHARS));
+  if (layout === 'words') return row.split(' ').length <= SHORT_ROW;
+  const value = layout === 'key' ? row.slice(row.indexOf(':') + 1).trim() : row;
+  return value.split(/ {2,}|\t/).some((part) => part.split(' ').length <= SHORT_CELL && stateOfText(part) !== 0);
+}
+
+function stateOfText(part: string): number {
+  return stateOf(
+    part,
+    Uint16Array.from(part, (char) => char.charCodeAt(0)),
+    0,
+    part.length,
+  );
+}
+
+/** Rows with a value that is rare in one of the columns, those of the most regular columns first. */
+function rareRows(view: View, group: RowGroup, columns: readonly Columns[]): Iterable<number> {
+  const { rows } = group;
+  const found = columns
+    .filter(({ assignment }) => assignment !== 'end')
+    .flatMap((one) => rareInColumns(view, group, one))
+    .sort((a, b) => a.length - b.length);
+  const all = new Set<number>();
+  for (const list of found) {
+    const added = list.filter((i) => !all.has(i));
+    if (all.size + added.length > rows.length * MOST_SHARE) break;
+    for (const i of added) all.add(i);
+  }
+  return all;
+}
+
+/** Number of rows after which a column with only a few usual values is expected to have shown them. */
+const WARM_UP = 64;
+
+/** The values of a column, as long as it may be one of states. */
+interface Seen {
+  readonly counts: Map<number, number>;
+  /** Hashes by row, 0 for none. */
+  readonly values: Int32Array;
+  numbers: number;
+}
+
+/** For each column that is one of states, the rows with a rare value. */
+function rareInColumns(view: View, group: RowGroup, columns: Columns): number[][] {
+  const { rows } = group;
+  const open = new Map<number, Seen>();
+  for (let k = 0; k < columns.count; k++)
+    open.set(k, { counts: new Map(), values: new Int32Array(rows.length), numbers: 0 });
+  for (let row = 0; row < rows.length && open.size > 0; row++) {
+    const most = Math.min(MOST_VALUES, row < WARM_UP ? MOST_VALUES / 2 + row / 4 : MOST_VALUES);
+    eachColumn(view, rows[row] ?? 0, group, columns, (k, start, end) => {
+      const seen = open.get(k);
+      const value = seen ? valueHash(view, start, end) : 0;
+      if (!seen || value === 0) return;
+      seen.values[row] = value;
+      if (isAmount(view, start, end)) seen.numbers++;
+      seen.counts.set(value, (seen.counts.get(value) ?? 0) + 1);
+      if (seen.counts.size > most) open.delete(k);
+    });
+  }
+  const rare = Math.max(rows.length < 2 * LEAST_FOR_COLUMNS ? 1 : RARE_ROWS, Math.floor(rows.length * RARE_SHARE));
+  return [...open.values()].map(({ counts, values, numbers }) => {
+    // how far numbers are from each other says more than how often each occurs
+    if (numbers * 2 > rows.length && counts.size > FEW_NUMBERS) return [];
+    let usual = 0;
+    for (const count of counts.values()) if (count > rare) usual += count;
+    if (usual < rows.length * USUAL_SHARE) return [];
+    return rows.filter((_, row) => values[row] !== 0 && (counts.get(values[row] ?? 0) ?? 0) <= rare);
+  });
+}
+
+/** Whether a value is a number, other than a code of three digits such as an HTTP status. */
+function isAmount(view: View, start: number, end: number): boolean {
+  const first = view.codes[start] ?? 0;
+  return !(end - start === 3 && first >= 49 && first <= 53) && !Number.isNaN(numberIn(view, start, end));
+}
+
+/** Names of columns whose numbers are states: any count above 0, or a number far from the others, matters. */
+const COUNTS_FAULTS =
+  /exit|err|fail|conflict|vuln|lost|crash|reject|time_?outs?|drop|unreach|dead|kill|unhealthy|critical|high|missing|broken|flak|che?cksum|cksum|fault|bad/i;
+const OF_STATE =
+  /restart|cover|stmts|branch|func|lines|miss|retr|lag|use%|used%|capacity|cpu|mem|load|latency|p9\d|pending|%/i;
+/** A number is far from the others at this many times their median distance from the median. */
+const FAR = 8;
+/** Minimum distance, as a share of the median, and as a number. */
+const LEAST_SHARE = 0.3;
+const LEAST_DISTANCE = 3;
+/** Maximum number of rows that stay for the numbers of a column, or this share of the rows if that is more. */
+const MOST_OUTLIERS = 5;
+
+function outlyingRows(view: View, group: RowGroup, columns: readonly Columns[], first: number): number[] {
+  const [head = 0] = group.rows;
+  const heads = [head, head - 1, head - 2, first].filter((i) => i >= 0 && !isBlankLine(view, i));
+  return columns.flatMap((one) => {
+    const names = new Map<number, string>();
+    for (const i of heads) {
+      eachColumn(view, i, group, one, (k, start, end) => {
+        const name = view.text.slice(start, end);
+        if (!names.has(k) && /^\W?\s?\p{L}/u.test(name)) names.set(k, name);
+      });
+    }
+    return [...names].flatMap(([k, name]) => {
+      const faults = COUNTS_FAULTS.test(name);
+      return faults || OF_STATE.test(name) ? farNumbers(numbersIn(view, group, one, k), faults) : [];
+    });
+  });
+}
+
+interface NumberInRow {
+  readonly i: number;
+  readonly value: number;
+}
+
+function numbersIn(view: View, group: RowGroup, columns: Columns, column: number): NumberInRow[] {
+  const numbers: NumberInRow[] = [];
+  for (const i of group.rows) {
+    eachColumn(view, i, group, columns, (k, start, end) => {
+      const value = k === column ? numberIn(view, start, end) : Number.NaN;
+      if (!Number.isNaN(value)) numbers.push({ i, value });
+    });
+  }
+  return numbers;
+}
+
+/** Rows whose number is far from the others; `faults`: any number is far from 0. */
+function farNumbers(numbers: readonly NumberInRow[], faults: boolean): number[] {
+  if (numbers.length < LEAST_FOR_COLUMNS) return [];
+  const middle = medianOf(numbers.map(({ value }) => value));
+  const spread = medianOf(numbers.map(({ value }) => Math.abs(value - middle)));
+  const least = faults && middle === 0 ? 1 : Math.max(LEAST_DISTANCE, LEAST_SHARE * Math.abs(middle), FAR * spread);
+  const far = numbers
+    .filter(({ value }) => Math.abs(value - middle) >= least)
+    .sort((a, b) => Math.abs(b.value - middle) - Math.abs(a.value - middle) || a.i - b.i);
+  if (far.length > numbers.length * MOST_SHARE) return [];
+  return far.slice(0, Math.max(MOST_OUTLIERS, numbers.length * RARE_SHARE)).map(({ i }) => i);
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+}
+
+/** Keeps the lines below a row that continue it: indented deeper, or with an empty first cell. */
+function keepContinued(
+  view: View,
+  { layout }: RowGroup,
+  i: number,
+  end: number,
+  isRow: Uint8Array,
+  protect: Protect,
+): void {
+  const isPart = (line: number): boolean =>
+    layout === 'bars'
+      ? /^\s*[|│┃║]\s+[|│┃║]/.test(view.text.slice(view.from[line], view.to[line]))
+      : isRow[line] === 0 && (view.indent[line] ?? 0) > (view.indent[i] ?? 0);
+  if (layout === 'bars' && isPart(i)) {
+    for (let line = i - 1; line >= Math.max(0, i - MOST_CONTINUED); line--) {
+      protect(line, 'state');
+      if (!isPart(line)) break;
+    }
+  }
+  for (let line = i + 1; line < Math.min(end, i + 1 + MOST_CONTINUED); line++) {
+    if (isBlankLine(view, line) || !isPart(line)) return;
+    protect(line, 'state');
+  }
+}
+
+/** Keeps the lines of a short record around one of its fields: those between blank lines. */
+function keepRecord(view: View, i: number, first: number, end: number, protect: Protect): void {
+  let from = i;
+  while (from > first && !isBlankLine(view, from - 1) && i - from < MOST_RECORD) from--;
+  let to = i;
+  while (to + 1 < end && !isBlankLine(view, to + 1) && to - from < MOST_RECORD) to++;
+  if (to - from < MOST_RECORD) {
+    for (let line = from; line <= to; line++) protect(line, 'state');
+    return;
+  }
+  // a longer text without blank lines: the nearest line that is indented less opens the record
+  const indent = view.indent[i] ?? 0;
+  for (let line = i - 1; line >= Math.max(first, i - MOST_RECORD); line--) {
+    if ((view.indent[line] ?? 0) < indent) {
+      protect(line, 'state');
+      return;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { WordAutomaton } from '../../rules/word-automaton.ts';
+
+/**
+ * Words of failure, in English and in the languages in which tools are translated most (French, German, Spanish,
+ * Italian, Portuguese, Russian, Chinese, Japanese).
+ */
+const FAILED = [
+  'fail(?:ed|ing|ures?|s)?|errors?|errored|fatal|critical|panic(?:ked)?|crash(?:ed|ing)?|segfault',
+  '\\w{0,30}BackOff|ErrIm\\w{1,40}|OOM ?Killed|Evicted|Exited \\([1-9]\\d{0,3}\\)',
+  '(?:not|un) ?(?:ready|healthy|available|reachable|responsive|synced|met|verified)|not-ready|degraded|impaired|offline|down',
+  'out ?of ?(?:sync|date|space|memory)|missing|lost|corrupt(?:ed)?|inconsistent|broken|invalid|aborted|killed',
+  'rejected|refused|denied|forbidden|unauthorized|expired|revoked|breached|timed[ -]?out|timeout|conflict(?:s|ing)?',
+  'unmerged|both (?:modified|added|deleted)|deleted by (?:us|them)|diverged|vulnerable|overdue|orphaned|unschedulable',
+  'insufficient|exceeded|exhausted|faulted|suspect|rolled ?back|\\w{0,40}rollback\\w{0,40}',
+  '\\w{1,40}(?:Failed|Failure|Error|Killed|Timeout|Exceeded|Expired|Degraded|Unavailable|Unhealthy|_DENIED|_MISSING)',
+  '(?:\\w{0,40}_)?(?:FAILED|ERROR|FAILURE)(?:_\\w{0,40})?',
+  'échecs?|échoué(?:e?s?)?|erreurs?|introuvable|fehler|fehlgeschlagen|gescheitert|abgebrochen|ungültig|abgelaufen',
+  'fall(?:o|ó|ido|ida)|errore|inválid[oa]|caducad[oa]|rechazad[oa]|fallit[oaie]|scadut[oa]|rifiutat[oa]|interrott[oa]',
+  'falh(?:a|as|ou)|erros?|expirad[oa]|recusad[oa]|indisponível',
+].join('|');
+/** Words of an unfinished or unusual state. They matter if few rows have one. */
+const UNFINISHED = [
+  'pending|waiting|queued|\\w{0,20}creating|provisioning|terminating|starting|stopping|restarting|updating|rebooting',
+  'in[ _-]?progress|\\w{0,20}progressing|\\w{0,20}initiali[sz]ing|Init:\\d+/\\d+|unknown|blocked|stalled|stuck|paused|suspended',
+  'draining|SchedulingDisabled|inactive|stopped|dead|exited|disabled|skipped|cancell?ed|stale|missed|deprecated|yanked',
+  'warn(?:ings?)?|unstable|flaky|locked|hold|held|detached|recovering|rebuilding|partial|incomplete|\\w{1,40}(?:Pending|_IN_PROGRESS)',
+  'destroyed|replaced|reverted|ausstehend|wartend|en attente|in attesa|pendiente|pendente',
+].join('|');
+/** Failures in scripts without blanks between words, in Russian with its endings, and as signs. */
+const WITHOUT_BOUNDS = '(?:ошибк|сбой|неудач|отказ|失败|失敗|错误|錯誤|エラー|異常|✗|✖|✕|❌)';
+
+/**
+ * As a whole word: a part of a path, of an address or of a name does not count, nor does a count of 0 or a word after
+ * one.
+ */
+function alone(words: string): string {
+  const before = '(?<![\\p{L}\\d_./@%-])(?<!\\b(?:0|no) )';
+  const behind = '(?![\\p{L}\\d_/@(-]|\\.[\\p{L}\\d/]|\\s?[=:]\\s?(?:0|none|nil|null|false)\\b)';
+  return `${before}(?:${words})${behind}`;
+}
+
+const FAILURE = new RegExp(`${alone(FAILED)}|${WITHOUT_BOUNDS}`, 'iu');
+const UNFINISHED_STATE = new RegExp(alone(UNFINISHED), 'iu');
+
+/** A piece of each of the words above: only rows with one of them are read by the patterns. */
+const PIECES = [
+  'fail fallo falló falli fehl falh error erreur errored errato errata errim fatal critical panic crash segf backoff oom',
+  'evict exited degrad impair offline down missing lost corrupt incons broken valid abort killed reject refused denied',
+  'forbid expir revok breach timed timeout conflict both deleted diverg vulner overdue orphan insuff exceed exhaust fault',
+  'suspect roll rollback échec échou introuv gescheit abge ungült caducad rechaz scadut rifiut interrott recusad indispon',
+  'unread unhealth unavail unreach unrespon unsync unmet unverif unknown unstable unmerg unauthor unschedul outof',
+  'notready nothealth not-ready notavail notreach notrespon notsync notmet notverif pending waiting queued creating',
+  'provision terminat starting stopp updating rebooting progress initial init: blocked stalled stuck paused suspend draining',
+  'schedulingdis inactive dead disabled skipped cancel stale missed deprec yanked warn flaky locked hold held detach',
+  'recover rebuild destroyed replaced revert partial incomplete ausst wartend pendiente pendente ошиб сбой неуд отказ 失 错',
+  '錯 エラー 異 ✗ ✖ ✕ ❌',
+].flatMap((line) => line.split(' '));
+/** The same for phrases. */
+const PHRASES =
+  'not ready,not healthy,not available,not reachable,not responsive,not synced,not met,not verified,out of,time-out,en attente,in attesa,un ready'.split(
+    ',',
+  );
+const pieces = new WordAutomaton([...PIECES, ...PHRASES].map((piece) => [piece, 1]));
+
+/** What the words of a row report. */
+export const NOTHING = 0;
+export const UNFINISHED_ROW = 1;
+export const FAILED_ROW = 2;
+
+/** What the words of a row in `[start, end)` of a text report. */
+export function stateOf(text: string, codes: Uint16Array, start: number, end: number): 0 | 1 | 2 {
+  if (pieces.scan(codes, start, end) === 0) return NOTHING;
+  const row = text.slice(start, end);
+  if (FAILURE.test(row)) return FAILED_ROW;
+  return UNFINISHED_STATE.test(row) ? UNFINISHED_ROW : NOTHING;
+}
