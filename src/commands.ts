@@ -71,10 +71,10 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   store: { summary: 'move everything into another store', load: async () => (await import('./cli/store.ts')).store },
   eval: {
     summary: "measure the pruner on a repository's own history",
-    load: async () => (await import('./cli/eval.ts')).evalCommand,
+    load: async () => (await import('./parts/lab/command.ts')).evalCommand,
   },
   replay: {
     summary: 'show what pruning would have saved in recorded conversations',
-    load: async () => (await import('./cli/replay.ts')).replay,
+    load: async () => (await import('./parts/lab/replay/command.ts')).replay,
   },
 };

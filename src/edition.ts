@@ -16,4 +16,5 @@ export const edition: CliEdition = {
   tables: [fleetTables],
   database: databaseServer,
   checks: [checkKeys],
+  reportSessions: async (...inputs) => (await import('./parts/sessions/report/report.ts')).reportSessions(...inputs),
 };

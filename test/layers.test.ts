@@ -47,14 +47,6 @@ const narrow: readonly Narrow[] = [
   ...services.map((folder) => ({ rooms: faces, folder, types: [folder] })),
 ];
 
-/** Arrows that are still to be turned. */
-const pending: readonly string[] = [
-  'cli > parts/lab',
-  'cli > parts/sessions',
-  'parts/lab > parts/sessions',
-  'parts/sessions > parts/lab',
-];
-
 /** Libraries and words that belong to some places only. */
 const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly allowed: RegExp }[] = [
   {
@@ -110,7 +102,6 @@ const isIn = (folders: readonly string[] | undefined, path: string): boolean =>
 function isAllowed({ file, target, typeOnly }: Import): boolean {
   const [from, to] = [roomOf(file), roomOf(target)];
   if (from === to) return true;
-  if (pending.includes(`${from} > ${to}`)) return true;
   if (layerOf(to) >= layerOf(from)) return false;
   return narrow
     .filter(({ rooms, folder }) => rooms.includes(from) && isIn([folder], target))
@@ -146,7 +137,7 @@ describe('the layers of the code', () => {
     expect(wrong).toEqual([]);
   });
 
-  it.each(seats)('name $part in the list of extensions only', ({ word, allowed }) => {
+  it.each(seats)('name $part only in its folder and in the entry', ({ word, allowed }) => {
     const wrong = programs.filter((file) => !allowed.test(file) && word.test(sourceOf(file)));
     expect(wrong).toEqual([]);
   });

@@ -6,8 +6,8 @@
  * looked at only when a rule is settled. `bench -- growing` sends every request and knows what is set aside later.
  */
 import { parseArgs } from 'node:util';
+import { table } from '../../src/cli/table.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
-import { table } from '../../src/parts/lab/table.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
 import { isUnseen, recordingsIn } from '../recordings/play.ts';
 import { type Forwarder, forwarderOf } from './forward.ts';

@@ -8,6 +8,8 @@ import type { Check } from './doctor/check.ts';
 /** The optional parts that commands work with. */
 export interface CliEdition extends Edition {
   readonly checks: readonly Check[];
+  /** `report --sessions`. Absent: the edition does not read the session files of agents. @returns the exit code */
+  readonly reportSessions?: (call: Call, io: Io, days: number) => Promise<number>;
 }
 
 /** A command's access to the process; passed in, so that tests can run commands without one. */

@@ -1,8 +1,8 @@
 import { pricesOf } from '../ledger/installed-prices.ts';
 import { fittingName, type Price, ratesFor } from '../ledger/prices.ts';
-import { table } from '../parts/lab/table.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
+import { table } from './table.ts';
 import { printable } from './terminal.ts';
 import { wrapped } from './wrap.ts';
 

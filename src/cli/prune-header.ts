@@ -1,7 +1,7 @@
 import type { Decision } from '../core/ports.ts';
-import { wrap } from '../parts/lab/table.ts';
 import type { Io } from './command.ts';
 import type { Original } from './open-store.ts';
+import { wrap } from './table.ts';
 import { type Paint, printable } from './terminal.ts';
 
 /** Prints the facts of a prune id: its source, the removed lines, the time and the goal. */

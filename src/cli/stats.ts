@@ -1,9 +1,9 @@
 import type { LedgerSum } from '../core/ports/ledger-store.ts';
 import { groupBy } from '../engine/group-by.ts';
-import { table } from '../parts/lab/table.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { contextText } from './context-text.ts';
 import { withStore } from './open-store.ts';
+import { table } from './table.ts';
 import { type Paint, painter, printable } from './terminal.ts';
 import { wrapped } from './wrap.ts';
 

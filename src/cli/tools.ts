@@ -1,9 +1,9 @@
 import type { ShelfTool } from '../core/ports/shelf.ts';
-import { table } from '../parts/lab/table.ts';
 import { type Command, configOption, textOption } from './command.ts';
 import { withStore } from './open-store.ts';
 import { readSettings } from './read-settings.ts';
 import { count, money } from './report/words.ts';
+import { table } from './table.ts';
 import { printable } from './terminal.ts';
 
 const MONTH_MS = 30 * 86_400_000;

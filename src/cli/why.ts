@@ -3,11 +3,11 @@ import { boldnessWords, caveat, inWords, wholeWords } from '../core/calls/why-wo
 import type { Decision } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
-import { wrap } from '../parts/lab/table.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
 import { writeHeader } from './prune-header.ts';
+import { wrap } from './table.ts';
 import { type Paint, painter, printable } from './terminal.ts';
 
 export const why: Command = {

@@ -1,5 +1,5 @@
-import { filled } from '../parts/lab/table.ts';
 import type { Io } from './command.ts';
+import { filled } from './table.ts';
 
 /** Where output goes to a file or a pipe no line is broken. */
 const UNLIMITED = Number.POSITIVE_INFINITY;

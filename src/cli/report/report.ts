@@ -47,7 +47,8 @@ export const report: Command = {
 
   async run(call, io) {
     if (call.values.sessions === true) {
-      const { reportSessions } = await import('../../parts/sessions/report/report.ts');
+      const { reportSessions } = io.edition;
+      if (reportSessions === undefined) throw new UsageError('this edition reads no sessions: omit --sessions');
       return reportSessions(call, io, daysOf(call, DEFAULT_SESSION_DAYS));
     }
     if (call.values.json === true && textOption(call, 'html') !== undefined) {

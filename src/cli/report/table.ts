@@ -1,4 +1,4 @@
-import { table } from '../../parts/lab/table.ts';
+import { table } from '../table.ts';
 import { printable } from '../terminal.ts';
 
 type Value = string | number | null;

@@ -1,5 +1,5 @@
 import type { HoldoutResult, LedgerReport } from '../../core/ports/ledger-report.ts';
-import { table, wrap } from '../../parts/lab/table.ts';
+import { table, wrap } from '../table.ts';
 import { type Paint, printable } from '../terminal.ts';
 import { rowsAsText } from './table.ts';
 import { count, headline, holdoutPart, money, partsOf } from './words.ts';

@@ -1,8 +1,8 @@
+import { table, wrap } from '../../cli/table.ts';
 import type { Origin } from '../../engine/types.ts';
 import type { SampleReport } from './cases.ts';
 import { type EvaluationTotals, PRUNER } from './evaluate.ts';
 import { type CaseRow, type GroupSummary, type Interval, intervals, recallAtSavingsOf, summarise } from './summary.ts';
-import { table, wrap } from './table.ts';
 
 /** The result of an evaluation. */
 export interface EvaluationReport {

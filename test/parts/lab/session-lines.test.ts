@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linesOf } from '../../../src/parts/sessions/readers/lines.ts';
+import { linesOf } from '../../../src/base/file-lines.ts';
 import { Thread } from '../../../src/parts/sessions/readers/recorded.ts';
 import { tempFolder } from '../../helpers/afterwards.ts';
 

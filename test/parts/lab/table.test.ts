@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { table, wrap } from '../../../src/parts/lab/table.ts';
+import { table, wrap } from '../../../src/cli/table.ts';
 
 describe('table', () => {
   const rows = [

@@ -1,5 +1,5 @@
+import { linesOf } from '../../../base/file-lines.ts';
 import { field, parsed } from '../../../wires/json/value.ts';
-import { linesOf } from '../../sessions/readers/lines.ts';
 import type { RecordedMessage } from './messages.ts';
 import type { RecordedRequest } from './replay.ts';
 

@@ -1,4 +1,4 @@
-import { table } from '../table.ts';
+import { table } from '../../../cli/table.ts';
 import { CACHED_PRICE } from './cost.ts';
 import type { ReplayTotals } from './replay.ts';
 

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { linesOf } from '../../../base/file-lines.ts';
 import { ClaudeSession } from '../readers/claude.ts';
 import { clineCliSession, clineTask } from '../readers/cline.ts';
 import { CodexSession } from '../readers/codex.ts';
 import { CopilotSession } from '../readers/copilot.ts';
 import { geminiSession } from '../readers/gemini.ts';
-import { linesOf } from '../readers/lines.ts';
 import type { SessionReader } from '../readers/recorded.ts';
 import { type FoundSession, filesBelow, type SessionFile } from './found.ts';
 import { openCodeFiles } from './opencode-files.ts';

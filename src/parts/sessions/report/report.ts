@@ -1,8 +1,8 @@
 import type { Call, Io } from '../../../cli/command.ts';
+import { ProgressBar } from '../../../cli/progress.ts';
 import { readSettings } from '../../../cli/read-settings.ts';
 import { painter } from '../../../cli/terminal.ts';
 import type { Settings } from '../../../config/settings.ts';
-import { ProgressBar } from '../../lab/progress.ts';
 import { sessionFiles } from './places.ts';
 import { shareText } from './share.ts';
 import { nothingText, sessionsText } from './text.ts';

@@ -1,5 +1,5 @@
 import { count, money, percent, plural } from '../../../cli/report/words.ts';
-import { filled } from '../../lab/table.ts';
+import { filled } from '../../../cli/table.ts';
 import type { SessionsReport } from './past-report.ts';
 
 const COLUMNS = 72;

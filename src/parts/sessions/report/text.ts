@@ -1,7 +1,7 @@
 import { count, money, percent, plural } from '../../../cli/report/words.ts';
+import { table, wrap } from '../../../cli/table.ts';
 import { type Paint, printable } from '../../../cli/terminal.ts';
 import type { MissCause } from '../../../core/ports/ledger.ts';
-import { table, wrap } from '../../lab/table.ts';
 import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';
 import { PLACES } from './places.ts';
 

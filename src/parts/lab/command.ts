@@ -1,11 +1,11 @@
-import { planPrune } from '../engine/plan.ts';
-import { UserError } from '../errors/errors.ts';
-import { SampleReport, sampleCases } from '../parts/lab/cases.ts';
-import { type EvaluateOptions, evaluateCase, newTotals } from '../parts/lab/evaluate.ts';
-import { openRepository } from '../parts/lab/git.ts';
-import { ProgressBar } from '../parts/lab/progress.ts';
-import { buildReport, renderReport } from '../parts/lab/report.ts';
-import { type Call, type Command, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, type Io, textOption, UsageError } from '../../cli/command.ts';
+import { ProgressBar } from '../../cli/progress.ts';
+import { planPrune } from '../../engine/plan.ts';
+import { UserError } from '../../errors/errors.ts';
+import { SampleReport, sampleCases } from './cases.ts';
+import { type EvaluateOptions, evaluateCase, newTotals } from './evaluate.ts';
+import { openRepository } from './git.ts';
+import { buildReport, renderReport } from './report.ts';
 
 /** A whole number option, or its default. */
 function wholeOption(call: Call, name: string, least: number, otherwise: number): number {

@@ -1,12 +1,12 @@
-import type { Settings } from '../config/settings.ts';
-import type { Clock } from '../core/ports.ts';
-import type { Rewritten } from '../core/request/rewritten.ts';
-import { pricesOf } from '../ledger/installed-prices.ts';
-import { Ledger, readReport } from '../ledger/ledger.ts';
-import type { ReplayDollars } from '../parts/lab/replay/report.ts';
-import { unprunedFacts, usageFacts } from '../proxy/report/ledger-facts.ts';
-import type { Dialect } from '../wires/dialects/dialect.ts';
-import { MemoryLedger } from './memory-ledger.ts';
+import { MemoryLedger } from '../../../cli/memory-ledger.ts';
+import type { Settings } from '../../../config/settings.ts';
+import type { Clock } from '../../../core/ports.ts';
+import type { Rewritten } from '../../../core/request/rewritten.ts';
+import { pricesOf } from '../../../ledger/installed-prices.ts';
+import { Ledger, readReport } from '../../../ledger/ledger.ts';
+import { unprunedFacts, usageFacts } from '../../../proxy/report/ledger-facts.ts';
+import type { Dialect } from '../../../wires/dialects/dialect.ts';
+import type { ReplayDollars } from './report.ts';
 
 /** Logs have no times: requests are assumed to follow each other before the cache expires. */
 const APART_MS = 1_000;

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
-import { UserError } from '../errors/errors.ts';
-import { readLog } from '../parts/lab/replay/read-log.ts';
-import { Replay, type ReplayParts } from '../parts/lab/replay/replay.ts';
-import { renderReplay, replayReport } from '../parts/lab/replay/report.ts';
-import { anthropicMessages } from '../wires/dialects/anthropic-messages/dialect.ts';
-import { openaiChat } from '../wires/dialects/openai-chat/dialect.ts';
-import { openaiResponses } from '../wires/dialects/openai-responses/dialect.ts';
-import { callFacts } from '../wires/transcript/tools.ts';
-import { type Command, configOption, type Io } from './command.ts';
-import { readSettings } from './read-settings.ts';
+import { type Command, configOption, type Io } from '../../../cli/command.ts';
+import { readSettings } from '../../../cli/read-settings.ts';
+import { UserError } from '../../../errors/errors.ts';
+import { anthropicMessages } from '../../../wires/dialects/anthropic-messages/dialect.ts';
+import { openaiChat } from '../../../wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../../wires/dialects/openai-responses/dialect.ts';
+import { callFacts } from '../../../wires/transcript/tools.ts';
+import { readLog } from './read-log.ts';
+import { Replay, type ReplayParts } from './replay.ts';
+import { renderReplay, replayReport } from './report.ts';
 
 /** Possible wires of recorded bodies. */
 const DIALECTS = { chat: openaiChat, messages: anthropicMessages, responses: openaiResponses };
@@ -37,11 +37,11 @@ export const replay: Command = {
     const { settings } = readSettings(call, io);
     const [{ rewriterOf }, { decisionCacheOf }, { openStore }, { RefusedConversations }, { Bills }] = await Promise.all(
       [
-        import('../app/pipeline.ts'),
-        import('../app/pipeline.ts'),
-        import('../app/store.ts'),
-        import('../core/request/provider-verdicts.ts'),
-        import('./replay-bills.ts'),
+        import('../../../app/pipeline.ts'),
+        import('../../../app/pipeline.ts'),
+        import('../../../app/store.ts'),
+        import('../../../core/request/provider-verdicts.ts'),
+        import('./bills.ts'),
       ],
     );
     const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
