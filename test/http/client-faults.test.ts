@@ -231,14 +231,13 @@ describe('a client', () => {
       await stopped;
       res.end(event('last'));
     });
-    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_DRAIN_TIMEOUT_MS: '25000' } });
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_DRAIN_TIMEOUT_MS: '3600000' } });
     const agent = new http.Agent({ keepAlive: true });
     afterwards(() => agent.destroy());
     const idle = await dial(proxy.port);
     const { url } = proxy;
     const answer = send(`${url}/v1/chat/completions`, { method: 'POST', body: BODY, agent });
     await until(() => upstream.requests.length === 1);
-    const startedAt = performance.now();
     const ended = proxy.stop();
     await until(() =>
       send(`${url}/health`).then(
@@ -248,8 +247,7 @@ describe('a client', () => {
     ); // new connections are refused
     goOn();
     expect((await answer).body.toString('utf8')).toContain('last');
-    await ended;
-    expect(performance.now() - startedAt).toBeLessThan(15_000); // not the limit: nothing was left to wait for
+    await ended; // not the limit, an hour: nothing is left to wait for
     await until(() => idle.destroyed || idle.readableEnded || idle.closed);
   });
 

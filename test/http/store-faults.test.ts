@@ -195,9 +195,7 @@ describe('requests go through, and pruning comes back by itself, when the store'
     const other = new Database(proxy.dbPath);
     afterwards(() => other.close());
     other.exec('BEGIN IMMEDIATE');
-    const startedAt = performance.now();
     expect(await fresh()).toBe('as it came');
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(await reasons()).toEqual(['store_locked']);
     // What was decided before needs no write.
     const seen = await again(0);

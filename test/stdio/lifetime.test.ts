@@ -116,18 +116,13 @@ describe('a client that disconnects', () => {
 });
 
 describe('a signal', () => {
-  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    '%s ends the server and all commands within 2 s',
-    async (signal) => {
-      const client = new RawClient();
-      const { pids } = await startEndless(client, true);
-      const startedAt = performance.now();
-      client.child.kill(signal);
-      expect(await client.ended()).toEqual([0, null]);
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
-      await allGone(pids);
-    },
-  );
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends the server and all commands', async (signal) => {
+    const client = new RawClient();
+    const { pids } = await startEndless(client, true);
+    client.child.kill(signal);
+    expect(await client.ended()).toEqual([0, null]);
+    await allGone(pids);
+  });
 
   it.skipIf(process.platform === 'win32')('SIGKILL ends all commands too', async () => {
     const client = new RawClient();
@@ -173,10 +168,8 @@ describe('a signal', () => {
     client.start('bash', { command: 'echo x', context_focus_question: 'y' });
     await soon(() => client.stderr).toMatch(/bash done/);
     await soon(() => pruner.asked.length).toBe(1);
-    const startedAt = performance.now();
     client.child.kill('SIGTERM');
     expect(await client.ended()).toEqual([0, null]);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
     await pruner.close();
   });
 });

@@ -191,8 +191,5 @@ describe('the official MCP client', () => {
       code: -32602,
       message: 'MCP error -32602: Invalid params',
     });
-    const startedAt = performance.now();
-    await client.close();
-    expect(performance.now() - startedAt).toBeLessThan(1_900); // after two seconds it would send SIGTERM
   });
 });
