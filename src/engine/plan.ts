@@ -64,7 +64,8 @@ export function planFrom(
 ): Plan {
   const { kind, name } = analysis;
   if (input.small === true && kind.cutWhenSmall?.includes(name) !== true) return planOf(analysis, []);
-  const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)), leastSaved(analysis, input));
+  const runs = chooseRuns(choice).flatMap((run) => kind.divide?.(analysis, run) ?? run);
+  const cuts = worthwhile(choice, cutsOf(analysis, choice, runs), leastSaved(analysis, input));
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);
   return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
 }

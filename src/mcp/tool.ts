@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { clip, invalidParams, type JsonObject } from './json-rpc.ts';
+import { clip, invalidParams, isObject, type JsonObject } from './json-rpc.ts';
 import { LongStep } from './long-step.ts';
 import { describeIssues, renderInputSchema } from './tool-input.ts';
 
@@ -75,6 +75,15 @@ export interface Tool extends ToolFacts {
   call(args: unknown, context: ToolContext): Promise<string>;
 }
 
+/** Arguments that clients add to the calls of every tool: `wait_for_previous` by Gemini CLI, `task_progress` by Cline. */
+const CLIENT_KEYS: ReadonlySet<string> = new Set(['wait_for_previous', 'task_progress']);
+
+/** The arguments without those of the client. Nothing lists them, and every other unknown one is refused. */
+function withoutClientKeys(args: unknown): unknown {
+  if (!isObject(args) || !Object.keys(args).some((key) => CLIENT_KEYS.has(key))) return args;
+  return Object.fromEntries(Object.entries(args).filter(([key]) => !CLIENT_KEYS.has(key)));
+}
+
 export function defineTool<Input>({ input, run, ...facts }: ToolSpec<Input>): Tool {
   let schema: JsonObject | undefined;
   return {
@@ -86,7 +95,7 @@ export function defineTool<Input>({ input, run, ...facts }: ToolSpec<Input>): To
     },
     async call(args, context) {
       const checking = new LongStep();
-      const parsed = input.safeParse(args);
+      const parsed = input.safeParse(withoutClientKeys(args));
       if (!parsed.success) throw invalidParams(...describeIssues(parsed.error));
       await checking.over();
       const output = await run(parsed.data, context);

@@ -42,6 +42,16 @@ describe('recover_text', () => {
     expect(await ask(proxy, 'recover_text', { ...call, ranges })).toMatchObject({ raw_text: lines[0] });
   });
 
+  it('ignores the two arguments that clients add to every call, and refuses any other', async () => {
+    const { proxy, prune_id } = await pruned();
+    const call = { prune_id, ranges: [{ start_line: 2, end_line: 3 }], include_line_numbers: false };
+    const added = { wait_for_previous: true, task_progress: '- [x] read the log' };
+    expect(await ask(proxy, 'recover_text', { ...call, ...added })).toEqual(await ask(proxy, 'recover_text', call));
+    const { error } = await proxy.call('recover_text', { ...call, ...added, progress: 1 });
+    expect(error).toMatchObject({ code: -32602 });
+    expect(JSON.stringify(error)).toContain('"progress"');
+  });
+
   it('accepts line numbers as strings', async () => {
     const { proxy, prune_id } = await pruned();
     const call = { prune_id, ranges: [{ start_line: '2', end_line: '3' }], include_line_numbers: false };

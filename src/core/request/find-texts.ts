@@ -165,7 +165,7 @@ function readResult(reading: Reading, parts: readonly ScannedText[]): FoundText[
   const shell = shellRecovery(call);
   if (shell) conversation.gaveOut(shell.lines);
   const files = shownFiles(call);
-  const shown = conversation.isShownAgain(files);
+  const shown = conversation.isShownAgain(files, callKey(call));
   const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
   const candidates = parts.filter(({ literal }) => literal.end - literal.start - 2 >= lowest);
   if (candidates.length === 0 || message.opaque) return [];
@@ -257,9 +257,14 @@ function minCharsOf({ facts }: ResultInContext, settings: FindSettings): number 
     : settings.minPruneChars;
 }
 
+/** Equal for calls of the same tool with the same arguments. */
+function callKey(call: ToolCall | undefined): string {
+  return keyOf(call?.name ?? '', call?.args ?? '');
+}
+
 function isReread({ texts, conversation }: Reading, literal: Span, { call }: ResultInContext): boolean {
   // an earlier text is read for this alone, so its decoded form is not kept
-  return conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, (at) =>
+  return conversation.isReread(callKey(call), literal, (at) =>
     fingerprint((at === literal ? texts.at(at) : decodeString(texts.bytes, at.start, at.end)) ?? ''),
   );
 }
@@ -371,7 +376,7 @@ function readTextResult(reading: Reading, { result, text, literal, index }: User
   const shell = shellRecovery(call);
   if (shell) conversation.gaveOut(shell.lines);
   const files = shownFiles(call);
-  const shown = conversation.isShownAgain(files);
+  const shown = conversation.isShownAgain(files, callKey(call));
   if (candidates.length === 0) return [];
   const context = resultOf(call, '', conversation, shell?.alone);
   const min = minCharsOf(context, settings);

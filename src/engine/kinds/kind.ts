@@ -155,6 +155,8 @@ export interface Kind {
    * mentions.
    */
   definitions?(analysis: Analysis): Uint8Array;
+  /** Divides a chosen cut to keep lines that its reason would not cover. Default: it stays as it is. */
+  divide?(reading: Reading, run: Span): readonly Span[];
   /** What a cut contained, if it can be described better than as off the goal. */
   natureOf?(reading: Reading, run: Span): CutNature | null;
 }

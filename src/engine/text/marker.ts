@@ -52,6 +52,11 @@ export function formatShortMarker({ startLine, endLine }: Pick<MarkerFields, 'st
   return `${SHORT_PREFIX}${startLine}-${endLine} (${endLine - startLine + 1})⟧`;
 }
 
+/** Whether a text may contain a full marker. */
+export function mayHoldFullMarker(text: string): boolean {
+  return text.includes(MARKER_PREFIX);
+}
+
 /** Whether a text may contain a short marker. */
 export function mayHoldShortMarker(text: string): boolean {
   return text.includes(SHORT_PREFIX);

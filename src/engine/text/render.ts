@@ -1,7 +1,7 @@
 import type { Cut, LineRange } from '../types.ts';
 import { LINE_FEED } from './chars.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
-import { cleanReason, formatMarker, formatShortMarker } from './marker.ts';
+import { cleanReason, formatMarker, formatShortMarker, mayHoldFullMarker } from './marker.ts';
 
 /** Separates a line's number from its content. */
 const NUMBER_SEPARATOR = '│ ';
@@ -11,7 +11,7 @@ export interface Annotation {
   readonly startLine: number;
   readonly endLine: number;
   readonly reason: string;
-  /** The full marker. The text contains it if markers are included; with `shortMarkers`, only that of the first cut. */
+  /** The full marker. The text contains it if markers are included; with `shortMarkers`, usually only that of the first cut. */
   readonly marker: string;
 }
 
@@ -44,6 +44,7 @@ export function annotate(cuts: readonly Cut[], pruneId: string): Annotation[] {
  */
 export function editsOf(lines: Lines, annotations: readonly Annotation[], options: RenderOptions): Edit[] {
   const edits: Edit[] = [];
+  const quotesMarkers = options.shortMarkers === true && annotations.length > 1 && mayHoldFullMarker(lines.text);
   let line = 1;
   const number = (upTo: number): void => {
     for (; options.annotateLines && line <= upTo; line++) {
@@ -52,7 +53,10 @@ export function editsOf(lines: Lines, annotations: readonly Annotation[], option
     }
   };
   for (const [k, { startLine, endLine, marker }] of annotations.entries()) {
-    const shown = k > 0 && options.shortMarkers === true ? formatShortMarker({ startLine, endLine }) : marker;
+    // a short marker has the id of the full marker above it: of another one, if a kept line looks like one
+    const above = quotesMarkers ? lines.text.slice(startOf(lines, line), startOf(lines, startLine)) : '';
+    const isShort = k > 0 && options.shortMarkers === true && !mayHoldFullMarker(above);
+    const shown = isShort ? formatShortMarker({ startLine, endLine }) : marker;
     number(startLine - 1);
     const end = startOf(lines, endLine + 1);
     const ending = lines.text.charCodeAt(end - 1) === LINE_FEED ? '\n' : '';

@@ -88,6 +88,8 @@ export class Conversation {
   #results: SharedLog<Result>;
   /** Paths of files that results showed, by their names. */
   readonly #shown: SharedLog<string>;
+  /** Files first shown since the model's last words, each with the key of the call that showed it. */
+  #shownSince: ReadonlyMap<string, string> = new Map();
 
   constructor(
     calls = new SharedLog<CallInContext>(),
@@ -110,6 +112,7 @@ export class Conversation {
     fork.#recovered = this.#recovered;
     fork.#spoken = this.#spoken;
     fork.#answerWords = this.#answerWords;
+    fork.#shownSince = this.#shownSince;
     return fork;
   }
 
@@ -253,6 +256,7 @@ export class Conversation {
    */
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
     this.#spoken = calls.length === 0 ? text.slice(-MAX_SPOKEN_CHARS) : '';
+    if (this.#shownSince.size > 0) this.#shownSince = new Map();
     const said = text.trim().slice(-MAX_SAID_CHARS) || this.#answerWords;
     this.#answerWords = said;
     for (const { id, call } of calls) {
@@ -304,13 +308,19 @@ export class Conversation {
 
   /**
    * Records the files that a result shows, and returns whether one of them was shown before, in any lines and by any
-   * call: a repeated look shows interest.
+   * call: a repeated look shows interest. An equal call in the same turn is no second look, because the model had not
+   * seen the first result.
    */
-  isShownAgain(paths: readonly string[]): boolean {
-    const again = paths.some((path) => this.#shown.all(nameOf(path)).some((before) => isSameFile(before, path)));
+  isShownAgain(paths: readonly string[], callKey: string): boolean {
+    const isLook = (path: string): boolean => this.#shownSince.get(path) !== callKey;
+    const again = paths.some((path) =>
+      this.#shown.all(nameOf(path)).some((before) => isSameFile(before, path) && isLook(before)),
+    );
     for (const path of paths) {
       const earlier = this.#shown.all(nameOf(path));
-      if (!earlier.includes(path) && earlier.length < MAX_REPEATS) this.#shown.add(nameOf(path), path);
+      if (earlier.includes(path) || earlier.length >= MAX_REPEATS) continue;
+      this.#shown.add(nameOf(path), path);
+      this.#shownSince = new Map([...this.#shownSince, [path, callKey]]);
     }
     this.#shown.keepNewest(MAX_CALLS);
     return again;

@@ -9,6 +9,11 @@ function withCall(said: string, asked = 'Why does the checkout fail for customer
   return conversation;
 }
 
+let calls = 0;
+/** Whether a call of its own shows files again. */
+const isShownAgain = (conversation: Conversation, paths: readonly string[]): boolean =>
+  conversation.isShownAgain(paths, `call ${calls++}`);
+
 describe('the goal of a result', () => {
   it("contains the call's request, the words with it, and the user’s words, in this order of weight", () => {
     const conversation = withCall('I look at the voucher code first.');
@@ -154,32 +159,41 @@ describe('a text that the same call returns again', () => {
 });
 
 describe('a file that is shown again', () => {
+  it('shows a file once in a turn with two equal calls, as the model had seen neither result', () => {
+    const conversation = new Conversation();
+    expect(conversation.isShownAgain(['src/app.ts'], 'tail')).toBe(false);
+    expect(conversation.isShownAgain(['src/app.ts'], 'tail')).toBe(false);
+    expect(conversation.fork().isShownAgain(['src/app.ts'], 'head')).toBe(true);
+    conversation.assistantSaid('Once more.', []);
+    expect(conversation.isShownAgain(['src/app.ts'], 'tail')).toBe(true);
+  });
+
   it('is recognised by its path in any spelling, and not by another file of the same name', () => {
     const conversation = new Conversation();
-    expect(conversation.isShownAgain(['/w/src/app.ts'])).toBe(false);
-    expect(conversation.isShownAgain(['/w/test/app.ts'])).toBe(false);
+    expect(isShownAgain(conversation, ['/w/src/app.ts'])).toBe(false);
+    expect(isShownAgain(conversation, ['/w/test/app.ts'])).toBe(false);
     for (const path of ['/w/src/app.ts', 'src/app.ts', './src/app.ts']) {
-      expect(conversation.isShownAgain([path])).toBe(true);
+      expect(isShownAgain(conversation, [path])).toBe(true);
     }
-    expect(conversation.isShownAgain([])).toBe(false);
-    expect(conversation.isShownAgain(['README.md'])).toBe(false);
-    expect(conversation.isShownAgain(['packages/a/README.md'])).toBe(false);
-    expect(conversation.isShownAgain(['./README.md'])).toBe(true);
+    expect(isShownAgain(conversation, [])).toBe(false);
+    expect(isShownAgain(conversation, ['README.md'])).toBe(false);
+    expect(isShownAgain(conversation, ['packages/a/README.md'])).toBe(false);
+    expect(isShownAgain(conversation, ['./README.md'])).toBe(true);
   });
 
   it('is recognised in continuations of a conversation, also from a stored answer, and in no other', () => {
     const conversation = new Conversation();
     const before = conversation.fork();
-    conversation.isShownAgain(['src/app.ts']);
+    isShownAgain(conversation, ['src/app.ts']);
     for (const later of [conversation.fork(), conversation.kept(), Conversation.fromText(conversation.toText())]) {
-      expect(later.isShownAgain(['src/app.ts'])).toBe(true);
+      expect(isShownAgain(later, ['src/app.ts'])).toBe(true);
     }
-    expect(before.isShownAgain(['src/app.ts'])).toBe(false);
+    expect(isShownAgain(before, ['src/app.ts'])).toBe(false);
   });
 
   it('stays of bounded size, however often a file is shown', () => {
     const conversation = new Conversation();
-    for (let i = 0; i < 500; i++) conversation.isShownAgain([`${i % 90}/app.ts`, 'src/app.ts']);
+    for (let i = 0; i < 500; i++) isShownAgain(conversation, [`${i % 90}/app.ts`, 'src/app.ts']);
     expect(conversation.size).toBeLessThan(100);
   });
 });

@@ -5,7 +5,7 @@ import { protectByContract } from '../contract.ts';
 import { always, type Kind, type Shapes } from '../kind.ts';
 import { informativeTerms } from './informative-terms.ts';
 import { LOG_SHAPES } from './lines.ts';
-import { natureOfCut } from './nature.ts';
+import { natureOfCut, withoutNewLines } from './nature.ts';
 import { keepNews, keepOddLines } from './news.ts';
 import { protectLog } from './protect.ts';
 import { measureLog } from './rank.ts';
@@ -46,6 +46,7 @@ export const log: Kind = {
   boldness: { atCeiling: { ...always(1), command: 1.2 }, mild: 0.19, deep: 0.75 },
   // not `build-log`: it is the fallback name, so the text may be an issue or a comment
   cutWhenSmall: ['log', 'test-run', 'compiler', 'trace'],
+  divide: withoutNewLines,
   natureOf: natureOfCut,
 };
 

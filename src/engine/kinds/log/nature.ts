@@ -1,5 +1,5 @@
 import { shortList } from '../../text/short-list.ts';
-import { contentOf } from '../../text/view.ts';
+import { contentOf, isBlankLine } from '../../text/view.ts';
 import type { CutNature, Reading, Span } from '../kind.ts';
 import { possibleReports, reportBits, reportsIn } from './lines.ts';
 
@@ -18,8 +18,41 @@ const READ_CHARS = 200;
 /** Returns what a cut contained: passed tests or lines of one shape, or `null` if neither. */
 export function natureOfCut(reading: Reading, run: Span): CutNature | null {
   if (reading.name === 'test-run' && mostlyPassed(reading, run)) return { is: 'passed-tests' };
-  const like = repeatedShape(reading, run);
+  const like = newLines(reading, run) === 0 ? repeatedShape(reading, run) : '';
   return like === '' ? null : { is: 'repeated', like };
+}
+
+/** Lines of a shape that is at least this frequent in the text are repeated. Chosen, as the next. */
+const REPEATED = 4;
+/** A cut is divided if at most this share of its lines are new; a cut with more of them is not called repeated. */
+const FEW_NEW = 0.2;
+
+function isNew({ view, templates: { shape, count } }: Reading, i: number): boolean {
+  return (count[shape[i] ?? 0] ?? 0) < REPEATED && !isBlankLine(view, i);
+}
+
+function newLines(reading: Reading, { from, to }: Span): number {
+  let count = 0;
+  for (let i = from; i <= to; i++) if (isNew(reading, i)) count++;
+  return count;
+}
+
+/**
+ * The parts of a cut of repeated lines without the few lines whose shape is new: those stay. A cut of other lines, or
+ * of passed tests, is left as it is.
+ */
+export function withoutNewLines(reading: Reading, run: Span): readonly Span[] {
+  const few = newLines(reading, run);
+  if (few === 0 || few > (run.to - run.from + 1) * FEW_NEW || repeatedShape(reading, run) === '') return [run];
+  if (reading.name === 'test-run' && mostlyPassed(reading, run)) return [run];
+  const parts: { from: number; to: number }[] = [];
+  let from = run.from;
+  for (let i = run.from; i <= run.to + 1; i++) {
+    if (i <= run.to && !isNew(reading, i)) continue;
+    if (i > from) parts.push({ from, to: i - 1 });
+    from = i + 1;
+  }
+  return parts;
 }
 
 function mostlyPassed({ view }: Reading, run: Span): boolean {

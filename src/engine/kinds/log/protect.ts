@@ -1,7 +1,8 @@
+import { LinePattern } from '../../rules/matcher.ts';
 import type { Templates } from '../../text/templates.ts';
 import { isBlankLine, type View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
-import { type Protect, protectEdge } from '../protection.ts';
+import { type Inner, type Protect, protectEdge } from '../protection.ts';
 import { endsTrace, possibleReports, reportBits, reportsIn } from './lines.ts';
 
 const FAILURE = reportBits('failure');
@@ -24,7 +25,23 @@ const MAX_DETAILS = 60;
  */
 const HABIT = 6;
 
-/** Keeps failures, stack traces, summaries, the first and the last line. */
+/** A command as a shell echoes it: behind a prompt, or traced by `set -x`. */
+const ECHOED = new LinePattern(
+  /^(?:[$>#%] |\++ |❯ |➜ |PS [A-Z]:\\[^>]{0,200}> |\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#%>]{0,200}[$#%>] )\S/,
+);
+/** If a larger share of the lines, and more than this number, look so, they are no headings. Chosen. */
+const MOST_ECHOED = 0.1;
+const FEW_ECHOED = 5;
+const ECHO_CHARS = 300;
+
+/** Keeps the commands that a log of a session echoes: they are its headings. */
+function protectCommands(view: View, { first, end }: Inner, protect: Protect): void {
+  const echoed: number[] = [];
+  for (let i = first; i < end; i++) if (!isBlankLine(view, i) && ECHOED.fits(view, i, ECHO_CHARS)) echoed.push(i);
+  if (echoed.length <= Math.max(FEW_ECHOED, (end - first) * MOST_ECHOED)) for (const i of echoed) protect(i, 'heading');
+}
+
+/** Keeps failures, stack traces, summaries, echoed commands, the first and the last line. */
 export function protectLog({ view, templates, inner }: Protectable, protect: Protect): void {
   const possible = possibleReports(view);
   const frames = new Frames(view, possible);
@@ -41,6 +58,7 @@ export function protectLog({ view, templates, inner }: Protectable, protect: Pro
       protectTrace(view, templates, frames, i, inner.end, protect);
     else if ((reports & SUMMARY) !== 0) protect(i, 'summary');
   }
+  protectCommands(view, inner, protect);
   protectEdge(view, inner, false, protect);
   protectEdge(view, inner, true, protect);
 }

@@ -7,6 +7,7 @@ export const compiledTests: LogFormat = [
     pattern:
       /^ok\s|^=== (?:RUN|PAUSE|CONT)|^\s*--- (?:PASS|FAIL|SKIP)|^test .*\.\.\. (?:ok|FAILED|ignored)|^\[(?:INFO|ERROR)\] Tests run:/,
   },
+  { name: 'detail', pattern: /^\s*--- FAIL|^test .{1,300}\.\.\. FAILED|^---- \S.{0,300} stdout ----/ },
   { name: 'passed', pattern: /^\s*(?:=== (?:RUN|PAUSE|CONT)|--- PASS)|^\[\s*OK\s*\]/ },
   {
     name: 'summary',

@@ -3,7 +3,7 @@ import type { LogFormat } from '../format.ts';
 /** Words by which programs of all kinds report failures. */
 export const plainFailures: LogFormat = [
   { name: 'failing', pattern: /\b(?:error|exception|traceback|panic|fatal|failed)\b/i },
-  { name: 'failure', pattern: /error|exception|traceback/i },
+  { name: 'failure', pattern: /error|exception|traceback|\bexited \([1-9]/i },
   {
     name: 'trouble',
     pattern: /fatal|panic|fail|\bassert|\babort|segfault|segmentation|\bcannot\b|\bdenied\b|✗|✖|✕/i,

@@ -6,7 +6,7 @@ export const pythonTests: LogFormat = [
     name: 'testing',
     pattern: /\b(?:PASSED|FAILED|SKIPPED|XFAIL|XPASS)\b|^\S+ \(\S+\) \.\.\. (?:ok|FAIL|ERROR|skipped)/,
   },
-  { name: 'detail', pattern: /^\s*(?:E {2,}\S|> {2,}\S)/ },
+  { name: 'detail', pattern: /^\s*(?:E {2,}\S|> {2,}\S)|^_{3,} \S.{0,300} _{3,}$|^FAILED \S/ },
   { name: 'passed', pattern: /\bPASSED\b|\.\.\. ok$/ },
   {
     name: 'summary',
