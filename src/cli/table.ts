@@ -1,9 +1,11 @@
+import stringWidth from 'string-width';
+
 export interface TableOptions {
   /**
    * Number of leading columns that contain words. They are left-aligned and repeated in each part of a divided table.
    */
   readonly textColumns?: number;
-  /** Maximum number of characters in a line; if it is absent, the table is not divided. */
+  /** Maximum number of columns of the terminal in a line; if it is absent, the table is not divided. */
   readonly width?: number | undefined;
 }
 
@@ -13,7 +15,7 @@ export interface TableOptions {
  */
 export function table(rows: readonly (readonly string[])[], { textColumns = 1, width }: TableOptions = {}): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
-  const whole = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  const whole = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => stringWidth(row[i] ?? ''))));
   const widths = fittedWidths(whole, textColumns, width ?? Number.POSITIVE_INFINITY);
   return parts(widths, textColumns, width ?? Number.POSITIVE_INFINITY)
     .map((shown) => rows.map((row) => line(row, shown, widths, textColumns)).join('\n'))
@@ -60,28 +62,44 @@ function parts(widths: readonly number[], textColumns: number, width: number): n
 
 function line(row: readonly string[], shown: readonly number[], widths: readonly number[], words: number): string {
   return shown
-    .map((i) => (i < words ? short(row[i] ?? '', widths[i] ?? 0) : (row[i] ?? '').padStart(widths[i] ?? 0)))
+    .map((i) =>
+      i < words ? short(row[i] ?? '', widths[i] ?? 0) : padding(row[i] ?? '', widths[i] ?? 0) + (row[i] ?? ''),
+    )
     .join(' '.repeat(GAP))
     .trimEnd();
 }
 
-function short(text: string, width: number): string {
-  return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
+/** The blanks that a text lacks to a width. */
+function padding(text: string, width: number): string {
+  return ' '.repeat(Math.max(0, width - stringWidth(text)));
 }
 
-/** Text in lines of at most `width` characters, broken at blanks; lines after the first begin with `indent` blanks. */
+/** A text of exactly `width` columns. Whole characters are left out, of which some take two columns. */
+function short(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text + padding(text, width);
+  let start = '';
+  for (const { segment } of characters.segment(text)) {
+    if (stringWidth(start + segment) > width - 1) break;
+    start += segment;
+  }
+  return `${start}…${padding(`${start}…`, width)}`;
+}
+
+const characters = new Intl.Segmenter();
+
+/** Text in lines of at most `width` columns, broken at blanks; lines after the first begin with `indent` blanks. */
 export function wrap(text: string, width: number | undefined, indent = 0): string {
-  if (width === undefined || text.length <= width) return text;
+  if (width === undefined || stringWidth(text) <= width) return text;
   return filled(text.split(/(?<=\S) /), Math.max(width, indent + 20), '', ' '.repeat(indent));
 }
 
-/** Words in lines of at most `width` characters if they fit; `first` begins the first line, `rest` each further one. */
+/** Words in lines of at most `width` columns if they fit; `first` begins the first line, `rest` each further one. */
 export function filled(words: readonly string[], width: number, first: string, rest: string): string {
   const lines: string[] = [];
   let line = first;
   let isEmpty = true;
   for (const word of words) {
-    if (!isEmpty && line.length + 1 + word.length > width) {
+    if (!isEmpty && stringWidth(line) + 1 + stringWidth(word) > width) {
       lines.push(line);
       line = rest;
       isEmpty = true;

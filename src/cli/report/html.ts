@@ -1,5 +1,6 @@
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
-import { htmlText, partAsHtml } from './table.ts';
+import { htmlText } from '../html-text.ts';
+import { partAsHtml } from './table.ts';
 import { count, headline, money, partsOf } from './words.ts';
 
 /** The report as one HTML file: no script, nothing from anywhere else, every name as text. */

@@ -1,3 +1,4 @@
+import { htmlText } from '../html-text.ts';
 import { table } from '../table.ts';
 import { printable } from '../terminal.ts';
 
@@ -53,15 +54,6 @@ export function partAsHtml({ title, note, textColumns, rows: [heads = [], ...row
   const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('');
   const noteHtml = note === '' ? '' : `<p>${htmlText(note)}</p>`;
   return `<section><h2>${htmlText(title)}</h2>${noteHtml}<div class="t"><table><thead><tr>${cells(heads, 'th')}</tr></thead><tbody>${body}</tbody></table></div></section>`;
-}
-
-export function htmlText(value: string): string {
-  return value
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
 }
 
 /** CSV as in RFC 4180: a heading, lines that end with CRLF, quotes where needed. */

@@ -1,3 +1,5 @@
+import { htmlText } from '../html-text.ts';
+
 /** The program that a service manager starts. */
 export interface ServiceProgram {
   /** Absolute path of Node. */
@@ -49,7 +51,7 @@ export function systemdUnit({ node, entry, envFile, homeDir, stopS }: ServicePro
 
 /** An agent of launchd, as a property list. */
 export function launchdAgent({ node, entry, envFile, logFile, homeDir, stopS }: ServiceProgram): string {
-  const text = (value: string): string => `<string>${xml(value)}</string>`;
+  const text = (value: string): string => `<string>${htmlText(value)}</string>`;
   const words = [node, `--env-file=${envFile}`, entry, 'serve'].map((word) => `    ${text(word)}`);
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -87,9 +89,9 @@ export function windowsTask({ node, entry, envFile, logFile, homeDir }: ServiceP
     '<?xml version="1.0" encoding="UTF-16"?>',
     '<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">',
     '  <RegistrationInfo><Description>mcp-pruner, the proxy that prunes what agents send to models</Description></RegistrationInfo>',
-    `  <Triggers><LogonTrigger><Enabled>true</Enabled><UserId>${xml(user)}</UserId></LogonTrigger></Triggers>`,
+    `  <Triggers><LogonTrigger><Enabled>true</Enabled><UserId>${htmlText(user)}</UserId></LogonTrigger></Triggers>`,
     '  <Principals><Principal id="Author">',
-    `    <UserId>${xml(user)}</UserId><LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel>`,
+    `    <UserId>${htmlText(user)}</UserId><LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel>`,
     '  </Principal></Principals>',
     '  <Settings>',
     '    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>',
@@ -101,8 +103,8 @@ export function windowsTask({ node, entry, envFile, logFile, homeDir }: ServiceP
     '  </Settings>',
     '  <Actions Context="Author"><Exec>',
     '    <Command>conhost.exe</Command>',
-    `    <Arguments>${xml(args)}</Arguments>`,
-    `    <WorkingDirectory>${xml(homeDir)}</WorkingDirectory>`,
+    `    <Arguments>${htmlText(args)}</Arguments>`,
+    `    <WorkingDirectory>${htmlText(homeDir)}</WorkingDirectory>`,
     '  </Exec></Actions>',
     '</Task>',
     '',
@@ -132,7 +134,3 @@ function systemdWord(word: string): string {
 }
 
 const systemdPath = (path: string): string => path.replaceAll('%', '%%');
-
-function xml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { table, wrap } from '../../../src/cli/table.ts';
+import { table, wrap } from '../../src/cli/table.ts';
 
 describe('table', () => {
   const rows = [
@@ -49,5 +49,15 @@ describe('wrap', () => {
         expect(wrap(words.join(' '), width, 4).split(/\s+/).filter(Boolean)).toEqual(words);
       }),
     );
+  });
+
+  it('keeps columns straight next to names that take two columns a character', () => {
+    const rows = [
+      ['name', 'tokens'],
+      ['文件读取工具', '5'],
+      ['read_file', '12345'],
+    ];
+    expect(table(rows).split('\n')).toEqual(['name          tokens', '文件读取工具       5', 'read_file      12345']);
+    expect(table(rows, { width: 17 }).split('\n')[1]).toBe('文件读取…       5');
   });
 });
