@@ -92,7 +92,7 @@ let isWarm = false;
  */
 export function openServices(
   context: Context,
-  onPruned?: (result: PruneTextResult) => void,
+  countPruned?: (result: PruneTextResult) => void,
   counters?: LedgerCounters,
 ): Services {
   const { settings, store, events, failures, clock } = context;
@@ -112,6 +112,10 @@ export function openServices(
   });
   const projectBook = openProjectBook(context);
   const upkeep = openUpkeep(context, projectBook, sink);
+  const onPruned = (result: PruneTextResult): void => {
+    upkeep.request(); // its original is to be packed
+    countPruned?.(result);
+  };
   return {
     ...context,
     scorer,
@@ -167,11 +171,7 @@ function openProjectBook({ settings, store, log, failures }: Context): ProjectBo
   });
 }
 
-function openUpkeep(
-  { store, clock, settings, events, failures }: Context,
-  projectBook: ProjectBook,
-  sink: RecallSink,
-): Upkeep {
+function openUpkeep({ store, clock, settings, failures }: Context, projectBook: ProjectBook, sink: RecallSink): Upkeep {
   const retention = new RetentionByProject({
     store,
     clock,
@@ -184,9 +184,7 @@ function openUpkeep(
     pressed: () => store.pressed(),
     failing: () => store.failingSinceMs() !== null,
   };
-  const upkeep = new Upkeep(kept, failures.of('upkeep'));
-  events.onWritten(() => upkeep.request()); // calls of tools leave work as well
-  return upkeep;
+  return new Upkeep(kept, failures.of('upkeep'));
 }
 
 /** Opens the parts that observe requests. */
@@ -259,10 +257,10 @@ export function openContextGc({ store, failures, clock }: Context, flush: () => 
   });
 }
 
-function openToolWatch({ settings, store, failures }: Context): ToolWatch | undefined {
+function openToolWatch({ settings, store, behind, failures }: Context): ToolWatch | undefined {
   if (settings.toolShelf === 'off') return undefined;
   const never = globs(settings.toolShelfNever);
-  return new ToolWatch({ store: store.shelf, never, onFailure: failures.of('shelf') });
+  return new ToolWatch({ store: store.shelf, never, behind, onFailure: failures.of('shelf') });
 }
 
 /** Results of a store in a file are stored and indexed on a thread of its own. */

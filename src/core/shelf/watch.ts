@@ -2,10 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { FailureReporter } from '../../base/failures.ts';
 import { WorkQueue } from '../../base/work-queue.ts';
+import { type BackgroundWriter, WriteBehind } from '../../base/write-behind.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
-import type { SeenDeclaration, ShelfConversation, ShelfStore, ShelfSums } from '../ports/shelf.ts';
+import type { SeenDeclaration, SeenTools, ShelfConversation, ShelfStore, ShelfSums } from '../ports/shelf.ts';
 import { outsideMessages, type Rewritten } from '../request/rewritten.ts';
 import { declarationHash, declarationsOf, declaredTools } from './declarations.ts';
 import { shorten } from './shorten.ts';
@@ -15,6 +16,8 @@ export interface ToolWatchOptions {
   /** Tools that are left whole by name. */
   readonly never: (name: string) => boolean;
   readonly onFailure: FailureReporter;
+  /** Writes together with other parts of the process. Default: alone. */
+  readonly behind?: WriteBehind | undefined;
 }
 
 /** A request that a model answered with 2xx. */
@@ -43,6 +46,9 @@ const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 const NO_TOOLS: ReadonlySet<string> = new Set();
 /** Maximum number of tools in all remembered conversations; one takes 8 bytes, a conversation about 200. */
 const MAX_REMEMBERED_TOOLS = 500_000;
+const MAX_REMEMBERED_CHARS = 2_000_000;
+/** Maximum number of requests, and of bills, that wait to be written; further ones are not counted. */
+const MAX_WAITING = 500;
 const CONVERSATION_SIZE = 25;
 const MAX_NAME_CHARS = 200;
 const MAX_TOOLS = 2_000;
@@ -58,11 +64,21 @@ export class ToolWatch {
     sizeCalculation: ({ tools }) => CONVERSATION_SIZE + tools.length,
   });
   readonly #queue: WorkQueue;
+  /** The calls of each conversation when they were recorded last. */
+  readonly #calls = new LRUCache<string, string>({
+    maxSize: MAX_REMEMBERED_CHARS,
+    sizeCalculation: (calls) => CONVERSATION_SIZE + calls.length,
+  });
+  /** What is not written yet. */
+  #seen: SeenTools[] = [];
+  #billed: BilledTools[] = [];
+  readonly #behind: BackgroundWriter;
 
   constructor(options: ToolWatchOptions) {
     const { onFailure } = options;
     this.#options = options;
     this.#queue = new WorkQueue({ maxBytes: MAX_WAITING_BYTES, onFailure, reason: 'tools_not_noted' });
+    this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#write());
   }
 
   /** Records a request that was answered at `atMs`. Never throws or blocks. */
@@ -73,31 +89,36 @@ export class ToolWatch {
 
   /** Records the bill of a request that was recorded before. Never throws or blocks. */
   billed(request: BilledTools): void {
-    this.#queue.add(0, () => this.#charge(request));
+    if (this.#billed.length >= MAX_WAITING) return;
+    this.#billed.push(request);
+    this.#behind.soon();
   }
 
   /** Resolves when everything queued so far has been written or has failed. Never rejects. */
-  flush(): Promise<void> {
-    return this.#queue.flush();
+  async flush(): Promise<void> {
+    await this.#queue.flush();
+    await this.#behind.flush();
   }
 
-  async #look({ project, client, wire, read, calls: called }: AnsweredTools, atMs: number): Promise<void> {
+  async #look({ project, client, wire, read, calls: ofAnswer }: AnsweredTools, atMs: number): Promise<void> {
     await nextTurn();
-    const { store, never } = this.#options;
+    const { never } = this.#options;
     const { conversationId, messages, received, shelved } = read;
     const key = keyOf(project, conversationId);
     const known = this.#known.get(key);
     if (!known && outsideMessages(read).some((part) => SIDE.test(part.toString('latin1')))) return;
-    const calls = new Map(called);
+    const calls = new Map(ofAnswer);
     for (const { name } of messages.flatMap((message) => message.calls)) calls.set(name, (calls.get(name) ?? 0) + 1);
     for (const name of calls.keys()) if (!isName(name)) calls.delete(name);
-    if (known && calls.size === 0) return;
+    const called = JSON.stringify([...calls]);
+    if (known && (calls.size === 0 || this.#calls.get(key) === called)) return;
     const declares = !known && declarationsOf(received, wire, read.outside).length > 0; // without a walk through the messages
     const declarations = declares ? declarationsIn(received, wire) : [];
     if (!known && declarations.length === 0) return;
     const isFirst = messages.every(({ role }) => role !== 'assistant');
     const shortened = { shortened: shelved?.tools ?? NO_TOOLS, tokensSaved: shelved?.tokensSaved ?? 0 };
-    const about = {
+    if (this.#seen.length >= MAX_WAITING) return;
+    this.#seen.push({
       project,
       client,
       conversation: conversationId,
@@ -107,15 +128,41 @@ export class ToolWatch {
       ...shortened,
       never,
       atMs,
-    };
-    this.#known.set(key, await store.record(about));
+    });
+    this.#calls.set(key, called);
+    this.#behind.soon();
+  }
+
+  /** All of it at once, so that the store commits it together; bills of conversations that are new here follow. */
+  async #write(): Promise<void> {
+    const [seen, billed] = [this.#seen, this.#billed];
+    [this.#seen, this.#billed] = [[], []];
+    const isKnown = ({ project, conversationId }: BilledTools): boolean =>
+      this.#known.has(keyOf(project, conversationId));
+    const [known, others] = [billed.filter(isKnown), billed.filter((one) => !isKnown(one))];
+    await Promise.all([...seen.map((one) => this.#record(one)), ...known.map((one) => this.#charge(one))]);
+    await Promise.all(others.map((one) => this.#charge(one)));
+  }
+
+  async #record(seen: SeenTools): Promise<void> {
+    const key = keyOf(seen.project, seen.conversation);
+    try {
+      this.#known.set(key, await this.#options.store.record(seen));
+    } catch (cause) {
+      this.#calls.delete(key); // recorded with the next request
+      this.#options.onFailure('tools_not_noted', cause);
+    }
   }
 
   async #charge({ project, conversationId, atMs, rate, saved }: BilledTools): Promise<void> {
     const known = this.#known.get(keyOf(project, conversationId));
     if (!known) return;
     const day = new Date(atMs).toISOString().slice(0, 10);
-    await this.#options.store.charge({ project, day, ...known, saved, rate: rate ?? 0 });
+    try {
+      await this.#options.store.charge({ project, day, ...known, saved, rate: rate ?? 0 });
+    } catch (cause) {
+      this.#options.onFailure('tools_not_noted', cause);
+    }
   }
 }
 

@@ -59,11 +59,11 @@ export class StoredShelf implements ShelfStore {
   }
 
   record(request: SeenTools): Promise<ShelfConversation> {
-    return this.#steps.write(() => see(request));
+    return this.#steps.write(() => see(request), { background: 'shelf' });
   }
 
   charge(charge: ShelfCharge): Promise<void> {
-    return this.#steps.write(() => chargeTo(charge));
+    return this.#steps.write(() => chargeTo(charge), { background: 'shelf' });
   }
 
   async tools({ project }: { readonly project?: string }): Promise<readonly ShelfTool[]> {
@@ -323,12 +323,11 @@ function* call(
 }
 
 function* chargeTo({ project, day, tools, wouldSave, saved, rate }: ShelfCharge): Steps<void> {
-  if (rate > 0)
-    for (const id of tools)
-      yield* change(
-        'UPDATE main.tool_declaration SET dollars = dollars + tokens * CAST(? AS double precision) WHERE id = ?',
-        [rate, id],
-      );
+  if (rate > 0 && tools.length > 0)
+    yield* change(
+      'UPDATE main.tool_declaration SET dollars = dollars + tokens * CAST(? AS double precision) WHERE id IN LIST(?)',
+      [rate, tools],
+    );
   if (wouldSave <= 0 && saved.tokens === 0) return;
   yield* change(
     `INSERT INTO main.tool_shelf_day AS d (day, project, tokens, dollars, saved_tokens, saved_dollars)

@@ -9,7 +9,7 @@ import type { Steps } from './steps.ts';
 const ORDER = ['segments', 'recall', 'compactions', 'shelf', 'lines', 'ledger', 'events'] as const;
 export type Background = (typeof ORDER)[number];
 
-/** Rows after which a transaction takes no further work: some milliseconds of the event loop. */
+/** Rows and steps after which a transaction takes no further work: some milliseconds of the event loop. */
 const MOST_ROWS = 300;
 /** If one of several works may be at fault, each is tried alone. Other failures concern all of them. */
 const OF_ONE_WORK = new Set(['error', 'full']);
@@ -76,7 +76,7 @@ function* inOrder(waiting: readonly Waiting[], nowMs: number): Steps<unknown[]> 
     const steps = work(nowMs);
     let next = steps.next();
     while (next.done !== true) {
-      if (next.value.kind === 'each') rows += next.value.rows.length;
+      rows += next.value.kind === 'each' ? next.value.rows.length : 1;
       next = steps.next(yield next.value);
     }
     results.push(next.value);
