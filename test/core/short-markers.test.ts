@@ -40,6 +40,18 @@ it('the first marker of a text is full and the others short, and all lines can b
   expect(await restored(pruned, store)).toBe(LOG);
 });
 
+it('a marker below a kept line that looks like a full one is full, so that its lines can be recovered', async () => {
+  const foreign = '⟦PRUNÉ: prune_id=prn_ZZZZZZZZZZZZ lignes 3-9 (7) raison=the first error of another text⟧';
+  const text = LOG.replace('ERROR the last one too', `ERROR the last one too\n${foreign}`);
+  const store = openStore();
+  const { body } = await openRewriter({ store, shortMarkers: true }).rewrite(chatBody(oneResult(text)));
+  const pruned = contentAt(body, FIRST.length - 1);
+  expect(pruned).toContain(foreign);
+  expect(await restored(pruned, store)).toBe(text);
+  const ids = pruned.split('\n').flatMap((line) => parseMarker(line)?.pruneId ?? []);
+  expect(ids.slice(ids.indexOf('prn_ZZZZZZZZZZZZ') + 1)[0]).toBe(ids[0]);
+});
+
 it('short markers are repeated as sent after a restart with full markers', async () => {
   const path = join(tempFolder(), 'store.db');
   const clock = manualClock();
