@@ -7,11 +7,11 @@ import { readSettings } from './read-settings.ts';
 
 /** `mcp-pruner erase`: everything that the store knows of a project or a person, with a proof. */
 export const erase: Command = {
-  usage: 'erase --project <name> [--with-settings] | --user <name> | --key <key> [--dry-run]',
+  usage: 'erase --project <name> [--with-settings] | --user <name> | --key <key> [--dry-run] [--json]',
   about: [
-    'Erases everything that the store has of a project or a person, searches the store again, and prints the result as a JSON',
+    'Erases everything that the store has of a project or a person, and searches the store again. With --json, the result is a',
     'document: keep it as proof. Servers may stay up. A conversation that continues is stored again, so revoke its keys first.',
-    'The exit code is 1 if a trace was left. What stays and why is in docs/operate.md.',
+    'The exit code is 1 if a trace was left or may be left. What stays and why is in docs/operate.md.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -27,6 +27,8 @@ export const erase: Command = {
       doc: 'the conversations of somebody who signed in, and the name everywhere',
     },
     key: { type: 'string', value: '<key>', doc: 'the same for a key (id or name) that was revoked or has expired' },
+    'vacuum-full': { type: 'boolean', doc: 'PostgreSQL: write the files of the tables anew, which locks the tables' },
+    json: { type: 'boolean', doc: 'print the whole document' },
     'dry-run': { type: 'boolean', doc: 'count what would be erased, and change nothing' },
   },
   arguments: { min: 0, max: 0 },
@@ -50,7 +52,8 @@ export const erase: Command = {
       const payer = of === 'project' ? null : await payerOf(store, of, name, io);
       const subject: Subject = payer === null ? { project: name, withSettings } : { payer };
       const namedSubject = { of, name: payer ?? name };
-      return await eraseAndProve(store, { subject, namedSubject, isDry }, io);
+      const options = { isDry, full: call.values['vacuum-full'] === true, asJson: call.values.json === true };
+      return await eraseAndProve(store, { subject, namedSubject, ...options }, io);
     } catch (cause) {
       if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
       throw cause;
@@ -79,19 +82,21 @@ interface ErasureRequest {
   readonly subject: Subject;
   readonly namedSubject: { readonly of: string; readonly name: string };
   readonly isDry: boolean;
+  readonly full: boolean;
+  readonly asJson: boolean;
 }
 
 /** Prints the document. The audit trail gets its hash and no name. */
 async function eraseAndProve(
   store: StoreHandle,
-  { subject, namedSubject, isDry }: ErasureRequest,
+  { subject, namedSubject, isDry, full, asJson }: ErasureRequest,
   io: Io,
 ): Promise<number> {
   const id = `erasure_${randomBytes(8).toString('hex')}`;
   const by = `cli:${io.env.USER ?? io.env.USERNAME ?? 'unknown'}`;
   const began = new Date(io.clock.nowMs()).toISOString();
   const erasure = await store.erasure();
-  const erased: Erased = isDry ? await erasure.preview(subject) : await erasure.erase(subject, id);
+  const erased: Erased = isDry ? await erasure.preview(subject) : await erasure.erase(subject, id, full);
   const ended = new Date(io.clock.nowMs()).toISOString();
   const head = { document: 'mcp-pruner erasure', id, dry_run: isDry, subject: namedSubject, by, began, ended };
   const retained = retainedData(subject);
@@ -103,12 +108,29 @@ async function eraseAndProve(
     const event = { tsMs: io.clock.nowMs(), kind: 'erasure', level: 'info', runId: 'server', opId: null } as const;
     await store.addEvents([{ ...event, payload, audit: true }]);
   }
-  io.out(text);
+  io.out(asJson ? text : summaryOf(erased, { id, isDry }));
   if (isDry || erased.complete) return 0;
-  io.err(
-    'mcp-pruner: traces are left, because a process still writes or reads them. Stop that process, and run the command again\n',
-  );
+  for (const line of erased.missing) io.err(`mcp-pruner: not complete: ${line}\n`);
   return 1;
+}
+
+/** The result in five lines. */
+function summaryOf(erased: Erased, { id, isDry }: { readonly id: string; readonly isDry: boolean }): string {
+  const { conversations, texts, texts_shared: shared, rows, searched_again: again, files, complete } = erased;
+  const before = Object.values(rows).reduce((sum, row) => sum + row.before, 0);
+  const notSearched = erased.not_searched.length > 0 ? erased.not_searched.join('; ') : 'nothing';
+  const lines = isDry
+    ? [
+        `would erase ${conversations} conversations and ${texts} texts; ${shared} texts stay, because others sent them too`,
+      ]
+    : [
+        `${complete ? 'erased' : 'NOT COMPLETE'}: ${conversations} conversations and ${texts} texts; ${shared} texts stay, because others sent them too`,
+        `searched again: ${again.rows} rows of ${again.tables} tables, ${again.found} with a trace (before: ${before})`,
+        `files: ${files?.did ?? 'not touched'}`,
+        `not searched: ${notSearched}`,
+        `audit trail: ${id} (the document for your records: --json)`,
+      ];
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** Data that does not belong to the subject, or cannot be erased from here. */

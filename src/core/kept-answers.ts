@@ -5,7 +5,8 @@ import type { Records } from './ports/records.ts';
 const TOOL = 'model';
 
 /**
- * Stores answers of models as tool replies, which expire after `ttlMs`. `Records` has no look-up of replies, so a key
+ * Stores answers of models as tool replies, which expire after `ttlMs`. They contain the user's words, so their keys begin
+ * with the project, like those of other replies: an erasure finds them. `Records` has no look-up of replies, so a key
  * is claimed instead: if the claim succeeds, there is no reply, and the claim is released.
  */
 export function keptAnswers(
@@ -13,13 +14,18 @@ export function keptAnswers(
   ttlMs: number,
 ): KeptAnswers {
   return {
-    async find(id) {
-      const kept = await records.claimReply(TOOL, id, '', ttlMs);
-      if (kept === null) await records.dropReply(TOOL, id, false);
+    async find(project, id) {
+      const key = keyOf(project, id);
+      const kept = await records.claimReply(TOOL, key, '', ttlMs);
+      if (kept === null) await records.dropReply(TOOL, key, false);
       return kept?.text ?? null;
     },
-    async keep(id, text) {
-      await records.keepReply(TOOL, id, '', text, ttlMs);
+    async keep(project, id, text) {
+      await records.keepReply(TOOL, keyOf(project, id), '', text, ttlMs);
     },
   };
+}
+
+function keyOf(project: string, id: string): string {
+  return `${project}\n${id}`;
 }

@@ -243,7 +243,9 @@ class WireExchange {
     if (exchange.status < 300 && this.#to.operation.purpose === 'generate') {
       const answer = await this.#tap.end();
       if (hasFailed(answer)) return exchange;
-      if (rewritten.isKept && answer.turn.id !== '') await rewriter.answered(rewritten, answer.turn);
+      if (rewritten.isKept && answer.turn.id !== '') {
+        await rewriter.answered(this.#context.scope.project, rewritten, answer.turn);
+      }
       await rewriter.accepted(rewritten);
     }
     return exchange;

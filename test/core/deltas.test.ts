@@ -95,7 +95,7 @@ class Client {
       { type: 'response.completed', response: { id: `resp_${n}`, output: n % 2 === 0 ? [] : answerOf(turn, n) } },
     ];
     reader.data(Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')));
-    await pipeline.answered(rewritten, reader.end().turn);
+    await pipeline.answered('default', rewritten, reader.end().turn);
     await pipeline.accepted(rewritten);
   }
 

@@ -4,7 +4,7 @@
  * `StoreUnavailable`.
  */
 export interface KeptAnswers {
-  /** What was stored under an answer's id, or `null`. */
-  find(id: string): Promise<string | null>;
-  keep(id: string, text: string): Promise<void>;
+  /** What was stored under an answer's id in a project, or `null`. */
+  find(project: string, id: string): Promise<string | null>;
+  keep(project: string, id: string, text: string): Promise<void>;
 }

@@ -169,8 +169,8 @@ export class RequestPipeline {
    * Records an answer that the provider stores, for requests that continue from it without repeating it. Known to this
    * process at once, durable when the promise resolves. Never rejects.
    */
-  answered({ conversation }: Rewritten, turn: AnswerTurn): Promise<void> {
-    return this.#answers.add(conversation, turn);
+  answered(project: string, { conversation }: Rewritten, turn: AnswerTurn): Promise<void> {
+    return this.#answers.add(project, conversation, turn);
   }
 
   /**

@@ -121,7 +121,7 @@ export class AnsweredConversations {
   }
 
   /** Records an answer. Known to this process at once, durable when the promise resolves. Never rejects. */
-  async add(before: Conversation, { id, items }: AnswerTurn): Promise<void> {
+  async add(project: string, before: Conversation, { id, items }: AnswerTurn): Promise<void> {
     const after = before.fork();
     for (const { said, calls } of items) {
       const made = calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } }));
@@ -130,7 +130,7 @@ export class AnsweredConversations {
     // in the form in which another process will read it
     this.#memory.set(id, after.kept());
     const failed = (cause: unknown): void => this.#onFailure('answer_not_kept', cause);
-    await this.#durable?.keep(id, after.toText()).catch(failed);
+    await this.#durable?.keep(project, id, after.toText()).catch(failed);
   }
 
   /**
@@ -138,9 +138,9 @@ export class AnsweredConversations {
    *
    * @returns whether it was found in the store
    */
-  async learn(answerId: string): Promise<boolean> {
+  async learn(project: string, answerId: string): Promise<boolean> {
     if (answerId === '' || !this.#durable || this.#memory.has(answerId)) return false;
-    const text = await this.#durable.find(answerId).catch((cause: unknown) => {
+    const text = await this.#durable.find(project, answerId).catch((cause: unknown) => {
       this.#onFailure('answer_not_found', cause);
       return null;
     });

@@ -122,7 +122,7 @@ export class ReadStage {
     const scan = await inTurn(turns, body.length - first, () => this.#scan(request, remembered, state.directives));
     const { binding, directives } = scan;
     const { previous } = scan.scanned;
-    if (previous !== '' && state.failure === null) await answers.learn(previous);
+    if (previous !== '' && state.failure === null) await answers.learn(scope.project, previous);
     const folding = this.#fold(request, scan);
     const ms = takesTurns(body.length - first) ? FOLDED_MS : Number.POSITIVE_INFINITY;
     const fold = (): ReadBody | null => advanceFor(folding, ms);

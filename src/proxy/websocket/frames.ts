@@ -161,7 +161,8 @@ export class Frames implements BridgeWatch {
     try {
       const answer = exchange.answer();
       const { rewritten } = exchange.pruned;
-      if (rewritten !== null && answer.turn.id !== '') void rewriter.answered(rewritten, answer.turn);
+      const { project } = this.#connected.context.scope;
+      if (rewritten !== null && answer.turn.id !== '') void rewriter.answered(project, rewritten, answer.turn);
       if (rewritten !== null && end === 'answered' && status < 300 && !exchange.wasRefused && !hasFailed(answer)) {
         void rewriter.accepted(rewritten);
       }

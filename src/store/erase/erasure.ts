@@ -7,7 +7,7 @@ import { change, type Sql, type Steps } from '../sql/steps.ts';
 import { childrenOf, eraseEvents } from './events.ts';
 import { linkedPrunes, neededElsewhere, type Owner } from './links.ts';
 import { expireProject } from './retention.ts';
-import type { Scrubber, Searched } from './scrub.ts';
+import type { Scrubbed, Scrubber, Searched } from './scrub.ts';
 import {
   eraseBills,
   eraseConversations,
@@ -50,8 +50,12 @@ export interface Erased {
     readonly samples: number;
     readonly found: number;
   } | null;
+  /** Where erased words may remain, because it was not searched. */
+  readonly not_searched: readonly string[];
   /** The files were scrubbed, and no trace was found afterwards. */
   readonly complete: boolean;
+  /** What is missing for that: what to do, or the tables with traces; empty if it is complete. */
+  readonly missing: readonly string[];
 }
 
 /** Prunes and conversations in one transaction, so that other writers do not wait long. */
@@ -103,8 +107,9 @@ export class Erasure {
    * Erases in small transactions, so that a server can run on. An erasure that was interrupted may be repeated.
    *
    * @param pseudonym - replaces names in events of the audit class
+   * @param full - whether the tables may be locked to write their files anew
    */
-  async erase(subject: Subject, pseudonym: string): Promise<Erased> {
+  async erase(subject: Subject, pseudonym: string, full = false): Promise<Erased> {
     const plan = await this.#plan(subject);
     const samples = (await this.#scrubber.search(await this.#scrubber.samples(plan.gone), false))?.found ?? null;
     let renamed = 0;
@@ -120,9 +125,9 @@ export class Erasure {
       now = await this.#plan(subject, now);
     }
     await this.#onDeleted();
-    const { did, isDone } = await this.#scrubber.scrub();
+    const scrubbed = await this.#scrubber.scrub(full);
     const files = samples && (await this.#scrubber.search(samples, true));
-    return reportOf(plan, { after, renamed, whole, did, isDone, samples: samples?.length ?? 0, files });
+    return reportOf(plan, { after, renamed, whole, scrubbed, samples: samples?.length ?? 0, files });
   }
 
   /** As `expireProject`. */
@@ -168,7 +173,7 @@ export class Erasure {
   async #plan(subject: Subject, before?: Plan): Promise<Plan> {
     const owners = await ('project' in subject
       ? this.#ofProject(subject.project)
-      : (before?.owners ?? this.#ofPayer(subject.payer)));
+      : this.#ofPayer(subject.payer, before?.owners));
     const gone: string[] = [];
     const ids = new Set<string>(before?.traces.ids);
     let needed = 0;
@@ -211,15 +216,19 @@ export class Erasure {
   }
 
   /** Finds the conversations that a key paid for, in the ledger, which keeps their bills for a limited time. */
-  async #ofPayer(payer: string): Promise<Owner[]> {
+  async #ofPayer(payer: string, known: readonly Owner[] = []): Promise<Owner[]> {
     const rows = await this.#sql.all<{ project: string; conversation: string }>(
       "SELECT DISTINCT project, conversation FROM main.ledger_turn WHERE key_id = ? AND key_id <> '' AND conversation <> ''",
       [payer],
     );
+    // an earlier round has ended the link from bills to the payer
+    for (const { project, conversations } of known) {
+      rows.push(...conversations.map((conversation) => ({ project, conversation })));
+    }
     const byProject = groupBy(rows, ({ project }) => project);
     return [...byProject].map(([project, own]) => ({
       ...{ project, whole: false },
-      conversations: own.map(({ conversation }) => conversation),
+      conversations: [...new Set(own.map(({ conversation }) => conversation))],
     }));
   }
 
@@ -296,8 +305,7 @@ interface Done {
   readonly after: Found;
   readonly renamed: number;
   readonly whole: number;
-  readonly did: string;
-  readonly isDone: boolean;
+  readonly scrubbed: Scrubbed;
   readonly samples: number;
   readonly files: Searched | null;
 }
@@ -313,6 +321,15 @@ function reportOf(plan: Plan, done: Done | null): Erased {
   );
   const found = [...left.byTable.values()].reduce((sum, count) => sum + count, 0);
   const inFiles = done?.files?.found.length ?? 0;
+  const tables = [...left.byTable].map(([table, count]) => `${count} rows of ${table}`);
+  const missing =
+    done === null
+      ? []
+      : [
+          ...(tables.length > 0 ? [`${tables.join(', ')} still name the subject: run the command again`] : []),
+          ...(done.scrubbed.remedy === undefined ? [] : [`${done.scrubbed.did}: ${done.scrubbed.remedy}`]),
+          ...(inFiles > 0 ? [`${inFiles} samples of erased texts are still in the files: run the command again`] : []),
+        ];
   return {
     conversations: owners.reduce((sum, { conversations }) => sum + conversations.length, 0),
     texts: gone.length,
@@ -322,8 +339,15 @@ function reportOf(plan: Plan, done: Done | null): Erased {
     whole_decisions: done?.whole ?? 0,
     audit_events_renamed: done?.renamed ?? 0,
     searched_again: { tables: left.tables, rows: left.rows, found },
-    files: done && { did: done.did, bytes_searched: done.files?.bytes ?? 0, samples: done.samples, found: inFiles },
-    complete: done?.isDone === true && found === 0 && inFiles === 0,
+    files: done && {
+      did: done.scrubbed.did,
+      bytes_searched: done.files?.bytes ?? 0,
+      samples: done.samples,
+      found: inFiles,
+    },
+    not_searched: done?.scrubbed.notSearched ?? [],
+    complete: done !== null && missing.length === 0,
+    missing,
   };
 }
 

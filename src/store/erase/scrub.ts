@@ -8,8 +8,19 @@ export interface Scrubber {
    * @param isErased - whether to leave out samples that also occur in texts that are still stored
    */
   search(samples: readonly Buffer[], isErased: boolean): Promise<Searched | null>;
-  /** @returns what was done, for the record; `isDone` is false if another process prevented it */
-  scrub(): Promise<{ readonly did: string; readonly isDone: boolean }>;
+  /** @param full - whether to rewrite the tables, which locks them meanwhile */
+  scrub(full: boolean): Promise<Scrubbed>;
+}
+
+/** What was done, for the record. */
+export interface Scrubbed {
+  readonly did: string;
+  /** No bytes of deleted rows are left in the files of the tables. */
+  readonly isDone: boolean;
+  /** What remains to be done, as an instruction; absent if it is done. */
+  readonly remedy?: string;
+  /** Where deleted bytes may remain, because it cannot be searched from here. */
+  readonly notSearched: readonly string[];
 }
 
 export interface Searched {

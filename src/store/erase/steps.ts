@@ -92,8 +92,13 @@ export function* eraseBills(project: string, names: readonly string[]): Steps<vo
   yield* change('DELETE FROM main.ledger_turn WHERE project = ? AND conversation IN LIST(?)', [project, names]);
   yield* change('DELETE FROM main.ledger_state WHERE name IN LIST(?)', [states]);
   const known = new Set(states);
+  yield* eraseWaiting((name) => known.has(name));
+}
+
+/** Deletes requests that wait to be billed, by the names of their states. */
+function* eraseWaiting(isOwn: (name: string) => boolean): Steps<void> {
   const waiting = yield* all<{ id: number; names: string }>('SELECT id, names FROM main.ledger_waiting');
-  const own = waiting.filter(({ names: of }) => (JSON.parse(of) as string[]).some((name) => known.has(name)));
+  const own = waiting.filter(({ names }) => (JSON.parse(names) as string[]).some(isOwn));
   yield* change('DELETE FROM main.ledger_waiting WHERE id IN LIST(?)', [own.map(({ id }) => id)]);
 }
 
@@ -109,6 +114,11 @@ const PROJECT_ROWS: readonly [table: string, key: string][] = [
 
 /** Deletes some of a project's other rows; returns whether more may be left. */
 export function* eraseProjectRows(project: string): Steps<boolean> {
+  yield* turn('ledger');
+  // also of conversations that no other table names: without an examined text, failed, expired
+  const prefix = `conversation\n${project}\n`;
+  yield* change('DELETE FROM main.ledger_state WHERE substr(name, 1, length(CAST(? AS text))) = ?', [prefix, prefix]);
+  yield* eraseWaiting((name) => name.startsWith(prefix));
   let most = 0;
   for (const [table, key] of PROJECT_ROWS) {
     const some = `SELECT ${key} FROM main.${table} WHERE project = ? LIMIT ${ROWS}`;
@@ -144,9 +154,15 @@ export function* eraseSent(pruneIds: ReadonlySet<string>, after: number): Steps<
   return rows.length < ROWS ? null : (rows.at(-1)?.id ?? null);
 }
 
-/** Deletes stored answers that may contain lines of texts, and those of a project. */
+/**
+ * Deletes stored answers that may contain lines of texts, those of a project, and answers of models that name no project:
+ * earlier versions stored them so.
+ */
 export function* eraseReplies(project: string): Steps<void> {
-  yield* change("DELETE FROM main.reply WHERE text LIKE '%prn!_%' ESCAPE '!' OR FIRST_LINE(key) = ?", [project]);
+  yield* change(
+    "DELETE FROM main.reply WHERE text LIKE '%prn!_%' ESCAPE '!' OR FIRST_LINE(key) = ? OR (tool = 'model' AND FIRST_LINE(key) = key)",
+    [project],
+  );
 }
 
 /**

@@ -74,7 +74,13 @@ function namesProject(table: string, column: string, cell: string, project: stri
   if (column === 'project') return firstLine(cell) === project;
   if (column === 'payload' || column === 'data') return cell.includes(`"project":${JSON.stringify(project)}`);
   if (table === 'ledger_state' && column === 'name') return cell.startsWith(`conversation\n${project}\n`);
+  if (table === 'ledger_waiting' && column === 'names') return cell.includes(`"conversation\\n${escaped(project)}\\n`);
   return table === 'reply' && column === 'key' && cell.startsWith(`${project}\n`);
+}
+
+/** As it stands within a JSON string. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 function namesPayer(table: string, column: string, cell: string, payer: string): boolean {

@@ -45,7 +45,8 @@ export function fileScrubber(access: Access, path: string): Scrubber {
       const did = isDone
         ? 'deleted rows were overwritten, and the write-ahead log was truncated'
         : 'the write-ahead log could not be truncated, because another process reads it';
-      return { did, isDone };
+      const remedy = 'stop the process that reads the store, and run the command again';
+      return { did, isDone, ...(!isDone && { remedy }), notSearched: [] };
     },
   };
 }

@@ -3,26 +3,39 @@ import { movedWith } from '../../../store/move/tables.ts';
 import type { PartTables } from '../../../store/part-tables.ts';
 import type { Database } from './database.ts';
 
+/** Files of the server that may contain deleted bytes, and that no client can search. */
+const NOT_SEARCHED = [
+  'the write-ahead log of the database and its archive',
+  'replicas and backups of the database',
+  'the log of the database, if it records statements',
+];
+
 /**
- * The files of a database belong to its server. `VACUUM` frees the space of deleted rows for new ones. Their bytes
- * remain until the space is reused, and in the server's log and backups.
+ * The files of a database belong to its server. `VACUUM` frees the space of deleted rows for new ones, and their bytes
+ * remain until the space is reused. `VACUUM FULL` writes new files, and locks the tables meanwhile.
  */
 export function databaseScrubber(database: Database, parts: readonly PartTables[]): Scrubber {
   return {
     samples: () => Promise.resolve([]),
     search: () => Promise.resolve(null),
-    async scrub() {
+    async scrub(full) {
       const client = await database.dedicated();
       try {
         await client.query(
-          `VACUUM ${movedWith(parts)
+          `VACUUM ${full ? '(FULL) ' : ''}${movedWith(parts)
             .map(({ name }) => `mcp_pruner.${name}`)
             .join(', ')}`,
         );
       } finally {
         await client.end();
       }
-      return { did: 'the tables were vacuumed', isDone: true };
+      if (full) return { did: 'the tables were written anew', isDone: true, notSearched: NOT_SEARCHED };
+      return {
+        did: 'the space of deleted rows was freed, and not overwritten',
+        isDone: false,
+        remedy: 'run the command again with --vacuum-full, which locks the tables for that time',
+        notSearched: ['the freed space in the files of the tables', ...NOT_SEARCHED],
+      };
     },
   };
 }
