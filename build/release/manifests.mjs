@@ -12,11 +12,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export function manifests({ name, version, description, homepage, repository, license, keywords, author, mcpName }) {
   const url = repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
   const about = { name, version, description, author, homepage, repository: url, license, keywords };
-  // the version that the manifest belongs to, whatever else is installed
-  const command = { command: 'npx', args: ['--yes', `${name}@${version}`, 'stdio', '--tools', 'recover_text,recall'] };
+  // the installed program: nothing that runs at the start of a session may fetch code
+  const command = { command: name, args: ['stdio', '--tools', 'recover_text,recall'] };
   const servers = { mcpServers: { pruner: command } };
-  const hook = { type: 'command', command: `npx --yes ${name}@${version} status --hook`, timeout: 20 };
-  const hooks = { hooks: { SessionStart: [{ matcher: 'startup|resume', hooks: [hook] }] } };
   const folder = `plugins/${name}`;
   return {
     'plugin.json': { ...about, mcpServers: './mcp.json', skills: `./${folder}/skills` },
@@ -67,11 +65,9 @@ export function manifests({ name, version, description, homepage, repository, li
       ...about,
       skills: './skills/',
       mcpServers: './.mcp.json',
-      hooks: './hooks/hooks.json',
       interface: { displayName: name, shortDescription: description, category: 'Productivity' },
     },
     [`${folder}/.mcp.json`]: servers,
-    [`${folder}/hooks/hooks.json`]: hooks,
   };
 }
 

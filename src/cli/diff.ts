@@ -4,7 +4,7 @@ import type { Cut } from '../engine/types.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { findOriginal, withStore } from './open-store.ts';
 import { writeHeader } from './prune-header.ts';
-import { type Paint, painter, printable } from './terminal.ts';
+import { type Paint, painter, printable, printableLine } from './terminal.ts';
 
 /** Kept lines shown before and after a cut. */
 const CONTEXT = 3;
@@ -37,7 +37,7 @@ function writeCuts(lines: Lines, cuts: readonly Cut[], io: Io, paint: Paint): vo
   cuts.forEach((cut, i) => {
     const count = cut.endLine - cut.startLine + 1;
     showKept(Math.max(shown + 1, cut.startLine - CONTEXT), cut.startLine - 1);
-    io.out(`${paint('cyan', `@@ ${cut.startLine}-${cut.endLine} (${count}) ${printable(cut.reason)}`)}\n`);
+    io.out(`${paint('cyan', `@@ ${cut.startLine}-${cut.endLine} (${count}) ${printableLine(cut.reason)}`)}\n`);
     for (let line = cut.startLine; line <= cut.endLine; line++) io.out(`${paint('red', show(line, '-'))}\n`);
     const next = cuts[i + 1]?.startLine ?? lines.count + 1;
     shown = Math.min(cut.endLine + CONTEXT, next - 1);

@@ -2,7 +2,7 @@ import type { Decision } from '../core/ports.ts';
 import type { Io } from './command.ts';
 import type { Original } from './open-store.ts';
 import { wrap } from './table.ts';
-import { type Paint, printable } from './terminal.ts';
+import { type Paint, printable, printableLine } from './terminal.ts';
 
 /** Prints the facts of a prune id: its source, the removed lines, the time and the goal. */
 export function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
@@ -18,7 +18,7 @@ export function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
 }
 
 function origin({ kind, tool, sourceType }: Decision): string {
-  return printable([kind === '' ? sourceType : kind, ...(tool === '' ? [] : [`from ${tool}`])].join(' '));
+  return printableLine([kind === '' ? sourceType : kind, ...(tool === '' ? [] : [`from ${tool}`])].join(' '));
 }
 
 function isoMinute(ms: number): string {

@@ -13,6 +13,11 @@ export function painter({ env, outIsTerminal }: Pick<Io, 'env' | 'outIsTerminal'
   return coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;
 }
 
+/** As `printable`, on one line: a line end from outside could pass for a line of the program's own. */
+export function printableLine(text: string): string {
+  return printable(text.replaceAll(/[\r\n\u2028\u2029]+/g, '\u2424'));
+}
+
 /**
  * Text from outside made harmless for a terminal: control characters are shown rather than obeyed, tabs and line ends
  * stay.

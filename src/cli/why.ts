@@ -8,7 +8,7 @@ import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
 import { writeHeader } from './prune-header.ts';
 import { wrap } from './table.ts';
-import { type Paint, painter, printable } from './terminal.ts';
+import { type Paint, painter, printable, printableLine } from './terminal.ts';
 
 export const why: Command = {
   usage: 'why <prune_id|marker> [--lines 10-40] [--json]',
@@ -47,7 +47,7 @@ function write(original: Original, found: Why, io: Io): void {
   const paint = painter(io);
   const { decision } = original.prune;
   writeHeader(original, io, paint);
-  for (const line of preface(found, decision)) io.out(`${wrap(printable(line), io.columns, INDENT)}\n`);
+  for (const line of preface(found, decision)) io.out(`${wrap(printableLine(line), io.columns, INDENT)}\n`);
   if (found.regions.length === 0) {
     io.out('no region has these lines\n');
     return;
@@ -102,7 +102,7 @@ function writeRegion(
   paint: Paint,
 ): void {
   const fate = region.kept ? '  kept  ' : '  cut   ';
-  const head = `${rangeOf(region).padStart(width)}${fate}${printable(inWords(region, found, decision.kind))}`;
+  const head = `${rangeOf(region).padStart(width)}${fate}${printableLine(inWords(region, found, decision.kind))}`;
   const first = lineAt(lines, region.startLine)
     .slice(0, 10 * EXCERPT)
     .trim();

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 // @ts-expect-error: a script of the project without types
@@ -43,7 +43,16 @@ describe('the manifests of plugins and registries', () => {
     for (const path of ['plugin.json', 'gemini-extension.json', 'plugins/mcp-pruner/.claude-plugin/plugin.json']) {
       expect(all[path]).toMatchObject({ name: own.name, version: own.version, description: own.description });
     }
-    for (const args of valuesOf(all, 'args')) expect(args).toContain(`${own.name}@${own.version}`);
+  });
+
+  it('run nothing at the start of a session but the installed program', () => {
+    const all = manifests(own);
+    for (const command of valuesOf(all, 'command')) expect(command).toBe(own.name);
+    expect(valuesOf(all, 'hooks')).toEqual([]);
+    expect(existsSync(join(projectRoot, 'plugins/mcp-pruner/hooks'))).toBe(false);
+    for (const file of ['README.md', 'skills/report/SKILL.md']) {
+      expect(readFileSync(join(projectRoot, 'plugins/mcp-pruner', file), 'utf8')).not.toContain('npx');
+    }
   });
 
   it('are in the package', () => {

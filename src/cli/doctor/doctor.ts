@@ -5,7 +5,7 @@ import { SettingsError } from '../../config/settings-error.ts';
 import { isGuarded, servingProblem } from '../../config/warnings.ts';
 import { type Command, configOption, type Io } from '../command.ts';
 import { readSettings } from '../read-settings.ts';
-import { painter } from '../terminal.ts';
+import { painter, printableLine } from '../terminal.ts';
 import { wrapped } from '../wrap.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAgents } from './agents.ts';
@@ -32,18 +32,20 @@ export const doctor: Command = {
   async run(call, io) {
     const findings = await examine(() => readSettings(call, io), io);
     if (call.values.json === true) io.out(`${JSON.stringify(findings, null, 2)}\n`);
-    else for (const finding of findings) io.out(lines(finding, io));
+    else for (const finding of findings) io.out(linesOf(finding, io));
     return findings.some(({ level }) => level === 'failure') ? 1 : 0;
   },
 };
 
-function lines({ level, what, advice }: Finding, io: Io): string {
+/** A finding as it is printed. */
+export function linesOf({ level, what, advice }: Finding, io: Pick<Io, 'env' | 'outIsTerminal' | 'columns'>): string {
   const paint = painter(io);
   const label = { ok: 'ok  ', note: 'note', failure: 'FAIL' }[level];
   const colour = ({ ok: 'green', note: 'yellow', failure: 'red' } as const)[level];
   const indent = ' '.repeat(label.length + 2);
-  const text = wrapped(what, indent, io).replace(indent, `${paint(colour, label)}  `);
-  return advice === undefined ? text : text + wrapped(advice, indent, io);
+  // names in findings come from callers: models, paths, clients
+  const text = wrapped(printableLine(what), indent, io).replace(indent, () => `${paint(colour, label)}  `);
+  return advice === undefined ? text : text + wrapped(printableLine(advice), indent, io);
 }
 
 /** The facts about this installation that the checks use. */

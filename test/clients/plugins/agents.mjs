@@ -13,7 +13,7 @@ const setupOf = (wanted) => setups.find(({ name }) => name === wanted);
  * Agents that take a plugin or an extension from a local folder.
  *
  * `install` and `remove` are command lines; `settings` stand in the home before; `args` and `env` wire a task to the proxy, which
- * a plugin does not do by itself. `hasHook`: the format has a session-start hook; `printsHook`: the agent prints its line. `skill`
+ * a plugin does not do by itself. `skill`
  * stands in a request when the skill is on offer.
  */
 export const agents = [
@@ -44,8 +44,6 @@ export const agents = [
     ],
     env: (origin) => ({ ...setupOf('claude').env(), ANTHROPIC_BASE_URL: origin, ENABLE_TOOL_SEARCH: 'true' }),
     answer: ({ stdout }) => lastOf(stdout, ({ type }) => type === 'result')?.result ?? null,
-    hasHook: true,
-    printsHook: true,
     skill: SKILL,
   },
   {
@@ -66,7 +64,6 @@ export const agents = [
       return ['--config', 'model_provider="scripted"', '--config', provider, ...trusted];
     },
     env: () => ({ OPENAI_API_KEY: KEY }),
-    hasHook: true,
     skill: SKILL,
   },
   {
