@@ -111,7 +111,7 @@ describe('a message thread', () => {
       encoding: '',
       purpose: 'generate',
     });
-    if (first.rewritten) await pipeline.answered(first.rewritten, said);
+    if (first.rewritten) await pipeline.answered('default', first.rewritten, said);
     const prune = async (body: Buffer) =>
       (await over.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate' })).changed ?? body;
     const continued = JSON.parse((await prune(bodyOf([attached], 'msg_1'))).toString('utf8')) as {
