@@ -1,15 +1,17 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
-import { isForeign } from '../core/web-origin.ts';
+import { isForeign, isRebound } from '../core/web-origin.ts';
 import { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { ByteBudget } from '../proxy/byte-budget.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import { type LoadedLater, loadSoon, onDemand } from '../proxy/loaded-later.ts';
+import { sendError } from '../proxy/send-error.ts';
 import type { Routes } from '../proxy/server.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
+import { discardUpload } from '../proxy/upstream/unread-upload.ts';
 import { openServices, type Services } from './compose.ts';
 import type { Context } from './context.ts';
 import { callersOf, noteSettings, requestIds } from './context.ts';
@@ -207,7 +209,19 @@ async function frontFor(parts: MountParts, budgets: Budgets, received: ByteBudge
     lend(req);
     next();
   };
-  return inTurn(await doorsOf(parts), inTurn([ofBudgets], lending));
+  return inTurn([pagesDoor(parts), ...(await doorsOf(parts))], inTurn([ofBudgets], lending));
+}
+
+/** Refuses requests to models by pages whose host name was pointed to this server. */
+function pagesDoor({ settings, destinations }: MountParts): Gatekeeper {
+  const callers = callersOf(settings);
+  return ({ req, answer, next }) => {
+    const { host, origin, 'sec-fetch-site': site } = req.headers;
+    const caller = { host, origin, secFetchSite: Array.isArray(site) ? site[0] : site };
+    if (!isRebound(caller, callers) || destinations.routeOf(req) === null) return next();
+    sendError(answer(), 'forbidden_host', undefined, undefined, destinations.errorBodyFor(req));
+    discardUpload(req);
+  };
 }
 
 async function lenderOf(settings: Settings, destinations: Destinations): Promise<(req: IncomingMessage) => void> {

@@ -19,6 +19,9 @@ export function isLocalUrl(url: string): boolean {
   return /^(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}$/.test(hostname);
 }
 
+/** Tokens that other machines can try have at least this many characters. */
+const MIN_TOKEN_CHARS = 24;
+
 /** Why a server must not start with these settings, in one line, or `null`. Only commands that listen need it. */
 export function servingProblem(settings: Settings, { parts }: SettingTable): string | null {
   const { host, authToken, localToken } = settings;
@@ -33,6 +36,15 @@ export function servingProblem(settings: Settings, { parts }: SettingTable): str
   for (const part of parts) {
     const problem = part.problem?.(settings) ?? null;
     if (problem !== null) return problem;
+  }
+  if (!isLoopbackHost(host)) {
+    for (const [name, token] of Object.entries({ AUTH: authToken, ADMIN: settings.adminToken })) {
+      if (token === null || token.length >= MIN_TOKEN_CHARS) continue;
+      return (
+        `MCP_PRUNER_${name}_TOKEN has ${token.length} characters, and host ${host} (MCP_PRUNER_HOST) gives other machines access: ` +
+        `use ${MIN_TOKEN_CHARS} characters or more (for example from: openssl rand -hex 32), or listen on 127.0.0.1`
+      );
+    }
   }
   if (isLoopbackHost(host) || authToken !== null || localToken !== 'off' || isGuarded(settings, parts)) return null;
   return (

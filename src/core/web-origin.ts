@@ -39,6 +39,17 @@ export function isForeign(caller: Caller, allowed: Allowed): boolean {
   return isForeignPage(caller, allowed) || isForeignHost(caller, allowed);
 }
 
+/**
+ * Whether a page sends this to a host name that is its own and not ours: its name was pointed here (DNS rebinding), so
+ * that it could read the answer.
+ */
+export function isRebound({ host = '', origin, secFetchSite }: Caller, allowed: Allowed): boolean {
+  const lower = host.toLowerCase();
+  if (isOurs(lower, allowed.hosts)) return false;
+  if (origin === undefined) return secFetchSite?.toLowerCase() === 'same-origin';
+  return !allowed.origins.has(origin.toLowerCase()) && authorityOf(origin.toLowerCase()) === lower;
+}
+
 /** Whether a page that is neither ours nor listed sends this; another port of this machine is another page. */
 export function isForeignPage({ host, origin, secFetchSite }: Caller, allowed: Allowed): boolean {
   if (origin === undefined) return secFetchSite !== undefined && !OWN_SITES.has(secFetchSite.toLowerCase());

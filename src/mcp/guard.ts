@@ -26,6 +26,7 @@ export function localGuard(options: LocalGuardOptions): RequestHandler {
   if (bearerToken === '') throw new Error('the bearer token is empty'); // would accept a missing token
   const token = bearerToken === undefined ? null : digest(bearerToken);
   const allowed = allowedCallers(allowedHosts, allowedOrigins, token !== null || anyHost);
+  const guesses = new Guesses();
 
   return (req, res, next) => {
     const { origin, host, authorization, 'sec-fetch-site': site } = req.headers;
@@ -34,17 +35,35 @@ export function localGuard(options: LocalGuardOptions): RequestHandler {
     if (token !== null) {
       const given = bearerOf(authorization) || (tokenInUrl ? queryToken(req.url) : '');
       if (!timingSafeEqual(digest(given), token)) {
+        const hint = tokenInUrl ? `${errorRow('unauthorized').hint} /rpc takes ?token=<token> too.` : undefined;
         res.setHeader('WWW-Authenticate', 'Bearer realm="mcp-pruner"');
-        return refuse(
-          res,
-          'unauthorized',
-          tokenInUrl ? `${errorRow('unauthorized').hint} /rpc takes ?token=<token> too.` : undefined,
-        );
+        return given === '' ? refuse(res, 'unauthorized', hint) : guesses.slow(() => refuse(res, 'unauthorized', hint));
       }
     }
     if (isForeignHost(caller, allowed)) return refuse(res, 'forbidden_host');
     next();
   };
+}
+
+/** Wrong tokens in a minute that are answered at once, and the delay of each further one, up to a maximum. */
+const FREE_GUESSES = 5;
+const DELAY_MS = 200;
+const MAX_DELAY_MS = 5_000;
+const MINUTE_MS = 60_000;
+
+/** Slows wrong tokens: answers to them take longer with each one, until a minute passes without any. */
+class Guesses {
+  #count = 0;
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  slow(answer: () => void): void {
+    const nowMs = performance.now();
+    this.#count = nowMs - this.#lastMs > MINUTE_MS ? 1 : this.#count + 1;
+    this.#lastMs = nowMs;
+    const delayMs = Math.min(MAX_DELAY_MS, Math.max(0, this.#count - FREE_GUESSES) * DELAY_MS);
+    if (delayMs === 0) answer();
+    else setTimeout(answer, delayMs).unref();
+  }
 }
 
 function queryToken(url: string): string {

@@ -186,6 +186,11 @@ class ProxyServer implements ListeningServer {
 
 function answer({ wireFor, app, hops, gatekeeper }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that disconnected while waiting
+  // an upstream would echo the request with the keys that this proxy adds
+  if (req.method === 'TRACE') {
+    sendError(res, 'method_not_allowed', 'TRACE is not forwarded.');
+    return;
+  }
   const go = (): void => {
     const wire = wireFor(req);
     if (hops.isLoop(req.headers)) sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);

@@ -32,8 +32,16 @@ describe('servingProblem', () => {
     expect(problem).not.toContain('\n');
   });
 
+  it.each(['AUTH', 'ADMIN'])('forbids a short %s token on an exposed address, and allows it on loopback', (name) => {
+    const env = { MCP_PRUNER_AUTH_TOKEN: 'x'.repeat(24), [`MCP_PRUNER_${name}_TOKEN`]: 'x'.repeat(23) };
+    expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', ...env }), edition.settings)).toContain(
+      `MCP_PRUNER_${name}_TOKEN has 23 characters`,
+    );
+    expect(servingProblem(settingsOf(env), edition.settings)).toBeNull();
+  });
+
   it('allows an exposed address with a token, and loopback without one', () => {
-    const token = 'a-long-random-secret';
+    const token = 'a-long-random-secret-of-30-chars';
     expect(
       servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_AUTH_TOKEN: token }), edition.settings),
     ).toBeNull();

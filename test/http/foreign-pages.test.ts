@@ -25,7 +25,6 @@ describe('a request that a foreign web page may have sent', () => {
     ['Origin of another port of this machine', { origin: 'http://localhost:3000' }],
     ['Origin null', { origin: 'null' }],
     ['Host that was pointed here', { host: 'evil.example:8006' }],
-    ['both of a rebound name', { host: 'evil.example', origin: 'http://evil.example' }],
     ['Sec-Fetch-Site alone', { 'sec-fetch-site': 'cross-site' }],
   ])('(%s) is forwarded unchanged, unread and unstored', async (_name, headers) => {
     const { proxy, line, asItCame } = await ask(headers);
@@ -33,6 +32,17 @@ describe('a request that a foreign web page may have sent', () => {
     expect(line).toMatchObject({ model: '', candidates: 0, fallbacks: ['foreign_origin'] });
     await proxy.stop(); // writes what waits
     expect(rowsIn(proxy.dbPath)).toEqual([]);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['Origin and Host', { host: 'evil.example:8006', origin: 'http://evil.example:8006' }],
+    ['Sec-Fetch-Site and Host', { host: 'evil.example', 'sec-fetch-site': 'same-origin' }],
+  ])('is refused if its name was pointed here, so that it could read the answer (%s)', async (_name, headers) => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const answer = await send(`${proxy.url}/v1/chat/completions`, { method: 'POST', headers, body: BODY });
+    expect([answer.status, answer.body.toString()]).toEqual([403, expect.stringContaining('forbidden_host')]);
+    expect(upstream.requests).toEqual([]);
   });
 
   it('is not one that an allowed page or a program sends', async () => {

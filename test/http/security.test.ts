@@ -6,7 +6,7 @@ import { settingsOf, startProxy } from '../helpers/proxy.ts';
 import { send } from '../helpers/wire.ts';
 
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
-const TOKEN = 'a-long-enough-token';
+const TOKEN = 'a-long-enough-token-of-30-chars';
 
 describe('the endpoints with originals and figures', () => {
   it.each([

@@ -20,6 +20,23 @@ async function guarded(
   };
 }
 
+describe('wrong tokens', () => {
+  it('are answered more slowly with each one, and the right one is not', async () => {
+    const ask = await guarded({ allowedHosts: [], bearerToken: 'the-right-token' });
+    const wrong = { authorization: 'Bearer wrong' };
+    const answered: string[] = [];
+    const guesses = Array.from({ length: 12 }, async () => {
+      expect(await ask(wrong)).toEqual([401, 'unauthorized']);
+      answered.push('wrong');
+    });
+    await expect.poll(() => answered.length).toBeGreaterThanOrEqual(5);
+    expect(await ask({ authorization: 'Bearer the-right-token' })).toEqual([200, 'passed']);
+    answered.push('right');
+    await Promise.all(guesses);
+    expect(answered.indexOf('right')).toBeLessThan(12);
+  });
+});
+
 describe('localGuard', () => {
   it.each([
     '127.0.0.1',

@@ -23,6 +23,11 @@ export function providerKeys(
     if (CREDENTIAL_HEADERS.some((name) => (req.headers[name] ?? '') !== '') || isForeign(req.headers)) return;
     const [name, value] = ownKey.field(key);
     req.headers[name] = value;
-    req.rawHeaders.push(name, value);
+    const { rawHeaders } = req;
+    // an empty line of the client would be forwarded next to the key
+    for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
+      if (rawHeaders[i]?.toLowerCase() === name.toLowerCase()) rawHeaders.splice(i, 2);
+    }
+    rawHeaders.push(name, value);
   };
 }

@@ -73,7 +73,10 @@ export class AwsSigning {
     if (!isSigned && (authorization ?? headers['x-api-key'] ?? headers['api-key']) !== undefined)
       return { kind: 'open' };
     if (this.#signer !== null) {
-      if (scope !== null && (signs === 'all' || (await this.#isOwn(request, scope)))) return { kind: 'resign', scope };
+      if (scope !== null && signs === 'all' && scope.service.startsWith('bedrock')) {
+        return { kind: 'resign', scope: region === null ? scope : { ...scope, region } };
+      }
+      if (scope !== null && (await this.#isOwn(request, scope))) return { kind: 'resign', scope };
       if (!isSigned && signs === 'all' && region !== null) {
         return { kind: 'resign', scope: { region, service: 'bedrock', signedHeaders: [] } };
       }

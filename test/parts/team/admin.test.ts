@@ -43,6 +43,21 @@ describe('the admin API', () => {
     expect(without.upstream.requests).toEqual([]);
   });
 
+  it('answers broken input with an error in JSON', async () => {
+    const stage = await startTeam(await onFile(), ADMIN);
+    const ask = (body: string | Buffer, headers: Record<string, string> = {}) =>
+      send(`${stage.url}/admin/v1/keys`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
+        body,
+      });
+    const broken = [ask('{'), ask('x'.repeat(3_000_000)), ask('abc', { 'content-encoding': 'gzip' })];
+    for (const answer of await Promise.all(broken)) {
+      expect(JSON.parse(answer.body.toString())).toMatchObject({ error: { type: 'invalid_request' } });
+      expect(answer.body.toString()).not.toMatch(/<html|node_modules|\\n\s+at /);
+    }
+  });
+
   it('serves an OpenAPI description that matches how requests are checked', async () => {
     const stage = await startTeam(await onFile(), ADMIN);
     const admin = adminOf(stage.url);

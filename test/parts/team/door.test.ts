@@ -134,6 +134,7 @@ describe('a server that asks for keys', () => {
       return [authorization, apiKey];
     };
     expect(await sent('/v1/chat/completions', {})).toEqual(['Bearer sk-own', null]);
+    expect(await sent('/v1/chat/completions', { authorization: '' })).toEqual(['Bearer sk-own', null]);
     expect(await sent('/v1/chat/completions', PROVIDER)).toEqual(['Bearer sk-provider', null]);
     expect(await sent('/v1/models', {}, null)).toEqual(['Bearer sk-own', null]);
     expect(await sent('/v1/models', { 'anthropic-version': '2023-06-01' }, null)).toEqual([null, 'ak-own']);

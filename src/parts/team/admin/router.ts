@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import express, { type Request, type Response } from 'express';
+import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import { z } from 'zod';
 import type { FailureReporter } from '../../../base/failures.ts';
 import { type CodedRow, type ErrorCode, errorRow, StoreUnavailable } from '../../../errors/errors.ts';
@@ -31,6 +31,12 @@ export function adminRouter(
   router.use((req, res) =>
     refuse(res, 'not_found', `Nothing at ${req.method} ${req.baseUrl}${req.path}: see ${req.baseUrl}/openapi.json.`),
   );
+  const onBroken: ErrorRequestHandler = (cause: Error & { status?: number }, req, res, _next) => {
+    const isTooLarge = cause.status === 413;
+    const message = isTooLarge ? `The body exceeds ${MAX_BODY}.` : `The request cannot be read: ${cause.message}`;
+    refuse(res, 'invalid_request', `${message} (see ${req.baseUrl}/openapi.json)`, isTooLarge ? 413 : 400);
+  };
+  router.use(onBroken);
   return router;
 }
 
