@@ -67,8 +67,18 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const budgets = await openBudgets(services, opened);
   const tools = openTools(services, face, [], opened);
   const wires = await openWires(services, metrics, opened.find((one) => one.owners)?.owners);
-  const { wireFor, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, savings, destinations, hops, close } =
-    wires;
+  const {
+    wireFor,
+    sockets,
+    onUpgradeRefused,
+    onPathUnknown,
+    notUnderstood,
+    prefixBreaks,
+    savings,
+    destinations,
+    hops,
+    close,
+  } = wires;
   const stopping = new AbortController();
   const mountParts: MountParts = {
     ...services,
@@ -89,6 +99,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
       ...services.health(),
       routes: rest.state(),
       not_understood: notUnderstood.report(),
+      prefix_breaks: prefixBreaks.report(),
       saving_alarm: savings.alarm ?? undefined,
     }),
     ready: () => rest.state() === 'ok',

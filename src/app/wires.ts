@@ -19,6 +19,7 @@ import type { StepOptions, TakenStep } from '../gc/take-step.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
+import { PrefixBreaks } from '../proxy/report/prefix-breaks.ts';
 import { Reporter } from '../proxy/report/report.ts';
 import { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { sendError } from '../proxy/send-error.ts';
@@ -51,6 +52,7 @@ export interface Wires {
   readonly onPathUnknown: (path: string) => void;
   /** Counts requests that were forwarded because they were not understood, by reason. */
   readonly notUnderstood: NotUnderstood;
+  readonly prefixBreaks: PrefixBreaks;
   /** The alarm that is raised if requests with large results save nothing. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
   readonly destinations: Destinations;
@@ -90,9 +92,10 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     );
   });
   const notUnderstood = new NotUnderstood();
+  const prefixBreaks = new PrefixBreaks();
   const savings = savingWatch(services);
   const reporter = new Reporter({
-    ...{ events, clock, log, metrics, notUnderstood, savings, ledger, toolWatch },
+    ...{ events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, toolWatch },
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
@@ -128,6 +131,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     onUpgradeRefused: () => reporter.unread('upgrade_refused'),
     onPathUnknown: (path) => reporter.unread('path_not_understood', { path: path.slice(0, MAX_LOGGED_CHARS) }),
     notUnderstood,
+    prefixBreaks,
     savings,
     destinations,
     received,

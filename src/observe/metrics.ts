@@ -144,6 +144,8 @@ export interface Metrics {
   folded(figures: number): void;
   /** Counts a client's compaction, or one that cuts have avoided. Never throws. */
   compaction(kind: 'seen' | 'avoided'): void;
+  /** Counts a request whose provider reported that sent items had changed. Never throws. */
+  prefixBreak(labels: { readonly model: string; readonly wire: string }): void;
   /** Resolves once the library is loaded. */
   loaded(): Promise<void>;
   /** The page for Prometheus. */
@@ -193,6 +195,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const labelsOf = (named: Named): LabelValues =>
     Object.fromEntries(bounds.map(([label, bound]) => [label, bound.of(named[label] ?? '')]));
   const reasons = new BoundedLabels(MAX_REASONS);
+  const models = new BoundedLabels(maxValues);
   const { record, load } = recordLater(async () =>
     (await import('./prometheus.ts')).createRecorder({ ...options, labels }),
   );
@@ -229,6 +232,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     folded(figures) {
       record((to) => to.folded(figures));
+    },
+    prefixBreak({ model, wire }) {
+      const labelValues = { model: models.of(model), wire };
+      record((to) => to.prefixBreak(labelValues));
     },
     compaction(kind) {
       record((to) => to.compaction(kind));

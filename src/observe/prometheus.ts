@@ -11,7 +11,7 @@ import type {
 } from './metrics.ts';
 
 /** Counts samples. The values of configured labels are bounded by the caller. */
-export interface Recorder extends Pick<Metrics, 'pruning' | 'folded' | 'compaction' | 'page'> {
+export interface Recorder extends Pick<Metrics, 'pruning' | 'folded' | 'compaction' | 'prefixBreak' | 'page'> {
   request(sample: RequestSample, labelValues: LabelValues): void;
   billed(sample: BillSample, labelValues: LabelValues): void;
 }
@@ -135,7 +135,7 @@ function requestMetrics(
 function ledgerMetrics(
   { counter }: Maker,
   labels: readonly MetricLabel[],
-): Pick<Recorder, 'billed' | 'folded' | 'compaction'> {
+): Pick<Recorder, 'billed' | 'folded' | 'compaction' | 'prefixBreak'> {
   const dollars = counter('dollars_total', 'What requests cost, by the table of prices.', ...labels);
   const without = counter('dollars_without_pruning_total', 'What requests would have cost without any cut.', ...labels);
   const regret = counter('regret_dollars_total', 'Cost of text that was sent again because it had been cut.');
@@ -154,6 +154,12 @@ function ledgerMetrics(
     'ledger_folded_figures_total',
     'Figures added to the project (others), as a day had too many.',
   );
+  const prefixBreaks = counter(
+    'prefix_breaks_total',
+    'Requests whose provider reported that sent items had changed.',
+    'model',
+    'wire',
+  );
   const compactions = counter('compactions_total', 'Compactions of clients, and those that cuts have avoided.', 'kind');
   for (const kind of ['seen', 'avoided']) compactions.inc({ kind }, 0);
   const amount = (value: number | null): number => (value !== null && value > 0 ? value : 0);
@@ -170,6 +176,7 @@ function ledgerMetrics(
     },
     folded: (figures) => add(folded, figures),
     compaction: (kind) => compactions.inc({ kind }),
+    prefixBreak: (of) => prefixBreaks.inc(of),
   };
 }
 

@@ -10,6 +10,7 @@ import { wrapped } from '../wrap.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAgents } from './agents.ts';
 import { checkPauses } from './pauses.ts';
+import { checkPrefixes } from './prefixes.ts';
 import { checkPrices } from './prices.ts';
 import { checkPort, checkUpstreams } from './proxy.ts';
 import { checkSaving } from './saving.ts';
@@ -66,6 +67,7 @@ const checks: readonly ((examined: Examined) => Promise<readonly Finding[]> | re
   async ({ settings, io }) => (await Promise.all(io.edition.checks.map((check) => check(settings, io)))).flat(),
   ({ port }) => [port.finding],
   ({ running }) => checkUnread(running),
+  ({ running }) => checkPrefixes(running),
   ({ running }) => checkSaving(running),
   ({ loaded, running, agents }) => checkUpstreams(loaded, running, agents.wires),
   async ({ settings, io, running }) => [await checkStore(settings, io, running)],

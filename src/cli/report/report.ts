@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
+import { type PrefixBreakReport, prefixBreakLine } from '../../core/ports/prefix-breaks.ts';
 import { UserError } from '../../errors/errors.ts';
 import type { ContextReport } from '../../ledger/compactions.ts';
 import { SPENT_BY, type SpentBy } from '../../ledger/spent-by.ts';
@@ -69,7 +70,10 @@ export const report: Command = {
     const ledger = await readLedger(call, io, days);
     if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);
     else if (textOption(call, 'html') !== undefined) writeHtml(call, io, ledger);
-    else io.out(reportText(ledger, painter(io), io.columns) + contextText(ledger) + shelfText(ledger));
+    else
+      io.out(
+        reportText(ledger, painter(io), io.columns) + contextText(ledger) + shelfText(ledger) + breaksText(ledger),
+      );
     return 0;
   },
 };
@@ -114,11 +118,12 @@ export async function readLedger(
   call: Call,
   io: Io,
   days: number,
-): Promise<LedgerReport & ContextReport & ShelfReport> {
-  const [{ readReport }, { pricesOf }, { readContexts }] = await Promise.all([
+): Promise<LedgerReport & ContextReport & ShelfReport & BreaksReport> {
+  const [{ readReport }, { pricesOf }, { readContexts }, { readPrefixBreaks }] = await Promise.all([
     import('../../ledger/ledger.ts'),
     import('../../ledger/installed-prices.ts'),
     import('../../ledger/compactions.ts'),
+    import('../../ledger/prefix-breaks.ts'),
   ]);
   const { settings } = readSettings(call, io);
   const prices = pricesOf(settings);
@@ -129,7 +134,16 @@ export async function readLedger(
     ...(await readReport(ledger, query, prices)),
     ...(await readContexts(compactions, query)),
     ...(await readShelf(shelf, settings.toolShelf, query)),
+    prefix_breaks: await readPrefixBreaks(ledger, query),
   }));
+}
+
+interface BreaksReport {
+  readonly prefix_breaks: PrefixBreakReport;
+}
+
+function breaksText({ prefix_breaks: breaks }: BreaksReport): string {
+  return breaks.requests === 0 ? '' : `\n${prefixBreakLine(breaks)}\n`;
 }
 
 function writeHtml(call: Call, io: Io, ledger: LedgerReport): void {

@@ -37,6 +37,8 @@ export interface ProxyHealth {
   readonly storeId?: string;
   /** Numbers of requests since its start that were not read because their format is unknown, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
+  /** What providers reported about changed history, by `reported` and `requests`. */
+  readonly prefixBreaks?: ReadonlyMap<string, number>;
   /** Present while requests with large results save nothing. */
   readonly savingAlarm?: SavingAlarm;
 }
@@ -70,7 +72,8 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
     const storeId = typeof fields.store_id === 'string' && { storeId: fields.store_id };
     const savingAlarm = alarmIn(fields.saving_alarm);
     const notUnderstood = countsIn(fields.not_understood);
-    return { upstreams, ...storeId, notUnderstood, savingAlarm: savingAlarm ?? undefined };
+    const prefixBreaks = countsIn(fields.prefix_breaks);
+    return { upstreams, ...storeId, notUnderstood, prefixBreaks, savingAlarm: savingAlarm ?? undefined };
   } catch {
     return null; // nothing listens there, or another program
   }

@@ -3,13 +3,14 @@ import type { Arm, BoldnessStep, LedgerTurn, WorkCounts } from './ledger.ts';
 /**
  * A sum for one day (UTC, `YYYY-MM-DD`), project and slice of its requests. `slice` says what `key` names: nothing
  * (`all`), a model, the id of an access key, a wire, a model with a tool (`use`, joined by a tab), a tool with its kind
- * (`tool`, joined by a tab), a cause of cache misses (`miss`), a boldness step with a kind and a tool (`step`), or why new
- * texts passed whole (`whole`). Those of wires and uses count every request, billed or not, and have no project.
+ * (`tool`, joined by a tab), a cause of cache misses (`miss`), a boldness step with a kind and a tool (`step`), why new
+ * texts passed whole (`whole`), or what providers report about changed history (`prefix`: `model` or `conversation` and
+ * its name, joined by a tab). Those of wires and uses count every request, billed or not, and have no project.
  */
 export interface LedgerSum {
   readonly day: string;
   readonly project: string;
-  readonly slice: 'all' | 'wire' | 'use' | 'model' | 'key' | 'tool' | 'miss' | 'step' | 'whole';
+  readonly slice: 'all' | 'wire' | 'use' | 'model' | 'key' | 'tool' | 'miss' | 'step' | 'whole' | 'prefix';
   readonly key: string;
   readonly field: string;
   readonly value: number;

@@ -1,5 +1,6 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { CONNECTION_RUN } from '../../core/event-log.ts';
+import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
 import type { ToolWatch } from '../../core/shelf/watch.ts';
@@ -7,6 +8,7 @@ import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
+import { type PrefixBreaks, prefixSums } from './prefix-breaks.ts';
 import { lineOf, sumsOf, tenths, useSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 import type { SavingWatch } from './saving-watch.ts';
@@ -21,6 +23,8 @@ export interface ReporterOptions {
   readonly toolWatch?: Pick<ToolWatch, 'record' | 'flush'> | undefined;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
+  /** Counts what providers report about changed history. */
+  readonly prefixBreaks?: PrefixBreaks;
   /** Raises an alarm if nothing is saved any more. */
   readonly savings?: Pick<SavingWatch, 'record' | 'unread'>;
   readonly onFailure: FailureReporter;
@@ -160,8 +164,21 @@ export class Reporter {
     if (report.foreign) return;
     if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
     if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage, report.answerTokens), report.counted);
-    this.#options.ledger.count(useSums(report, fresh, atMs, saved > 0));
+    this.#options.ledger.count([...useSums(report, fresh, atMs, saved > 0), ...this.#prefixSums(report, atMs)]);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
+  }
+
+  /** Counts a provider's report about changed history. */
+  #prefixSums(report: RequestReport, atMs: number): SumGroup[] {
+    const { prefixBreaks, metrics, log } = this.#options;
+    const isReported = prefixBreaks?.count(report) ?? null;
+    if (isReported === null) return [];
+    const { wire, model, requestId, conversationId } = report;
+    if (isReported) {
+      metrics.prefixBreak({ wire, model });
+      log.warn({ requestId, conversationId, model, wire }, 'the provider reports that sent items have changed');
+    }
+    return prefixSums(report, isReported, atMs);
   }
 
   /** Requests of a conversation are billed in order: one that is still being counted delays the later ones. */

@@ -1,0 +1,41 @@
+import type { SumGroup } from '../../core/ports/ledger-store.ts';
+import { prefixKeyOf } from '../../core/ports/prefix-breaks.ts';
+import type { RequestReport } from './request-report.ts';
+
+/** Wires whose providers report a changed history. */
+const BOUND: ReadonlySet<RequestReport['wire']> = new Set(['messages', 'converse', 'responses']);
+
+/** Requests on wires with bound history, and those for which the provider reported a changed one. */
+export interface PrefixBreakCounts {
+  readonly requests: number;
+  readonly reported: number;
+}
+
+/** Counts what providers report about changed history since the start. A request counts once. */
+export class PrefixBreaks {
+  #requests = 0;
+  #reported = 0;
+
+  /** @returns whether the request's answer reports a changed history; `null` if it does not count */
+  count({ wire, facts, reports }: RequestReport): boolean | null {
+    if (!BOUND.has(wire) || !facts) return null;
+    const isReported = (reports?.prefixMismatches ?? 0) > 0;
+    this.#requests++;
+    if (isReported) this.#reported++;
+    return isReported;
+  }
+
+  report(): PrefixBreakCounts {
+    return { reported: this.#reported, requests: this.#requests };
+  }
+}
+
+/** The ledger's figures of a request that counts. */
+export function prefixSums({ model, facts }: RequestReport, isReported: boolean, atMs: number): SumGroup[] {
+  const day = new Date(atMs).toISOString().slice(0, 10);
+  const at = { day, project: facts?.project ?? '', slice: 'prefix' } as const;
+  const ofModel = { ...at, key: prefixKeyOf('model', model), fields: { requests: 1, reported: isReported ? 1 : 0 } };
+  if (!isReported) return [ofModel];
+  const conversation = facts?.conversationId ?? '';
+  return [ofModel, { ...at, key: prefixKeyOf('conversation', conversation), fields: { reported: 1 } }];
+}

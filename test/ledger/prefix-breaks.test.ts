@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import { checkPrefixes } from '../../src/cli/doctor/prefixes.ts';
+import { readPrefixBreaks } from '../../src/ledger/prefix-breaks.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { json, startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
+
+const USAGE = { input_tokens: 10, output_tokens: 5 };
+
+it('what providers report about changed history is counted once for each request, by model and conversation', async () => {
+  const reasons: string[] = [];
+  const upstream = await startUpstream(({ url }, res) => {
+    const input_transformations = reasons.map((reason, i) => ({ id: `rs_${i}`, action: 'removed', reason }));
+    const answer = url.includes('messages')
+      ? { id: 'msg_1', type: 'message', content: [], usage: USAGE }
+      : { id: 'resp_1', object: 'response', output: [], usage: USAGE };
+    json(res, 200, { ...answer, input_transformations });
+  });
+  const proxy = await startProxy(upstream);
+  const post = async (path: string, body: object, ...reported: string[]): Promise<void> => {
+    reasons.splice(0, reasons.length, ...reported);
+    const headers = { 'content-type': 'application/json' };
+    await (await fetch(`${proxy.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).text();
+  };
+  const words = [{ role: 'user', content: 'Why does the checkout fail?' }];
+  await post('/v1/responses', { model: 'gpt-6.2', input: words }, 'prefix_mismatch', 'prefix_mismatch');
+  await post('/v1/responses', { model: 'gpt-6.2', input: words }, 'turn_boundary', 'model_mismatch');
+  await post('/v1/messages', { model: 'claude-opus-5', messages: words }, 'prefix_binding_mismatch');
+  await post('/v1/messages', { model: 'claude-opus-5', messages: words }, 'end_user_binding_mismatch');
+  await post('/v1/messages/count_tokens', { model: 'claude-opus-5', messages: words });
+  await post('/v1/chat/completions', { model: 'qwen', messages: words });
+  const lines = await proxy.requestLines(5);
+  const health = (await (await fetch(`${proxy.url}/health`)).json()) as { prefix_breaks: object };
+  expect(health.prefix_breaks).toEqual({ reported: 2, requests: 4 });
+  const metrics = await (await fetch(`${proxy.url}/metrics`)).text();
+  expect(metrics).toContain('mcp_pruner_prefix_breaks_total{model="gpt-6.2",wire="responses"} 1');
+  await proxy.stop();
+  const store = openSqliteStore({
+    path: proxy.dbPath,
+    clock: { nowMs: () => Date.now() },
+    ttlMs: 1e9,
+    maxBytes: 1e9,
+    maxEvents: 100,
+  });
+  const report = await readPrefixBreaks(store.ledger, { sinceDay: '2020-01-01' });
+  await store.close();
+  expect(report.models).toEqual(
+    expect.arrayContaining([
+      { model: 'gpt-6.2', reported: 1, requests: 2 },
+      { model: 'claude-opus-5', reported: 1, requests: 2 },
+    ]),
+  );
+  expect(report).toMatchObject({ reported: 2, requests: 4 });
+  const ids = report.conversations.map(({ id }) => id);
+  expect(lines.map(({ conversationId }) => conversationId)).toEqual(expect.arrayContaining(ids));
+  expect(report.conversations.reduce((sum, { reported }) => sum + reported, 0)).toBe(2);
+});
+
+it('doctor shows the reports of the running proxy, and an alarm only if there are any', () => {
+  const counts = (reported: number, requests: number) =>
+    checkPrefixes({ prefixBreaks: new Map(Object.entries({ reported, requests })) });
+  expect(counts(0, 1204)).toEqual([
+    { level: 'ok', what: 'prefix breaks reported by the provider: 0 of 1,204 requests' },
+  ]);
+  expect(counts(1, 1204)).toMatchObject([{ level: 'note', advice: expect.stringContaining('log') }]);
+  expect(counts(0, 0)).toEqual([]);
+  expect(checkPrefixes(null)).toEqual([]);
+});
