@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { isBroken, type OpenTarget, runPlan, runSeeds, shrinkPlan } from './run.ts';
+import { ForeignTarget, OwnTarget } from './target.ts';
+import type { Plan } from './types.ts';
+import type { Outcome } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    sessions: { type: 'string', default: '200' },
+    turns: { type: 'string', default: '40' },
+    agents: { type: 'string', default: '20' },
+    program: { type: 'string', default: join(process.env.MCP_PRUNER_BENCH_ROOT ?? '.', 'dist', 'cli.js') },
+    'base-url': { type: 'string' },
+    'upstream-port': { type: 'string', default: '0' },
+    'database-url': { type: 'string' },
+    plan: { type: 'string' },
+    only: { type: 'string' },
+    'shrink-seconds': { type: 'string', default: '60' },
+  },
+});
+
+const port = Number(values['upstream-port']);
+const baseUrl = values['base-url'];
+const open: OpenTarget = async (upstream) => {
+  if (baseUrl !== undefined) return new ForeignTarget(baseUrl);
+  const databaseUrl = values['database-url'] ?? null;
+  const target = new OwnTarget({ program: values.program, upstream: upstream.origin, databaseUrl, emptyDatabase });
+  if (databaseUrl !== null) await target.loseStore();
+  return target;
+};
+
+async function emptyDatabase(url: string): Promise<void> {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('DROP SCHEMA IF EXISTS mcp_pruner CASCADE');
+  } finally {
+    await client.end();
+  }
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function show(outcome: Outcome): void {
+  for (const { agent, wire, request, effect, item, was, is } of outcome.breaks.slice(0, 5)) {
+    print(`  ${effect}: ${wire} agent ${agent}, request ${request}, item ${item}`);
+    print(`    was ${JSON.stringify(was)}`);
+    print(`    is  ${JSON.stringify(is)}`);
+  }
+  for (const line of outcome.failed.slice(0, 5)) print(`  failed: ${line}`);
+  for (const line of outcome.lost.slice(0, 5)) print(`  lost: ${line}`);
+}
+
+const startedAt = performance.now();
+if (values.plan !== undefined) {
+  const plan = JSON.parse(readFileSync(values.plan, 'utf8')) as Plan;
+  const outcome = await runPlan(plan, open, port);
+  print(JSON.stringify({ ...outcome, breaks: outcome.breaks.length }));
+  show(outcome);
+  process.exitCode = isBroken(outcome) ? 1 : 0;
+} else {
+  const counts = { agents: Number(values.agents), turns: Number(values.turns), sessions: Number(values.sessions) };
+  const totals = await runSeeds({
+    ...counts,
+    seed: Number(values.seed),
+    only: values.only,
+    hasControl: baseUrl === undefined,
+    open,
+    port,
+    onPlan({ seed }, outcome) {
+      const { sessions, requests, breaks, failed, lost } = outcome;
+      print(
+        `seed ${seed}: ${sessions} sessions, ${requests} requests, ${breaks.length} breaks, ${failed.length} failed, ${lost.length} lost`,
+      );
+      show(outcome);
+    },
+  });
+  const { failing, ...sums } = totals;
+  const breaks = failing.reduce((sum, { outcome }) => sum + outcome.breaks.length, 0);
+  print(
+    JSON.stringify({
+      ...sums,
+      breaks,
+      failingSeeds: failing.map(({ plan }) => plan.seed),
+      seconds: Math.round((performance.now() - startedAt) / 1000),
+    }),
+  );
+  const [first] = failing;
+  const shrinkMs = 1000 * Number(values['shrink-seconds']);
+  if (first !== undefined && shrinkMs > 0) {
+    const small = await shrinkPlan(first.plan, open, shrinkMs, port);
+    print(
+      `seed ${first.plan.seed} fails with ${small.steps.length} of ${first.plan.steps.length} steps; run it again with --plan FILE:`,
+    );
+    print(JSON.stringify(small));
+  }
+  process.exitCode = failing.length > 0 ? 1 : 0;
+}
