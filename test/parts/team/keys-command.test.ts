@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hashOfKey } from '../../src/parts/team/keys/key-text.ts';
-import { tempFolder } from '../helpers/afterwards.ts';
-import { startUpstream } from '../helpers/fake-upstream.ts';
-import { startProxy } from '../helpers/proxy.ts';
-import { run } from './fake-io.ts';
+import { hashOfKey } from '../../../src/parts/team/keys/key-text.ts';
+import { run } from '../../cli/fake-io.ts';
+import { tempFolder } from '../../helpers/afterwards.ts';
+import { startUpstream } from '../../helpers/fake-upstream.ts';
+import { startProxy } from '../../helpers/proxy.ts';
 
 const aPlace = () => ({ MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') });
 

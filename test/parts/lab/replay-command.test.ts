@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tempFolder } from '../helpers/afterwards.ts';
-import { chatBody, oneResult, toolTurn } from '../helpers/chat.ts';
-import { messagesBody, oneCall, toolResult, toolUse, type WireMessage } from '../helpers/messages.ts';
-import { serverLog } from '../helpers/texts.ts';
-import { run } from './fake-io.ts';
+import { run } from '../../cli/fake-io.ts';
+import { tempFolder } from '../../helpers/afterwards.ts';
+import { chatBody, oneResult, toolTurn } from '../../helpers/chat.ts';
+import { messagesBody, oneCall, toolResult, toolUse, type WireMessage } from '../../helpers/messages.ts';
+import { serverLog } from '../../helpers/texts.ts';
 
 const MODEL = 'claude-opus-4-5';
 

@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { anyProgram, clients } from '../../src/agents/clients/all.ts';
-import { RunLifecycle } from '../../src/agents/run-states.ts';
-import { mcpAccess } from '../../src/cli/run/mcp.ts';
-import { tempFolder } from '../helpers/afterwards.ts';
-import { keys, newKey, onFile, startTeam } from '../parts/team/team.ts';
-import { run as runCommand } from './fake-io.ts';
+import { anyProgram, clients } from '../../../src/agents/clients/all.ts';
+import { RunLifecycle } from '../../../src/agents/run-states.ts';
+import { mcpAccess } from '../../../src/cli/run/mcp.ts';
+import { run as runCommand } from '../../cli/fake-io.ts';
+import { tempFolder } from '../../helpers/afterwards.ts';
+import { keys, newKey, onFile, startTeam } from './team.ts';
 
 const KEY = `mpk_${'k'.repeat(43)}`;
 const PROXY = 'https://pruner.example';

@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { formatMarker } from '../../src/engine/text/marker.ts';
-import { tempFolder } from '../helpers/afterwards.ts';
-import { serverLog } from '../helpers/texts.ts';
-import { run } from './fake-io.ts';
+import { formatMarker } from '../../../src/engine/text/marker.ts';
+import { run } from '../../cli/fake-io.ts';
+import { tempFolder } from '../../helpers/afterwards.ts';
+import { serverLog } from '../../helpers/texts.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
 

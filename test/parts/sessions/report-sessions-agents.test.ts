@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
-import { tempFolder } from '../helpers/afterwards.ts';
-import { json, startUpstream } from '../helpers/fake-upstream.ts';
-import { messagesBody, oneCall } from '../helpers/messages.ts';
-import { startProxy } from '../helpers/proxy.ts';
-import { serverLog } from '../helpers/texts.ts';
-import { run } from './fake-io.ts';
+import { sqliteDriver } from '../../../src/store/sqlite/driver.ts';
+import { run } from '../../cli/fake-io.ts';
+import { tempFolder } from '../../helpers/afterwards.ts';
+import { json, startUpstream } from '../../helpers/fake-upstream.ts';
+import { messagesBody, oneCall } from '../../helpers/messages.ts';
+import { startProxy } from '../../helpers/proxy.ts';
+import { serverLog } from '../../helpers/texts.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
 const nowMs = (): number => Date.parse(AT) + 3_600_000;
