@@ -113,8 +113,8 @@ export class CompactionWatch {
   readonly #options: CompactionWatchOptions;
   /** The current conversation of each session. */
   readonly #current = new BoundedMap<string, string>(MAX_SESSIONS);
-  /** Conversations already checked for a predecessor. */
-  readonly #linked = new BoundedMap<string, true>(MAX_SESSIONS);
+  /** How far each conversation was checked for a predecessor. */
+  readonly #checked = new BoundedMap<string, Checked>(MAX_SESSIONS);
   readonly #queue: WorkQueue;
 
   constructor(options: CompactionWatchOptions) {
@@ -155,17 +155,30 @@ export class CompactionWatch {
       const tokens = Math.round(received.length / BYTES_PER_TOKEN);
       const model = read.model.slice(0, 200);
       if (await store.add({ project, continues, client, product, model, session, tokens, atMs })) onSeen();
-      this.#linked.delete(`${project}\n${conversationId}`);
+      this.#checked.delete(`${project}\n${conversationId}`);
       return;
     }
     const key = `${project}\n${conversationId}`;
-    if (conversationId === '' || this.#linked.has(key)) return;
-    if (continuesAnother(messages, received)) {
-      await store.follow({ project, session, conversation: conversationId, atMs });
-      this.#linked.set(key, true);
-    }
+    const checked = this.#checked.get(key);
+    if (conversationId === '' || checked?.isLinked) return;
+    const isLinked = continuesAnother(messages, received, sharedWith(checked, messages));
+    if (isLinked) await store.follow({ project, session, conversation: conversationId, atMs });
+    const last = messages.at(-1);
+    if (last) this.#checked.set(key, { isLinked, messages: messages.length, last });
     this.#current.set(sessionKey, conversationId);
   }
+}
+
+/** The messages of a conversation that were checked, and whether it continues another one. */
+interface Checked {
+  readonly isLinked: boolean;
+  readonly messages: number;
+  readonly last: ScannedMessage;
+}
+
+/** Number of messages that were checked before: messages known from an earlier request are the same objects. */
+function sharedWith(checked: Checked | undefined, messages: readonly ScannedMessage[]): number {
+  return checked && messages[checked.messages - 1] === checked.last ? checked.messages : 0;
 }
 
 /** The client whose request for a summary this is, or `null`. */
@@ -182,9 +195,17 @@ function clientCompacting(messages: readonly ScannedMessage[], body: Buffer): st
   return words ? compactingClient(textOf(body, words.literal)) : null;
 }
 
-/** Whether a conversation begins with a client's summary, or contains a provider's summary of its history. */
-function continuesAnother(messages: readonly ScannedMessage[], body: Buffer): boolean {
-  const opening = messages.filter(({ role }) => role !== 'other').slice(0, 12);
+/** Messages at the beginning of a conversation that may contain a client's summary. */
+const OPENING = 12;
+
+/**
+ * Whether a conversation begins with a client's summary, or contains a provider's summary of its history.
+ *
+ * @param from - the messages before this one were checked before
+ */
+function continuesAnother(all: readonly ScannedMessage[], body: Buffer, from: number): boolean {
+  const messages = from === 0 ? all : all.slice(from);
+  const opening = from >= OPENING ? [] : all.filter(({ role }) => role !== 'other').slice(0, OPENING);
   const users = opening.filter(({ role }) => role === 'user');
   const said = users.flatMap(({ texts }) => texts.filter(({ use }) => use === 'words').map(({ literal }) => literal));
   if (said.some((literal) => containsSummary(textOf(body, literal)))) return true;
