@@ -44,7 +44,9 @@ export async function emptyDatabase(url: string): Promise<void> {
        DELETE FROM mcp_pruner.meter_delta;
        DELETE FROM mcp_pruner.meter WHERE name LIKE 'moved_from:%';
        UPDATE mcp_pruner.meter SET value = 0;
-       UPDATE mcp_pruner.fleet_counter SET value = 0;
+       IF to_regclass('mcp_pruner.fleet_counter') IS NOT NULL THEN -- a table of a part, created with the part
+         UPDATE mcp_pruner.fleet_counter SET value = 0;
+       END IF;
        UPDATE mcp_pruner.log_seq SET seq = 0;
      END $$`,
   );
