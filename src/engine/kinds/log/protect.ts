@@ -1,6 +1,6 @@
-import { LinePattern } from '../../rules/matcher.ts';
+import { AT, DOT, isWordSign } from '../../text/chars.ts';
 import type { Templates } from '../../text/templates.ts';
-import { isBlankLine, type View } from '../../text/view.ts';
+import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
 import { type Inner, type Protect, protectEdge } from '../protection.ts';
 import { endsTrace, possibleReports, reportBits, reportsIn } from './lines.ts';
@@ -26,18 +26,30 @@ const MAX_DETAILS = 60;
 const HABIT = 6;
 
 /** A command as a shell echoes it: behind a prompt, or traced by `set -x`. */
-const ECHOED = new LinePattern(
-  /^(?:[$>#%] |\++ |❯ |➜ |PS [A-Z]:\\[^>]{0,200}> |\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#%>]{0,200}[$#%>] )\S/,
-);
+const ECHOED =
+  /^(?:[$>#%] |\++ |❯ |➜ |PS [A-Z]:\\[^>]{0,200}> |\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#%>]{0,200}[$#%>] )\S/;
 /** If a larger share of the lines, and more than this number, look so, they are no headings. Chosen. */
 const MOST_ECHOED = 0.1;
 const FEW_ECHOED = 5;
 const ECHO_CHARS = 300;
+const PROMPT_CHARS = 42;
+const DASH = 45;
+const PROMPT_SIGNS: ReadonlySet<number> = new Set([...'$>#%+❯➜P['].map((sign) => sign.charCodeAt(0)));
+
+/** Whether a line begins with the sign of a prompt, or with a word up to an `@`: few lines do. */
+function mayEcho({ codes, from, to }: View, i: number): boolean {
+  const start = from[i] ?? 0;
+  const end = Math.min(to[i] ?? 0, start + PROMPT_CHARS);
+  if (PROMPT_SIGNS.has(codes[start] ?? 0)) return end > start;
+  let at = start;
+  while (at < end && (isWordSign(codes[at] ?? 0) || codes[at] === DOT || codes[at] === DASH)) at++;
+  return codes[at] === AT;
+}
 
 /** Keeps the commands that a log of a session echoes: they are its headings. */
 function protectCommands(view: View, { first, end }: Inner, protect: Protect): void {
   const echoed: number[] = [];
-  for (let i = first; i < end; i++) if (!isBlankLine(view, i) && ECHOED.fits(view, i, ECHO_CHARS)) echoed.push(i);
+  for (let i = first; i < end; i++) if (mayEcho(view, i) && ECHOED.test(contentOf(view, i, ECHO_CHARS))) echoed.push(i);
   if (echoed.length <= Math.max(FEW_ECHOED, (end - first) * MOST_ECHOED)) for (const i of echoed) protect(i, 'heading');
 }
 
