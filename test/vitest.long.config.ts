@@ -1,5 +1,14 @@
 import { defineConfig } from 'vitest/config';
 import suite from '../vitest.config.ts';
 
+/** End-to-end tests of keys, which `npm test` runs on a file only. */
+const KEYS = ['admin', 'budgets', 'door', 'limits', 'projects'].map((name) => `test/parts/team/${name}.test.ts`);
+
 /** Servers that are killed, flooded and raced against each other: minutes of work that `npm test` leaves out. */
-export default defineConfig({ test: { ...suite.test, include: ['test/**/*.long.ts'] } });
+export default defineConfig({
+  test: {
+    ...suite.test,
+    include: ['test/**/*.long.ts', ...KEYS],
+    env: { MCP_PRUNER_TEST_KEYS_ON: 'postgres' },
+  },
+});

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { hasPostgres } from '../../helpers/postgres.ts';
 import { until } from '../../helpers/until.ts';
 import { send } from '../../helpers/wire.ts';
-import { keys, Member, onFile, onPostgres, startTeam } from './team.ts';
+import { keys, Member, onFile, PLACES, startTeam } from './team.ts';
 
 const TOKEN = 'an-admin-token-of-the-test';
 const ADMIN = { MCP_PRUNER_ADMIN_TOKEN: TOKEN };
@@ -104,10 +103,7 @@ describe('the admin API', () => {
   });
 });
 
-describe.each([
-  { on: 'a file', place: onFile, runs: true },
-  { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
-])('keys of the admin API on $on', ({ place: open, runs }) => {
+describe.each(PLACES)('keys of the admin API on $on', ({ place: open, runs }) => {
   it.skipIf(!runs)('are issued by the thousand, listed in pages, changed, replaced and ended at once', async () => {
     const place = await open();
     const stage = await startTeam(place, ADMIN);

@@ -9,11 +9,10 @@ import { aTurn } from '../../contract/ledger-store.suite.ts';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
 import { json } from '../../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../../helpers/messages.ts';
-import { hasPostgres } from '../../helpers/postgres.ts';
 import { manualClock, openStore } from '../../helpers/rewriter.ts';
 import { serverLog } from '../../helpers/texts.ts';
 import { until } from '../../helpers/until.ts';
-import { keys, Member, onFile, onPostgres, startTeam } from './team.ts';
+import { keys, Member, PLACES, startTeam } from './team.ts';
 
 const PROVIDER = { authorization: 'Bearer sk-provider' };
 /** A model whose price is in the table: each answer costs $2.25. */
@@ -24,10 +23,7 @@ const ANSWER = {
 };
 const HELLO = JSON.stringify({ ...JSON.parse(chatBody(oneResult('short')).toString()), model: 'gpt-5' });
 
-describe.each([
-  { on: 'a file', place: onFile, runs: true },
-  { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
-])('the dollars of a key on $on', ({ place: open, runs }) => {
+describe.each(PLACES)('the dollars of a key on $on', ({ place: open, runs }) => {
   it.skipIf(!runs)(
     'are limited by its budget on every server, in the error format of the wire, until it is raised',
     async () => {

@@ -4,12 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { hashOfKey } from '../../../src/parts/team/keys/key-text.ts';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
 import { messagesBody, oneCall } from '../../helpers/messages.ts';
-import { hasPostgres } from '../../helpers/postgres.ts';
 import { startProxy } from '../../helpers/proxy.ts';
 import { SocketClient } from '../../helpers/socket-client.ts';
 import { until } from '../../helpers/until.ts';
 import { send } from '../../helpers/wire.ts';
-import { aLog, keys, Member, newKey, onFile, onPostgres, startTeam } from './team.ts';
+import { aLog, keys, Member, newKey, onFile, PLACES, startTeam } from './team.ts';
 
 const PROVIDER = { authorization: 'Bearer sk-provider' };
 const typeOf = (body: Buffer) =>
@@ -158,10 +157,7 @@ describe('a server that asks for keys', () => {
   });
 });
 
-describe.each([
-  { on: 'a file', place: onFile, runs: true },
-  { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
-])('keys on $on', ({ place: open, runs }) => {
+describe.each(PLACES)('keys on $on', ({ place: open, runs }) => {
   it.skipIf(!runs)(
     'stop working on every server within a second once they are revoked, replaced or expired',
     async () => {

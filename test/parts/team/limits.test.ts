@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
 import { json } from '../../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../../helpers/messages.ts';
-import { hasPostgres } from '../../helpers/postgres.ts';
 import { SocketClient } from '../../helpers/socket-client.ts';
 import { until } from '../../helpers/until.ts';
-import { aLog, keys, Member, onFile, onPostgres, startTeam } from './team.ts';
+import { aLog, keys, Member, PLACES, startTeam } from './team.ts';
 
 const PROVIDER = { authorization: 'Bearer sk-provider' };
 const HELLO = chatBody(oneResult('short'));
@@ -15,10 +14,7 @@ const HOUR_MS = 3_600_000;
 const aClock = () => ({ now: Date.UTC(2026, 5, 1, 12, 0, 30), nowMs: () => clock.now });
 let clock = aClock();
 
-describe.each([
-  { on: 'a file', place: onFile, runs: true },
-  { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
-])('the limits of a key on $on', ({ place: open, runs }) => {
+describe.each(PLACES)('the limits of a key on $on', ({ place: open, runs }) => {
   it.skipIf(!runs)('apply across three servers: at most the allowed requests per minute', async () => {
     clock = aClock();
     const place = await open();

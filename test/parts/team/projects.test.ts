@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
-import { hasPostgres } from '../../helpers/postgres.ts';
 import { until } from '../../helpers/until.ts';
-import { aLog, Member, members, onFile, onPostgres, startTeam } from './team.ts';
+import { aLog, Member, members, onFile, PLACES, startTeam } from './team.ts';
 
 const SECRET = 'payment 4711 of project web';
 const UNKNOWN = 'prn_000000000000';
 
-describe.each([
-  { on: 'a file', place: onFile, runs: true },
-  { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
-])('keys on $on', ({ place: open, runs }) => {
+describe.each(PLACES)('keys on $on', ({ place: open, runs }) => {
   it.skipIf(!runs)('open only their own projects, in a hundred attempts', async () => {
     const place = await open();
     const stage = await startTeam(place);

@@ -5,7 +5,7 @@ import type { Clock } from '../../../src/core/ports.ts';
 import { run } from '../../cli/fake-io.ts';
 import { afterwards, tempFolder } from '../../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
-import { newDatabase } from '../../helpers/postgres.ts';
+import { hasPostgres, newDatabase } from '../../helpers/postgres.ts';
 import { serverLog } from '../../helpers/texts.ts';
 import { send, type WireAnswer } from '../../helpers/wire.ts';
 import { openStage, type Stage, type StageOptions } from '../page/stage.ts';
@@ -18,6 +18,15 @@ export const onPostgres = async (): Promise<Place> => ({
   ...(await onFile()),
   MCP_PRUNER_DATABASE_URL: await newDatabase(),
 });
+
+/**
+ * Where the end-to-end tests of keys run: on a file, and in the long suite on PostgreSQL. Both stores of keys are proved by
+ * `keys.suite`, so that what differs here is only their composition.
+ */
+export const PLACES =
+  process.env.MCP_PRUNER_TEST_KEYS_ON === 'postgres'
+    ? [{ on: 'PostgreSQL', place: onPostgres, runs: hasPostgres }]
+    : [{ on: 'a file', place: onFile, runs: true }];
 
 const EVERYTHING = {
   MCP_PRUNER_ENABLE_RESOURCES: 'true',
