@@ -109,6 +109,9 @@ class ProxyServer implements ListeningServer {
     this.#server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) =>
       this.#onUpgrade(req, socket, head),
     );
+    this.#server.on('connect', (req: IncomingMessage, socket: Socket) => {
+      sendError(bareAnswer(req, socket), 'method_not_allowed', NO_FORWARD_PROXY);
+    });
     this.#server.on('connection', (socket) => {
       this.#connections.add(socket);
       this.#acceptBatcher.connectionAccepted();
@@ -200,6 +203,9 @@ function answer({ wireFor, app, hops, gatekeeper }: Routes, req: IncomingMessage
   if (gatekeeper) gatekeeper({ req, answer: () => res, next: go, kind: 'request' });
   else go();
 }
+
+const NO_FORWARD_PROXY =
+  'This is the base URL of a model API and no forward proxy: set the base URL of the client instead of HTTPS_PROXY, or start it with mcp-pruner run.';
 
 function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buffer): void {
   if (socket.destroyed) return;

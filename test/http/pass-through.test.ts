@@ -81,7 +81,38 @@ describe('everything but chat completions', () => {
   });
 
   it.each([
+    ['/v1/messages', '/v1/messages'],
+    ['/v1/messages/count_tokens', '/v1/messages/count_tokens'],
+    ['/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
+    ['/v1/v1/messages', '/v1/messages'],
+  ])('keeps the version of %s for a base URL without one', async (path, seen) => {
+    const upstream = await echo();
+    const url = `http://127.0.0.1:${upstream.port}`;
+    for (const base of [url, `${url}/`, `${url}/v1`, `${url}/v1beta/`]) {
+      const proxy = await startProxy(upstream, {
+        env: { MCP_PRUNER_ANTHROPIC_URL: base, MCP_PRUNER_GEMINI_URL: base },
+      });
+      const { headers } = await send(`${proxy.url}${path}`, { method: 'POST', body: '{}' });
+      const expected =
+        base.endsWith('/v1') || base.endsWith('/v1beta/')
+          ? seen.replace(/^\/v1(?:beta)?/, new URL(base).pathname.replace(/\/$/, ''))
+          : seen;
+      expect(headers['x-seen']).toBe(`POST ${expected}`);
+      await proxy.stop();
+    }
+  });
+
+  it('answers CONNECT with what to set instead', async () => {
+    const proxy = await startProxy(await echo());
+    const socket = await dial(proxy.port);
+    socket.write('CONNECT api.openai.com:443 HTTP/1.1\r\nHost: api.openai.com:443\r\n\r\n');
+    const answer = await received(socket, (text) => text.includes('mcp-pruner run'));
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+  });
+
+  it.each([
     '/v1/chat/completions',
+    '/v1/v1/chat/completions',
     '/v1//chat/completions',
     '/v1/openai/deployments/gpt/chat/completions?api-version=1',
     '/chat/completions',

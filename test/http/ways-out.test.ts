@@ -134,6 +134,14 @@ describe('routeTo', () => {
     ['https://a.test/v1', ['a.test:8443'], 'via proxy http://tls:1'],
     ['https://a.test/v1', ['a.test:443'], 'direct'],
     ['http://[::1]:8080/v1', ['[::1]'], 'direct'],
+    ['http://[::1]:8080/v1', ['::1'], 'direct'],
+    ['http://[::1]:8080/v1', ['[::1]:9090'], 'via proxy http://proxy:3128'],
+    ['http://[2001:db8::7]/v1', ['::1', '2001:DB8:0::/32'], 'direct'],
+    ['http://10.1.2.3/v1', ['a.test', '10.0.0.0/8'], 'direct'],
+    ['http://11.1.2.3/v1', ['10.0.0.0/8', '10.0.0.0/99', 'x/8'], 'via proxy http://proxy:3128'],
+    ['http://10.1.2.3/v1', ['a.test 10.1.2.3'], 'direct'],
+    ['http://aa.test/v1', ['a.test \t b.test'], 'via proxy http://proxy:3128'],
+    ['http://b.test/v1', ['a.test \t b.test'], 'direct'],
   ])('%s with NO_PROXY %j: %s', (url, noProxy, shown) => {
     expect(routeTo(url, { ...proxies, noProxy }).shown).toBe(shown);
   });

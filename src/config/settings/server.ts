@@ -98,7 +98,9 @@ export const serverSettings = {
   noProxy: setting({
     env: ['no_proxy', 'NO_PROXY'],
     toml: null,
-    rule: list('host names, each including its subdomains, with or without a port; or *'),
+    rule: list(
+      'host names, each including its subdomains, with or without a port, IP addresses and ranges of them; or *',
+    ),
     fallback: [],
     doc: 'Hosts reached without a network proxy. Loopback addresses must be listed too.',
   }),

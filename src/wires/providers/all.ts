@@ -6,6 +6,7 @@ import { azure } from './azure.ts';
 import { bedrock } from './bedrock.ts';
 import { facts } from './facts.ts';
 import {
+  belowBase,
   belowVersion,
   type CloudSettings,
   isBelow,
@@ -33,9 +34,9 @@ export const openai: Provider = {
 const google: Provider = {
   ...facts.google,
   dialects: [googleGemini],
-  takes(path, line) {
+  takes(path, line, { geminiUrl }) {
     const operation = operationOf(googleGemini, line.method, path);
-    return operation || isBelow(path, '/v1beta') ? belowVersion(operation, line) : null;
+    return operation || isBelow(path, '/v1beta') ? belowBase(operation, line, geminiUrl) : null;
   },
 };
 
@@ -46,7 +47,7 @@ const google: Provider = {
 const anthropic: Provider = {
   ...facts.anthropic,
   dialects: [anthropicMessages],
-  takes(path, line) {
+  takes(path, line, { anthropicUrl }) {
     if (!isBelow(path, '/v1')) return null;
     const operation = operationOf(anthropicMessages, line.method, path);
     if (operation === null) {
@@ -54,7 +55,7 @@ const anthropic: Provider = {
       if (OPENAI.some((dialect) => dialect.claims(line.method, path) !== null)) return null;
       if (line.headers['anthropic-version'] === undefined && !isBelow(path, '/v1/messages')) return null;
     }
-    return belowVersion(operation, line);
+    return belowBase(operation, line, anthropicUrl);
   },
 };
 
@@ -76,8 +77,16 @@ export interface Route extends Taken {
 
 const specificFirst = providers.toReversed();
 
+/** A client whose base URL has a version, and whose paths have one as well, repeats it: `/v1/v1/messages`. */
+const REPEATED_VERSION = /^(?:\/v1)+(?=\/v1\/)/;
+
 /** Where a request goes; `null` if no provider takes it. */
 export function routeOf(line: RequestLine, settings: CloudSettings): Route | null {
+  const url = line.url.replace(REPEATED_VERSION, '');
+  if (url !== line.url) {
+    const route = routeOf({ ...line, url }, settings);
+    return route && { ...route, prefix: '/v1' };
+  }
   const isOpen = ({ key, baseUrl }: Provider): boolean => settings[key] !== null || baseUrl !== undefined;
   return (
     firstRoute(line, settings, specificFirst.filter(isOpen)) ??

@@ -71,6 +71,15 @@ export function belowVersion(operation: Operation | null, { url }: RequestLine):
   return { operation, rest: url.replace(/^\/v1(?:beta)?(?=\/|\?|$)/, '') };
 }
 
+/**
+ * The same for a base URL that may be spelled without its version, as the clients of some providers spell it:
+ * `https://api.anthropic.com`. The version of the path is kept then.
+ */
+export function belowBase(operation: Operation | null, line: RequestLine, baseUrl: string): Taken {
+  const hasVersion = /\/v\d[a-z\d]{0,10}\/?$/.test(baseUrl);
+  return hasVersion ? belowVersion(operation, line) : { operation, rest: line.url };
+}
+
 /** The operation of a dialect at its own path, or `null` if the dialect does not claim the path. */
 export function operationOf(dialect: Dialect, method: string, path: string): Operation | null {
   const purpose = dialect.claims(method, path);
