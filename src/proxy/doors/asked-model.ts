@@ -26,7 +26,10 @@ const FREE_METHOD = /:countTokens$|\/(?:count_tokens|count-tokens|input_tokens|c
  * @param path - without its query
  */
 export function costOfPath(path: string): 'free' | 'shown' | 'later' {
-  const plain = decodedPath(path).replace(/\/+$/, '');
+  const decoded = decodedPath(path);
+  let end = decoded.length;
+  while (decoded.endsWith('/', end)) end--;
+  const plain = decoded.slice(0, end);
   const area = plain.split('/').filter(Boolean);
   if (LATER_METHOD.test(plain) || area.some((part) => LATER.has(part))) return 'later';
   if (!asksModel(plain) || FREE_METHOD.test(plain)) return 'free';

@@ -119,7 +119,6 @@ export async function fillStore(path: string, requests: number, texts = requests
         regret_tokens, regret_dollars)
       SELECT 'r' || i, ${nowMs} - (${requests} - i) * 1000, 'p', 'c-' || (i % 1000 + 1), 'chat', 'm', 'pruned', 0, 100, 0, 0, 900, 9,
         (i % 1000 + 0.5) / 1000, 1, 50, 20, NULL, 0, 0, -1, 0, 0 FROM c;
-    INSERT INTO usage VALUES ('${new Date(nowMs).toISOString().slice(0, 10)}', 'm', '', ${requests}, 9, 9, 9000, 900);
     COMMIT;
   `);
   db.close();

