@@ -216,9 +216,11 @@ class FileStore implements SqliteStore {
 
   findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
     return this.#access.read(({ decisions }, nowMs) => {
+      const rows = new Map(decisions.findAll(keys).map((row) => [row.decision.key, row]));
       const found = new Map<string, Decision>();
-      for (const { kind, id, expiresMs, decision } of decisions.findAll(keys)) {
-        if (this.#access.use(kind, id, expiresMs, nowMs)) found.set(decision.key, decision);
+      for (const key of keys) {
+        const row = rows.get(key);
+        if (row && this.#access.use(row.kind, row.id, row.expiresMs, nowMs)) found.set(key, row.decision);
       }
       return found;
     });

@@ -43,6 +43,10 @@ const texts = (): readonly Pick<Job, 'text' | 'hints'>[] => [
     hints: { origin: 'command', command: 'git diff' },
   },
   {
+    text: `On branch main\nChanges not staged for commit:\n${repeated((i) => `\tmodified:   src/order${i}.ts`)}`,
+    hints: { origin: 'command', command: 'git status' },
+  },
+  {
     text: repeated((i) => `-rw-r--r-- 1 user user ${1000 + i} Jan  1 00:00 order${i}.ts`),
     hints: { origin: 'listing', command: 'ls -l' },
   },
