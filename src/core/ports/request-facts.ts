@@ -153,7 +153,7 @@ export interface RequestFacts extends NamedRequest {
   readonly shadow?: true;
   /** What this request adds after the model's last answer, as forwarded. */
   readonly fresh: FreshFacts;
-  /** Set for whoever has a budget. */
+  /** Set if the request counts towards a budget. */
   readonly metered?: MeteredFacts | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
+import { WorkQueue } from '../../base/work-queue.ts';
 import { keyOf } from '../hash.ts';
 import type { Observer, Seen, SeenMessage, SeenRequestHead, SeenResult } from '../ports/seen.ts';
 import type { Directives, DirectivesView, RequestScope } from '../ports/segments.ts';
@@ -20,7 +21,7 @@ export interface ResultKeeperOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Maximum number of characters that wait to be stored. Results beyond it are stored with the next request. */
+/** Maximum number of characters that wait to be stored. Results beyond it are stored with the next request. The queue's unit here is a character. */
 const MAX_WAITING_CHARS = 8 * 1024 * 1024;
 /** Maximum number of remembered message ends, from which a later request continues. */
 const MAX_ENDS = 4_000;
@@ -54,13 +55,14 @@ export class ResultKeeper implements Observer {
   /** Message ends up to which all results are stored or waiting, by a hash of the messages. */
   readonly #ends = new BoundedMap<string, true>(MAX_ENDS);
   #portion: Portion | null = null;
-  #waitingChars = 0;
-  #last: Promise<void> = Promise.resolve();
+  readonly #queue: WorkQueue;
   /** Requests of which something was not stored. */
   readonly #incomplete = new WeakSet<SeenRequestHead>();
 
   constructor(options: ResultKeeperOptions) {
     this.#options = options;
+    const { onFailure } = options;
+    this.#queue = new WorkQueue({ maxBytes: MAX_WAITING_CHARS, onFailure, reason: 'results_not_kept' });
   }
 
   newFrom({ scope, prefixes, messages, keepsResults }: SeenRequestHead): number {
@@ -82,7 +84,7 @@ export class ResultKeeper implements Observer {
 
   /** Resolves when the results of all requests received so far are stored or could not be stored. Never rejects. */
   flush(): Promise<void> {
-    return this.#last;
+    return this.#queue.flush();
   }
 
   #add(portion: Portion, { index, results }: SeenMessage): void {
@@ -98,20 +100,15 @@ export class ResultKeeper implements Observer {
   #enqueue(portion: Portion): void {
     const { request, results, chars } = portion;
     if (results.length === 0) return;
-    if (this.#waitingChars > 0 && this.#waitingChars + chars > MAX_WAITING_CHARS) {
-      this.#forget(request);
-      return;
-    }
-    this.#waitingChars += chars;
-    this.#last = this.#last
-      .then(() => this.#write(portion))
-      .catch((cause: unknown) => {
+    const isQueued = this.#queue.add(chars, async () => {
+      try {
+        await this.#write(portion);
+      } catch (cause) {
         this.#forget(request);
-        this.#options.onFailure('results_not_kept', cause);
-      })
-      .finally(() => {
-        this.#waitingChars -= chars;
-      });
+        throw cause;
+      }
+    });
+    if (!isQueued) this.#forget(request);
   }
 
   /** The next request of the conversation continues after these messages. */
