@@ -75,6 +75,7 @@ function reportsOf(events: readonly StoredEvent[]): RequestReport[] {
         requestId: opId ?? '',
         foreign: false,
         wire: 'chat',
+        verifiesHistory: 'never',
         conversationId: runId,
         model: 'gpt-test',
         stream: false,

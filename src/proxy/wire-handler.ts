@@ -360,6 +360,7 @@ class WireExchange {
       project: this.#options.hasProjects ? this.#context.scope.project : undefined,
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
+      verifiesHistory: this.#options.dialect.verifiesHistory,
       cloud: this.#options.cloud,
       conversationId: content.conversationId,
       model: this.#to.operation.model ?? content.model,

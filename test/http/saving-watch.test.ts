@@ -10,7 +10,8 @@ const TEXT: TextOutcome = {
 };
 const CUT: TextOutcome = { ...TEXT, pruneId: 'p1', whole: '', keptLines: 20, tokensAfter: 400 };
 const WHOLE: RequestReport = {
-  ...{ requestId: 'r', foreign: false, wire: 'chat', conversationId: 'c', model: 'm', stream: false, messages: 3 },
+  ...{ requestId: 'r', foreign: false, wire: 'chat', verifiesHistory: 'never', stream: false },
+  ...{ conversationId: 'c', model: 'm', messages: 3 },
   ...{ outcomes: [TEXT], newFrom: 0, forwardedOriginal: true, bytesIn: 9_000, bytesOut: 9_000, fallbacks: [] },
   ...{ pruneMs: 1, firstByteMs: 1, totalMs: 1, status: 200, end: 'answered', upstreamError: null, usage: null },
 };

@@ -2,10 +2,7 @@ import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import { prefixKeyOf } from '../../core/ports/prefix-breaks.ts';
 import type { RequestReport } from './request-report.ts';
 
-/** Wires whose providers report a changed history. */
-const BOUND: ReadonlySet<RequestReport['wire']> = new Set(['messages', 'converse', 'responses']);
-
-/** Requests on wires with bound history, and those for which the provider reported a changed one. */
+/** Requests on wires on which providers verify the history, and those for which they reported a changed one. */
 export interface PrefixBreakCounts {
   readonly requests: number;
   readonly reported: number;
@@ -17,8 +14,8 @@ export class PrefixBreaks {
   #reported = 0;
 
   /** @returns whether the request's answer reports a changed history; `null` if it does not count */
-  count({ wire, facts, reports }: RequestReport): boolean | null {
-    if (!BOUND.has(wire) || !facts) return null;
+  count({ verifiesHistory, facts, reports }: RequestReport): boolean | null {
+    if (verifiesHistory === 'never' || !facts) return null;
     const isReported = (reports?.prefixMismatches ?? 0) > 0;
     this.#requests++;
     if (isReported) this.#reported++;

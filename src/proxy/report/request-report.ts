@@ -20,6 +20,7 @@ export interface RequestReport {
   readonly foreign: boolean;
   /** The wire of the request and its answer. */
   readonly wire: Dialect['name'];
+  readonly verifiesHistory: Dialect['verifiesHistory'];
   /** The provider that received it. */
   readonly cloud?: ProviderName;
   /** The conversation, derived from its beginning; `''` if the body was not read. */

@@ -113,6 +113,7 @@ export class FrameExchange {
       requestId: this.requestId,
       foreign: false,
       wire: this.#about.dialect.name,
+      verifiesHistory: this.#about.dialect.verifiesHistory,
       ...contentOf(this.#shown),
       stream: true,
       forwardedOriginal: this.#bytesOut === this.#bytesIn,
