@@ -102,7 +102,6 @@ describe('Vertex AI', () => {
     ['/v1/projects/p/locations/evil.example/x', null],
     ['/v1/projects/p/locations/evil.example%2Fx/y', null],
     ['/v1/projects/p/locations/us-east5%00/y', null],
-    ['/v1/projects/p', null],
   ])('has the host of the location in %s', (url, baseUrl) => {
     const route = routeOf({ method: 'POST', url, headers: {} }, settingsOf({}));
     expect(route).toMatchObject({ provider: { name: 'vertex' }, baseUrl, rest: url });
@@ -114,6 +113,18 @@ describe('Vertex AI', () => {
     expect([answer.status, answer.body.toString()]).toEqual([404, expect.stringContaining('MCP_PRUNER_VERTEX_URL')]);
     expect(others.requests).toEqual([]);
   });
+});
+
+describe('a project of OpenAI', () => {
+  it.each(['/v1/projects', '/v1/projects/proj_1/groups?limit=2', '/v1/projects/proj_1/roles/r/locations'])(
+    'is not mistaken for one of Vertex AI: %s',
+    async (path) => {
+      const { proxy, cloud, others } = await clouds('MCP_PRUNER_VERTEX_URL');
+      await post(proxy, path, CHAT);
+      expect([others.last.url, others.last.body.equals(CHAT)]).toEqual([path, true]);
+      expect(cloud.requests).toEqual([]);
+    },
+  );
 });
 
 describe('Azure and Foundry', () => {

@@ -5,8 +5,11 @@ import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { facts } from './facts.ts';
 import type { Operation, Provider } from './provider.ts';
 
-/** All paths of a project, and of a publisher (used by clients with a Vertex AI API key). */
-const VERTEX = /^\/v1(?:beta1)?\/(?:projects|publishers)(?:\/|$)/;
+/**
+ * All paths of a project's locations, and of a publisher (used by clients with a Vertex AI API key). Other paths of
+ * projects are OpenAI's, which has `/v1/projects/…` as well.
+ */
+const VERTEX = /^\/v1(?:beta1)?\/(?:projects\/[^/]+\/locations|publishers)(?:\/|$)/;
 const MODEL = /\/publishers\/(anthropic|google)\/models\/([^/:]+):([a-zA-Z]+)$/;
 const CHAT = /\/endpoints\/[^/]+\/chat\/completions$/;
 const LOCATION = /\/locations\/([a-z]{2,20}(?:-[a-z]{1,20}){0,3}\d{0,2})(?:\/|$)/;
