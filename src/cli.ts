@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { main, type ProcessIo } from './cli/main.ts';
-import { commands } from './commands.ts';
+import { commands, renamed } from './commands.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
 
-// a reader that has seen enough (`mcp-pruner diff … | head`) is no failure
+// a reader that has seen enough (`mcp-pruner why … | head`) is no failure
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 // diagnostics that nobody takes must not end a server
 process.stderr.on('error', () => {});
@@ -36,5 +36,6 @@ const io: ProcessIo = {
 };
 process.exitCode = await main(process.argv.slice(2), io, {
   commands,
+  renamed,
   edition: async () => (await import('./edition.ts')).edition,
 });

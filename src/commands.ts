@@ -2,79 +2,108 @@ import type { LazyCommand } from './cli/command.ts';
 
 /** All commands of the program and of its parts, in the order of the help. Each loads when it is called. */
 export const commands: Readonly<Record<string, LazyCommand>> = {
-  serve: { summary: 'run the proxy', load: async (edition) => (await import('./cli/serve.ts')).serve(await edition()) },
-  demo: { summary: 'show pruning offline, without a key', load: async () => (await import('./cli/demo/demo.ts')).demo },
-  stdio: {
-    summary: 'serve MCP over stdin and stdout (the default command)',
-    load: async (edition) => (await import('./cli/stdio.ts')).stdio(await edition()),
+  run: {
+    group: 'daily',
+    summary: 'start an agent through the proxy',
+    load: async () => (await import('./cli/run/run.ts')).run,
   },
-  run: { summary: 'start an agent through the proxy', load: async () => (await import('./cli/run/run.ts')).run },
   setup: {
+    group: 'daily',
     summary: "print or write an agent's configuration",
     load: async () => (await import('./cli/setup.ts')).setup,
   },
-  service: {
-    summary: 'run the proxy in the background: install, status, logs, remove',
-    load: async () => (await import('./cli/service/service.ts')).service,
-  },
-  doctor: {
-    summary: 'check that everything is in order, and say what to do',
-    load: async () => (await import('./cli/doctor/doctor.ts')).doctor,
+  report: {
+    group: 'daily',
+    summary: 'show dollars, tokens, tools and prices, follow live, or read past sessions',
+    load: async () => (await import('./cli/report/report.ts')).report,
   },
   status: {
+    group: 'daily',
     summary: 'say in one line whether the proxy runs and what it saved',
     load: async () => (await import('./cli/status.ts')).status,
   },
-  config: { summary: 'print the effective configuration', load: async () => (await import('./cli/config.ts')).config },
   recover: {
+    group: 'daily',
     summary: 'print the original behind a prune id',
     load: async () => (await import('./cli/recover.ts')).recover,
   },
   recall: {
+    group: 'daily',
     summary: 'search earlier tool results',
     load: async () => (await import('./cli/recall.ts')).recall,
   },
-  tools: {
-    summary: 'show what each declared tool costs and how often it is called',
-    load: async () => (await import('./cli/tools.ts')).tools,
-  },
-  diff: { summary: 'show what was cut from a text', load: async () => (await import('./cli/diff.ts')).diff },
   why: {
-    summary: 'say why each region of a text was kept or cut',
+    group: 'daily',
+    summary: 'say why lines of a text were kept or cut, and show them',
     load: async () => (await import('./cli/why.ts')).why,
   },
-  tail: { summary: 'follow what the proxy does', load: async () => (await import('./cli/tail.ts')).tail },
-  stats: {
-    summary: 'show what was saved, by day, model and tool',
-    load: async () => (await import('./cli/stats.ts')).stats,
+  serve: {
+    group: 'server',
+    summary: 'run the proxy',
+    load: async (edition) => (await import('./cli/serve.ts')).serve(await edition()),
   },
-  report: {
-    summary: 'show the dollars spent and saved, through the proxy or in past sessions of agents',
-    load: async () => (await import('./cli/report/report.ts')).report,
+  service: {
+    group: 'server',
+    summary: 'run the proxy in the background: install, status, logs, remove',
+    load: async () => (await import('./cli/service/service.ts')).service,
   },
-  prices: {
-    summary: 'list the prices of models, or show the row for one model',
-    load: async () => (await import('./cli/prices.ts')).prices,
+  doctor: {
+    group: 'server',
+    summary: 'check that everything is in order, and say what to do',
+    load: async () => (await import('./cli/doctor/doctor.ts')).doctor,
   },
-  projects: {
-    summary: 'show and change the settings that projects have of their own',
-    load: async () => (await import('./cli/projects.ts')).projects,
+  config: {
+    group: 'server',
+    summary: 'print the effective configuration',
+    load: async () => (await import('./cli/config.ts')).config,
   },
   keys: {
+    group: 'team',
     summary: 'make, list, revoke and rotate keys of a shared proxy',
     load: async () => (await import('./parts/team/keys/seat/command.ts')).keys,
   },
+  projects: {
+    group: 'team',
+    summary: 'show and change the settings that projects have of their own',
+    load: async () => (await import('./cli/projects.ts')).projects,
+  },
   erase: {
+    group: 'team',
     summary: 'erase a project or a person, with a proof',
     load: async () => (await import('./cli/erase.ts')).erase,
   },
-  store: { summary: 'move everything into another store', load: async () => (await import('./cli/store.ts')).store },
+  store: {
+    group: 'team',
+    summary: 'move everything into another store',
+    load: async () => (await import('./cli/store.ts')).store,
+  },
   eval: {
+    group: 'lab',
     summary: "measure the pruner on a repository's own history",
     load: async () => (await import('./parts/lab/command.ts')).evalCommand,
   },
   replay: {
+    group: 'lab',
     summary: 'show what pruning would have saved in recorded conversations',
     load: async () => (await import('./parts/lab/replay/command.ts')).replay,
   },
+  demo: {
+    group: 'lab',
+    summary: 'show pruning offline, without a key',
+    load: async () => (await import('./cli/demo/demo.ts')).demo,
+  },
+  // for the configuration of agents; people need no name for it
+  stdio: {
+    summary: 'serve MCP over stdin and stdout',
+    load: async (edition) => (await import('./cli/stdio.ts')).stdio(await edition()),
+  },
+};
+
+/** Names that commands had before the first release, and what replaces each. */
+export const renamed: Readonly<Record<string, string>> = {
+  stats: 'report --tokens',
+  tools: 'report --tools',
+  prices: 'report --prices',
+  tail: 'report --live',
+  diff: 'why <prune_id> --lines',
 };

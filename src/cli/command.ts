@@ -47,6 +47,8 @@ export interface Option {
   readonly type: 'string' | 'boolean';
   /** Placeholder of the value in the help, such as `<file>`. */
   readonly value?: string;
+  /** The value may be left out, and is `''` then: an argument that does not match is no value. */
+  readonly optional?: RegExp;
   readonly doc: string;
 }
 
@@ -69,8 +71,13 @@ export interface Command {
   run(call: Call, io: Io): Promise<number>;
 }
 
+/** Groups of commands in the help, in its order. */
+export const GROUPS = ['daily', 'server', 'team', 'lab'] as const;
+
 /** A command that is loaded when it is called: the help must not wait for a database driver. */
 export interface LazyCommand {
+  /** Absent: the help does not list it. */
+  readonly group?: (typeof GROUPS)[number];
   readonly summary: string;
   /** @param edition - for commands whose options depend on it */
   readonly load: (edition: () => Promise<CliEdition>) => Promise<Command>;

@@ -1,24 +1,38 @@
-import type { Command, Io } from './command.ts';
+import { type Command, GROUPS, type Io, type LazyCommand } from './command.ts';
 import { wrapped } from './wrap.ts';
 
 /** Maximum width of help, also where it does not go to a terminal. */
 const MAX_COLUMNS = 100;
 
+const TITLES: Readonly<Record<(typeof GROUPS)[number], string>> = {
+  daily: 'Every day:',
+  server: 'The proxy:',
+  team: 'A team and its data:',
+  lab: 'Try and measure:',
+};
+
 /** The output of `mcp-pruner --help`. */
-export function programHelp(commands: Readonly<Record<string, { readonly summary: string }>>): string {
-  const names = Object.keys(commands);
+export function programHelp(commands: Readonly<Record<string, Omit<LazyCommand, 'load'>>>): string {
+  const listed = Object.entries(commands).filter(([, { group }]) => group !== undefined);
+  const width = Math.max(...listed.map(([name]) => name.length));
+  const groups = GROUPS.flatMap((group) => [
+    TITLES[group],
+    ...listed
+      .filter(([, command]) => command.group === group)
+      .map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
+    '',
+  ]);
   return [
     'mcp-pruner: prunes large tool results on their way to a model; every cut is marked and can be recovered.',
     '',
     'Usage: mcp-pruner <command> [options]',
     '',
-    'Commands:',
-    ...columns(names.map((name) => [name, commands[name]?.summary ?? ''])),
-    '',
+    ...groups,
     'Options:',
     ...columns(everywhere),
     '',
     'mcp-pruner <command> --help describes one of them. Settings: docs/configuration.md, or mcp-pruner config.',
+    'Without a command, it serves MCP over stdin and stdout, unless stdin is a terminal.',
     '',
   ].join('\n');
 }

@@ -31,7 +31,7 @@ export interface Named extends Pick<PruneReference, 'pruneId'> {
 export function namedLines(call: Call): Named {
   const { pruneId, range } = readPruneReference(call.positionals[0] ?? '');
   const lines = textOption(call, 'lines');
-  if (lines !== undefined) return { pruneId, ranges: parseRanges(lines) };
+  if (lines !== undefined && lines !== '') return { pruneId, ranges: parseRanges(lines) };
   return { pruneId, ranges: range === null ? null : [range] };
 }
 

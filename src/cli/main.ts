@@ -7,6 +7,8 @@ import { commandHelp, programHelp } from './help.ts';
 /** A program: its commands, and the parts that they work with, which load with the first command. */
 export interface Program {
   readonly commands: Readonly<Record<string, LazyCommand>>;
+  /** Names that commands had, and what replaces each. */
+  readonly renamed: Readonly<Record<string, string>>;
   readonly edition: () => Promise<CliEdition>;
 }
 
@@ -22,8 +24,9 @@ export type ProcessIo = Omit<Io, 'edition'>;
 export async function main(args: readonly string[], io: ProcessIo, program: Program): Promise<number> {
   const [name, ...rest] = args;
   try {
-    if (name === undefined) return await runCommand('stdio', [], io, program);
-    if (name === '--help' || name === '-h') return print(io, programHelp(program.commands));
+    // a client that starts the program speaks MCP to it; a person wants to know what there is
+    if (name === undefined && io.inIsTerminal !== true) return await runCommand('stdio', [], io, program);
+    if (name === undefined || name === '--help' || name === '-h') return print(io, programHelp(program.commands));
     if (name === 'help') return await help(rest, io, program);
     if (name === '--version' || name === '-v') return print(io, `${io.version}\n`);
     return await runCommand(name, rest, io, program);
@@ -48,10 +51,14 @@ async function runCommand(
   name: string,
   args: readonly string[],
   io: ProcessIo,
-  { commands, edition }: Program,
+  { commands, renamed, edition }: Program,
 ): Promise<number> {
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (entry === undefined) throw new UsageError(unknown('command', name, Object.keys(commands), 'mcp-pruner --help'));
+  if (entry === undefined) {
+    const successor = Object.hasOwn(renamed, name) ? renamed[name] : undefined;
+    if (successor !== undefined) throw new UsageError(`there is no command ${name}: use mcp-pruner ${successor}`);
+    throw new UsageError(unknown('command', name, Object.keys(commands), 'mcp-pruner --help'));
+  }
   const command = await entry.load(edition);
   const ownArgs = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
   if (ownArgs.includes('--help') || ownArgs.includes('-h'))
@@ -69,7 +76,13 @@ function unknown(what: string, name: string, known: readonly string[], help: str
 function parse(name: string, command: Command, args: readonly string[]): Call {
   const help = `mcp-pruner ${name} --help`;
   const { options } = command;
-  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const { tokens } = parseArgs({
+    args: withEmptyValues(args, options),
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
   const values: Record<string, string | boolean> = {};
   const positionals: string[] = [];
   for (const token of tokens) {
@@ -87,7 +100,7 @@ function parse(name: string, command: Command, args: readonly string[]): Call {
       );
     }
     if (option.type === 'string') {
-      if (token.value === undefined || token.value === '')
+      if (token.value === undefined || (token.value === '' && !option.optional))
         throw new UsageError(`${token.rawName} needs a value: see ${help}`);
       values[token.name] = token.value;
     } else {
@@ -100,6 +113,15 @@ function parse(name: string, command: Command, args: readonly string[]): Call {
   if (positionals.length > max)
     throw new UsageError(`unexpected argument ${JSON.stringify(positionals[max])}: see ${help}`);
   return { values, positionals };
+}
+
+/** `--lines` becomes `--lines=` if its value may be left out and the next argument is none. */
+function withEmptyValues(args: readonly string[], options: Command['options']): string[] {
+  return args.map((arg, i) => {
+    const name = arg.startsWith('--') ? arg.slice(2) : '';
+    const optional = Object.hasOwn(options, name) ? options[name]?.optional : undefined;
+    return optional === undefined || optional.test(args[i + 1] ?? '') ? arg : `${arg}=`;
+  });
 }
 
 /** Puts a failure on stderr, one line for each problem. */

@@ -33,7 +33,7 @@ export function shelfText({ tool_shelf: { setting, would_save, saved, shelf_call
   if (would_save.tokens > 0) {
     const how = setting === 'measure' || setting === 'off' ? '; MCP_PRUNER_TOOL_SHELF=on saves that' : '';
     const text = `descriptions of tools that are never called cost ${count(would_save.tokens)} tokens`;
-    lines.push(`${text}, ${money(would_save.usd)}: mcp-pruner tools${how}`);
+    lines.push(`${text}, ${money(would_save.usd)}: mcp-pruner report --tools${how}`);
   }
   return lines.length === 0 ? '' : `\nTools: ${lines.join('\n       ')}\n`;
 }

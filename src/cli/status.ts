@@ -8,7 +8,7 @@ import type { CompactionReport } from '../ledger/compactions.ts';
 import { makeFolder } from '../store/sqlite/make-folder.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
-import { readLedger } from './report/report.ts';
+import { readLedger } from './report/ledger.ts';
 import { proxyHealth, proxyUrl } from './run/proxy.ts';
 
 const DAYS = 7;

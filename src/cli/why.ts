@@ -3,7 +3,8 @@ import { boldnessWords, caveat, inWords, wholeWords } from '../core/calls/why-wo
 import type { Decision } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
-import { type Command, configOption, type Io } from './command.ts';
+import { type Command, configOption, type Io, textOption } from './command.ts';
+import { writeCuts } from './cut-lines.ts';
 import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
 import { writeHeader } from './prune-header.ts';
@@ -11,7 +12,7 @@ import { wrap } from './table.ts';
 import { type Paint, painter, printable, printableLine } from './terminal.ts';
 
 export const why: Command = {
-  usage: 'why <prune_id|marker> [--lines 10-40] [--json]',
+  usage: 'why <prune_id|marker> [--lines [10-40]] [--json]',
   about:
     'Says which rule or score kept or cut each region of a text, and against which goal. It explains the decision that is\n' +
     'stored; if this version would decide otherwise, or another backend was involved, it says so and shows the recorded facts.',
@@ -19,8 +20,9 @@ export const why: Command = {
     ...configOption,
     lines: {
       type: 'string',
-      value: '<ranges>',
-      doc: 'only the regions that hold these lines, such as 10-40 or 3,10-40',
+      value: '[ranges]',
+      optional: /^[\d,\s-]+$/,
+      doc: 'the lines that were cut; with ranges, such as 10-40 or 3,10-40: only the regions that hold these lines',
     },
     json: { type: 'boolean', doc: 'print JSON' },
   },
@@ -29,6 +31,12 @@ export const why: Command = {
   async run(call, io) {
     const { pruneId, ranges } = namedLines(call);
     const original = await withStore(call, io, (store) => findOriginal(store, pruneId));
+    if (textOption(call, 'lines') === '' && call.values.json !== true) {
+      const paint = painter(io);
+      writeHeader(original, io, paint);
+      writeCuts(splitLines(original.text), original.prune.decision.cuts, io, paint);
+      return 0;
+    }
     const { explainDecision } = await import('../core/calls/why.ts');
     if (ranges !== null) checkWithin(ranges, original.prune.decision.lines);
     const found = explainDecision(original.prune.decision, original.text);

@@ -1,15 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { commands } from '../../src/commands.ts';
+import { commands, renamed } from '../../src/commands.ts';
 import { run } from './fake-io.ts';
 
 const names = Object.keys(commands);
+const listed = names.filter((name) => commands[name]?.group !== undefined);
 
 describe('the command line', () => {
-  it.each(['--help', '-h'])('lists every command on %s', async (flag) => {
-    const { code, out, err } = await run([flag]);
-    expect(code).toBe(0);
-    expect(err).toBe('');
-    for (const name of names) expect(out).toContain(`  ${name} `);
+  it.each([['--help'], ['-h'], ['help'], []])(
+    'lists its commands in four groups on a terminal: %s',
+    async (...args) => {
+      const { code, out, err } = await run(args, { inIsTerminal: true });
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(out.match(/^ {2}[a-z]+/gm)?.map((name) => name.trim())).toEqual(listed);
+      expect(out.match(/^[A-Z][^:\n]+:$/gm)).toHaveLength(5); // the groups, and the options
+      expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(110);
+    },
+  );
+
+  it.each(Object.entries(renamed))('names the successor of %s: %s', async (name, successor) => {
+    const { code, out, err } = await run([name, '--json']);
+    expect({ code, out, err }).toEqual({
+      code: 2,
+      out: '',
+      err: `mcp-pruner: there is no command ${name}: use mcp-pruner ${successor}\n`,
+    });
+    const [command = '', option = ''] = successor.replace('<prune_id> ', '').split(' ');
+    expect((await run([command, '--help'])).out).toContain(option);
   });
 
   it.each(['--version', '-v'])('prints the version on %s', async (flag) => {
@@ -32,11 +48,17 @@ describe('the command line', () => {
   it.each([
     [['srve'], 'unknown command "srve": did you mean serve?'],
     [['toString'], 'unknown command "toString"'],
-    [['stats', '--jsno'], 'unknown option "--jsno": did you mean --json?'],
-    [['stats', '--days'], '--days needs a value'],
-    [['stats', '--json=1'], '--json takes no value'],
-    [['stats', 'more'], 'unexpected argument "more"'],
-    [['stats', '--days', '0'], 'is not a whole number of days, at least 1'],
+    [['report', '--jsno'], 'unknown option "--jsno": did you mean --json?'],
+    [['report', '--since'], '--since needs a value'],
+    [['report', '--json=1'], '--json takes no value'],
+    [['report', 'more'], 'unexpected argument "more"'],
+    [['report', '--tokens', '--since', '0d'], 'is not a time such as 7d, 2w or 1y'],
+    [['report', '--since', '3m'], 'is not a time such as 7d, 2w or 1y'],
+    [['report', '--tokens', '--live'], '--tokens and --live exclude each other'],
+    [['report', '--tokens', '--csv'], '--tokens takes no --csv'],
+    [['report', '--csv'], '--csv needs --by'],
+    [['report', '--once'], '--once needs --live'],
+    [['why', 'prn_x', '--lines', 'all'], 'unexpected argument "all"'],
     [['recover'], 'too few arguments: mcp-pruner recover <prune_id|marker>'],
     [['recover', 'prn_x', '--lines', '9-3'], 'is not a range of lines'],
     [['recover', 'prn_x', '--lines', '0'], 'is not a range of lines'],

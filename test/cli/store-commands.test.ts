@@ -102,7 +102,7 @@ describe('mcp-pruner recover', () => {
     expect((await run(['recover', pruneId.toLowerCase()])).out).toBe(text);
     expect((await run(['recover', marker])).out).toBe('line 2\r\nline 3\r\n');
     expect((await run(['recover', marker, '--lines', '7'])).out).toBe('line 7\r\n');
-    for (const command of ['diff', 'why']) expect((await run([command, marker])).out).toContain(pruneId);
+    for (const lines of [[], ['--lines']]) expect((await run(['why', marker, ...lines])).out).toContain(pruneId);
     const regionsOf = async (named: string) => JSON.parse((await run(['why', named, '--json'])).out).regions;
     expect(await regionsOf(marker)).toEqual((await regionsOf(pruneId)).slice(1, 2));
   });
@@ -113,7 +113,7 @@ describe('mcp-pruner recover', () => {
     expect(out).toContain('line 20 ␛[31mred');
   });
 
-  it.each(['recover', 'diff', 'why'])('reports an unknown id in one line (%s)', async (command) => {
+  it.each(['recover', 'why'])('reports an unknown id in one line (%s)', async (command) => {
     const { code, out, err } = await run([command, 'prn_ZZZZZZZZZZZZ']);
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(
@@ -122,9 +122,9 @@ describe('mcp-pruner recover', () => {
   });
 });
 
-describe('mcp-pruner diff', () => {
+describe('mcp-pruner why --lines', () => {
   it('shows what was cut with numbers and reasons, between the kept lines around it', async () => {
-    const { code, out } = await run(['diff', 'prn_abcdefghijkl']);
+    const { code, out } = await run(['why', 'prn_abcdefghijkl', '--lines']);
     expect(code).toBe(0);
     const [head, counts, goal, ...body] = out.trimEnd().split('\n');
     expect(head).toBe('prn_abcdefghijkl  service-log from bash');
@@ -148,22 +148,22 @@ describe('mcp-pruner diff', () => {
   });
 
   it('paints cut lines red and kept ones dim on a terminal', async () => {
-    const { out } = await runOnTerminal(['diff', 'prn_abcdefghijkl']);
+    const { out } = await runOnTerminal(['why', 'prn_abcdefghijkl', '--lines']);
     expect(out).toContain(`${ESC}[31m- 5  line 5${ESC}[39m`);
     expect(out).toContain(`${ESC}[2m  7  line 7${ESC}[22m`);
   });
 
   it('has no colours in a pipe, with NO_COLOR, and on a dumb terminal', async () => {
-    expect((await run(['diff', 'prn_abcdefghijkl'])).out).not.toContain(ESC);
+    expect((await run(['why', 'prn_abcdefghijkl', '--lines'])).out).not.toContain(ESC);
     for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
-      expect((await runOnTerminal(['diff', 'prn_abcdefghijkl'], env)).out).not.toContain(ESC);
+      expect((await runOnTerminal(['why', 'prn_abcdefghijkl', '--lines'], env)).out).not.toContain(ESC);
     }
   });
 });
 
-describe('mcp-pruner stats', () => {
+describe('mcp-pruner report --tokens', () => {
   it('shows totals by day and model for a week, with their sum, and below by tool', async () => {
-    const { code, out } = await run(['stats']);
+    const { code, out } = await run(['report', '--tokens']);
     expect(code).toBe(0);
     const rows = out.trimEnd().split('\n');
     expect(rows).toHaveLength(8);
@@ -185,7 +185,7 @@ describe('mcp-pruner stats', () => {
       ],
     );
     await two.close();
-    const { out } = await run(['stats'], { MCP_PRUNER_DB_PATH: file });
+    const { out } = await run(['report', '--tokens'], { MCP_PRUNER_DB_PATH: file });
     expect(out).toMatch(/^2026-01-10 +m +3 +4 +2 +200 +100 +100 +50 %$/m);
     expect(out).not.toMatch(/ 0 +2 +1 /);
   });
@@ -193,7 +193,7 @@ describe('mcp-pruner stats', () => {
   it.each([40, 60, 80])(
     'divides its tables so that no line is wider than a terminal of %i characters',
     async (columns) => {
-      const { out } = await runPlain(['stats'], {
+      const { out } = await runPlain(['report', '--tokens'], {
         env: { MCP_PRUNER_DB_PATH: db },
         clock: { nowMs: () => NOW },
         columns,
@@ -204,12 +204,15 @@ describe('mcp-pruner stats', () => {
   );
 
   it('counts the days back from today', async () => {
-    expect((await run(['stats', '--days', '1'])).out).not.toContain('2026-01-09');
-    expect((await run(['stats', '--days', '11'])).out).toContain('2025-12-31');
+    expect((await run(['report', '--tokens', '--since', '1d'])).out).not.toContain('2026-01-09');
+    expect((await run(['report', '--tokens', '--since', '11d'])).out).toContain('2025-12-31');
   });
 
   it('prints JSON', async () => {
-    const shown = JSON.parse((await run(['stats', '--json', '--days', '2'])).out) as Record<string, unknown>;
+    const shown = JSON.parse((await run(['report', '--tokens', '--json', '--since', '2d'])).out) as Record<
+      string,
+      unknown
+    >;
     expect(shown).toMatchObject({
       since: '2026-01-09',
       sum: { requests: 2, candidates: 4, pruned: 2, tokens_before: 2000, tokens_after: 500, tokens_saved: 1500 },
@@ -233,35 +236,36 @@ describe('mcp-pruner stats', () => {
       ],
     );
     await two.close();
-    const { out } = await run(['stats'], { MCP_PRUNER_DB_PATH: file });
+    const { out } = await run(['report', '--tokens'], { MCP_PRUNER_DB_PATH: file });
     expect(out).toMatch(/^messages +2 +0 +0 +1,000 +250 +750 +75 %$/m);
-    const shown = JSON.parse((await run(['stats', '--json'], { MCP_PRUNER_DB_PATH: file })).out) as object;
+    const shown = JSON.parse((await run(['report', '--tokens', '--json'], { MCP_PRUNER_DB_PATH: file })).out) as object;
     expect(shown).toMatchObject({ wires: [{ wire: 'messages', requests: 2, tokens_saved: 750 }] });
   });
 
   it('reports when nothing was recorded', async () => {
     const later = { nowMs: () => NOW + 400 * DAY };
-    const { out } = await runPlain(['stats'], { env: { MCP_PRUNER_DB_PATH: db }, clock: later });
+    const { out } = await runPlain(['report', '--tokens'], { env: { MCP_PRUNER_DB_PATH: db }, clock: later });
     expect(out).toBe('nothing was recorded since 2027-02-08: only requests through the proxy are counted\n');
   });
 });
 
 describe('a store that is not there', () => {
-  it.each([['recover', 'prn_x'], ['diff', 'prn_x'], ['why', 'prn_x'], ['stats']])(
-    'is reported in one line and not created: %s',
-    async (...args) => {
-      const missing = join(folder, 'missing', 'store.db');
-      const { code, err } = await run(args, { MCP_PRUNER_DB_PATH: missing });
-      expect(code).toBe(1);
-      expect(err).toMatch(/^mcp-pruner: there is no store at [^\n]+\n$/);
-      expect(existsSync(join(folder, 'missing'))).toBe(false);
-    },
-  );
+  it.each([
+    ['recover', 'prn_x'],
+    ['why', 'prn_x'],
+    ['report', '--tokens'],
+  ])('is reported in one line and not created: %s', async (...args) => {
+    const missing = join(folder, 'missing', 'store.db');
+    const { code, err } = await run(args, { MCP_PRUNER_DB_PATH: missing });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^mcp-pruner: there is no store at [^\n]+\n$/);
+    expect(existsSync(join(folder, 'missing'))).toBe(false);
+  });
 
   it('is distinguished from a file that is not a database', async () => {
     const wrong = join(folder, 'wrong.db');
     writeFileSync(wrong, 'no database '.repeat(100));
-    const { code, err } = await run(['stats'], { MCP_PRUNER_DB_PATH: wrong });
+    const { code, err } = await run(['report', '--tokens'], { MCP_PRUNER_DB_PATH: wrong });
     expect(code).toBe(1);
     expect(err).toMatch(/^mcp-pruner: cannot use the store [^\n]*wrong\.db[^\n]+\n$/);
   });

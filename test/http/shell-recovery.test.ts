@@ -163,7 +163,7 @@ it('lines that a shell recovered pass whole on every wire, in every form of the 
   for (const args of [
     `recover ${pruneId} --lines ${ranges}`,
     `recover ${pruneId}`,
-    `diff ${pruneId}`,
+    `why ${pruneId} --lines`,
     `why ${pruneId}`,
   ])
     await install(args);
@@ -175,7 +175,7 @@ it('lines that a shell recovered pass whole on every wire, in every form of the 
     `npx -y ${lines}`,
     `${path} recover ${pruneId} --lines ${ranges}`,
     `sh -c '${lines} | nl'`,
-    `mcp-pruner diff ${pruneId}`,
+    `mcp-pruner why ${pruneId} --lines`,
     `mcp-pruner why ${pruneId}`,
     'mcp-pruner recall items GET --limit 50',
     `${lines} > kept.txt`,

@@ -124,7 +124,10 @@ async function reported(proxy: TestProxy): Promise<{
   conversations: { id: string; continues: string | null; client: string }[];
 }> {
   const given = { env: { MCP_PRUNER_DB_PATH: proxy.dbPath }, clock: { nowMs: () => Date.now() } };
-  const [report, stats] = await Promise.all([run(['report', '--json'], given), run(['stats', '--json'], given)]);
+  const [report, stats] = await Promise.all([
+    run(['report', '--json'], given),
+    run(['report', '--tokens', '--json'], given),
+  ]);
   const { compactions, cold } = JSON.parse(report.out);
   expect(cold).toEqual({ requests: 0, usd: 0, hour_cache: { cost: expect.any(Number), saved: 0 } });
   expect(JSON.parse(stats.out).compactions).toEqual(compactions);

@@ -33,7 +33,7 @@ it('the commands tools and report show what descriptions of unused tools cost', 
   for (const { body } of upstream.requests) expect(JSON.parse(body.toString()).tools).toEqual(TOOLS);
 
   const given = { env: { ...env, MCP_PRUNER_DB_PATH: proxy.dbPath }, clock };
-  const listed = JSON.parse((await run(['tools', '--json'], given)).out) as { name: string }[];
+  const listed = JSON.parse((await run(['report', '--tools', '--json'], given)).out) as { name: string }[];
   const rowOf = (name: string) => listed.find((row) => row.name === name);
   expect(rowOf('unused')).toEqual({
     ...{ name: 'unused', tokens: expect.any(Number), conversations: 6, calls: 0, last_call: null, state: 'whole' },
@@ -41,8 +41,8 @@ it('the commands tools and report show what descriptions of unused tools cost', 
   });
   expect(rowOf('used')).toMatchObject({ calls: 1, last_call: '2026-05-01T12:00:00.000Z' });
   expect([rowOf('left_whole'), rowOf('recover_text')]).toMatchObject([{ state: 'never' }, { state: 'never' }]);
-  expect(JSON.parse((await run(['tools', '--json', '--project', 'none'], given)).out)).toEqual([]);
-  expect((await run(['tools'], given)).out).toContain('agent');
+  expect(JSON.parse((await run(['report', '--tools', '--json', '--project', 'none'], given)).out)).toEqual([]);
+  expect((await run(['report', '--tools'], given)).out).toContain('agent');
 
   const { tool_shelf } = JSON.parse((await run(['report', '--json'], given)).out);
   expect(tool_shelf).toMatchObject({ setting: 'measure', saved: { tokens: 0, usd: 0 }, shelf_called: 0 });
@@ -84,5 +84,7 @@ it('no tools are recorded if the shelf is off', async () => {
   const body = JSON.stringify({ model: 'm', tools: TOOLS, messages: [{ role: 'user', content: 'hi' }] });
   await (await proxy.chat(body)).text();
   await proxy.stop();
-  expect(JSON.parse((await run(['tools', '--json'], { env: { MCP_PRUNER_DB_PATH: proxy.dbPath } })).out)).toEqual([]);
+  expect(
+    JSON.parse((await run(['report', '--tools', '--json'], { env: { MCP_PRUNER_DB_PATH: proxy.dbPath } })).out),
+  ).toEqual([]);
 });

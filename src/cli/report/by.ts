@@ -1,5 +1,8 @@
-import type { KeyFacts, SpendRow } from '../../ledger/spend.ts';
-import type { SpentBy } from '../../ledger/spent-by.ts';
+import { type KeyFacts, readSpend, type SpendRow } from '../../ledger/spend.ts';
+import { SPENT_BY, type SpentBy } from '../../ledger/spent-by.ts';
+import { type Call, type Io, textOption, UsageError } from '../command.ts';
+import { withStore } from '../open-store.ts';
+import { sinceDayOf } from './since.ts';
 import { type Column, rowsAsCsv, rowsAsText, shownRows } from './table.ts';
 import { count, money, percent } from './words.ts';
 
@@ -59,4 +62,20 @@ function limitsUsed(key: KeyFacts | undefined): string {
       : [`${percent(dollarsThisMonth / dollarsPerMonth)} of $${dollarsPerMonth}/month`]),
   ];
   return used.join(', ') || '-';
+}
+
+/** `report --by`: a row for each key, project, model or day. @throws UsageError */
+export async function spendView(call: Call, io: Io, days: number): Promise<number> {
+  const text = textOption(call, 'by');
+  const by = SPENT_BY.find((known) => known === text);
+  if (by === undefined) throw new UsageError(`--by ${JSON.stringify(text)} is not one of ${SPENT_BY.join(', ')}`);
+  const query = { by, sinceDay: sinceDayOf(io, days), project: textOption(call, 'project') };
+  const rows = await withStore(call, io, async (store) => {
+    const keys = by === 'key' ? await store.keys() : null;
+    return readSpend(store.ledger, keys, query, io.clock.nowMs());
+  });
+  if (call.values.csv === true) io.out(spendCsv(rows, by));
+  else if (call.values.json === true) io.out(`${JSON.stringify({ by, sinceDay: query.sinceDay, rows }, null, 2)}\n`);
+  else io.out(spendText(rows, by, query.sinceDay, io.columns));
+  return 0;
 }

@@ -5,6 +5,9 @@ import type { HoldoutResult } from '../../core/ports/ledger-report.ts';
 import { UserError } from '../../errors/errors.ts';
 import { type ComparedConversation, holdoutOf } from '../../ledger/holdout.ts';
 import { parsed } from '../../wires/json/value.ts';
+import { type Call, type Io, textOption } from '../command.ts';
+import { painter } from '../terminal.ts';
+import { comparedText } from './text.ts';
 
 const amount = z.number().min(0);
 
@@ -24,7 +27,7 @@ const rowSchema = z.object({
  * @returns `null` where no conversation is of the control group
  * @throws UserError if the file cannot be read, or a line is not a row
  */
-export function holdoutFrom(path: string, cwd: string): HoldoutResult | null {
+function holdoutFrom(path: string, cwd: string): HoldoutResult | null {
   const conversations: ComparedConversation[] = [];
   const seen = new Set<string>();
   for (const [i, line] of textAt(resolve(cwd, path)).split('\n').entries()) {
@@ -51,4 +54,12 @@ function textAt(path: string): string {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
     throw new UserError(`cannot read ${path}: ${code}`, { cause });
   }
+}
+
+/** `report --from`: that comparison, printed. */
+export async function comparedView(call: Call, io: Io): Promise<number> {
+  const holdout = holdoutFrom(textOption(call, 'from') ?? '', io.cwd);
+  const asText = (): string => comparedText(holdout, painter(io), io.columns);
+  io.out(call.values.json === true ? `${JSON.stringify({ holdout }, null, 2)}\n` : asText());
+  return 0;
 }

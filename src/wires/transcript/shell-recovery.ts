@@ -9,7 +9,7 @@ export interface RecoveredLines {
   readonly ranges: readonly LineRange[];
 }
 
-/** A shell command that gives out originals: `mcp-pruner recover`, `diff`, `why` or `recall`. */
+/** A shell command that gives out originals: `mcp-pruner recover`, `why` or `recall`. */
 export interface ShellRecovery {
   /** Its output contains nothing else, apart from what filters behind a pipe leave of it. */
   readonly alone: boolean;
@@ -20,7 +20,7 @@ export interface ShellRecovery {
 /** The program under all its names: installed, by its path, with a version, as the file of a proxy. */
 const PROGRAM = /^(?:\S{0,200}[/\\])?(?:mcp-pruner(?:@[\w.^~-]{1,40})?(?:\.(?:cmd|exe|js))?|cli\.[jt]s)$/;
 /** Commands whose output is, or explains, an original. */
-const COMMANDS = new Set(['recover', 'diff', 'why', 'recall']);
+const COMMANDS = new Set(['recover', 'why', 'recall']);
 /** The output of these is in words of the program's own, so it cannot be recognised by an original's lines. */
 const IN_OWN_WORDS = new Set(['why', 'recall']);
 /** Maximum number of words between the program and its command: `--`, options of a runner. */

@@ -93,7 +93,7 @@ describe.each([
     expect(JSON.stringify(await api.recover(shared))).toContain('raw_text');
     expect([await spent('web'), await spent('api')]).toEqual([0, 1]);
 
-    const trail = (await run(['tail', '--once', '--json', '--since', '1d', '--kind', 'erasure'], at)).out;
+    const trail = (await run(['report', '--live', '--once', '--json', '--since', '1d', '--kind', 'erasure'], at)).out;
     expect(trail).toContain(createHash('sha256').update(text).digest('hex'));
     expect(trail).not.toContain('web');
 
@@ -116,7 +116,7 @@ describe.each([
     expect(person.document.audit_events_renamed).toBeGreaterThan(1);
     expect(JSON.stringify(await api.recover(ofTom))).toContain('error');
     expect(await dollars()).not.toContain('tom');
-    const audit = (await run(['tail', '--once', '--json', '--since', '1d'], at)).out;
+    const audit = (await run(['report', '--live', '--once', '--json', '--since', '1d'], at)).out;
     expect([audit.includes('"tom"'), audit.includes(person.document.id)]).toEqual([false, true]);
     expect(JSON.stringify(await api.recover(shared))).toContain('raw_text');
   });

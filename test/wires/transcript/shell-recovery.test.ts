@@ -15,7 +15,7 @@ describe('a command that gives out originals', () => {
     [`npx -y mcp-pruner@1.2.3 recover ${ID}`, lines()],
     [`npm exec mcp-pruner -- recover ${ID}`, lines()],
     [`node /opt/mcp-pruner/dist/cli.js recover ${ID} --lines 1-9`, lines([1, 9])],
-    [`cd /srv && ./node_modules/.bin/mcp-pruner diff ${ID}`, lines()],
+    [`cd /srv && ./node_modules/.bin/mcp-pruner why ${ID} --lines`, lines()],
     [`sh -c 'mcp-pruner recover ${ID} | nl'`, lines()],
     [`timeout 9 bash -lc "cd a; mcp-pruner recover ${ID}"`, lines()],
     [['bash', '-lc', `mcp-pruner why ${ID} --lines 3-4`], lines([3, 4])],

@@ -89,7 +89,7 @@ function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: Shel
       </Table>
       {more > 0 && (
         <p class="quiet">
-          and {number(more)} more: <code>mcp-pruner tools</code>
+          and {number(more)} more: <code>mcp-pruner report --tools</code>
         </p>
       )}
     </Card>

@@ -1,5 +1,5 @@
-import type { Store, StoredEvent } from '../core/ports.ts';
-import { type Paint, printable } from './terminal.ts';
+import type { Store, StoredEvent } from '../../core/ports.ts';
+import { type Paint, printable } from '../terminal.ts';
 
 /** Maximum number of blocks of one text that are shown. */
 const MAX_BLOCKS = 3;

@@ -39,9 +39,9 @@ beforeEach(async () => {
 });
 
 const env = () => ({ MCP_PRUNER_DB_PATH: db });
-const run = (...args: string[]) => runPlain(['tail', ...args], { env: env(), clock });
+const run = (...args: string[]) => runPlain(['report', '--live', ...args], { env: env(), clock });
 
-describe('mcp-pruner tail', () => {
+describe('mcp-pruner report --live', () => {
   it('shows what was cut, where and why, and the total saving', async () => {
     await store.addEvents([request(1_500), pruned('bash'), event('candidate', {}, { level: 'debug' }), request(2_500)]);
     const { code, out } = await run('--once');
@@ -84,7 +84,7 @@ describe('mcp-pruner tail', () => {
   it('begins with the last twenty events and follows what another process writes, until Ctrl-C', async () => {
     await store.addEvents(Array.from({ length: 30 }, (_, i) => request(i)));
     const { io, events, ran } = fakeIo({ env: env(), clock });
-    const ended = main(['tail', '--json'], io, program);
+    const ended = main(['report', '--live', '--json'], io, program);
     const lines = () => ran(0).out.split('\n').filter(Boolean);
     await until(() => lines().length === 20);
     await store.addEvents([pruned('bash')]);
@@ -97,7 +97,7 @@ describe('mcp-pruner tail', () => {
 
   it('uses colours only on a terminal, and shows control characters escaped', async () => {
     await store.addEvents([pruned('evil\u001b[2J')]);
-    const painted = await runPlain(['tail', '--once'], { env: env(), clock, outIsTerminal: true });
+    const painted = await runPlain(['report', '--live', '--once'], { env: env(), clock, outIsTerminal: true });
     expect(painted.out).toContain('\u001b[32m');
     expect(painted.out).not.toContain('\u001b[2J');
     expect((await run('--once')).out).not.toContain('\u001b');

@@ -1,61 +1,38 @@
-import type { LedgerSum } from '../core/ports/ledger-store.ts';
-import { groupBy } from '../engine/group-by.ts';
-import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
-import { contextText } from './context-text.ts';
-import { withStore } from './open-store.ts';
-import { table } from './table.ts';
-import { type Paint, painter, printable } from './terminal.ts';
-import { wrapped } from './wrap.ts';
+import type { LedgerSum } from '../../core/ports/ledger-store.ts';
+import { groupBy } from '../../engine/group-by.ts';
+import type { Call, Io } from '../command.ts';
+import { contextText } from '../context-text.ts';
+import { withStore } from '../open-store.ts';
+import { table } from '../table.ts';
+import { type Paint, painter, printable } from '../terminal.ts';
+import { wrapped } from '../wrap.ts';
+import { sinceDayOf } from './since.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-const DEFAULT_DAYS = 7;
-
-export const stats: Command = {
-  usage: 'stats [--days 7] [--json]',
-  about: 'Shows what was cut, each text once, by day (UTC) and model, by tool, and by wire. Tokens are estimates.',
-  options: {
-    ...configOption,
-    days: { type: 'string', value: '<n>', doc: `how many days, today included (default ${DEFAULT_DAYS})` },
-    json: { type: 'boolean', doc: 'print JSON' },
-  },
-  arguments: { min: 0, max: 0 },
-
-  async run(call, io) {
-    const since = firstDay(daysOf(call), io.clock.nowMs());
-    const { readContexts } = await import('../ledger/compactions.ts');
-    const { wholeNotes } = await import('../ledger/report.ts');
-    const [totals, wires, whole, contexts] = await withStore(call, io, async (store) => [
-      totalsOf(await store.ledger.sums({ sinceDay: since, slice: 'use' })),
-      wiresOf(await store.ledger.sums({ sinceDay: since, slice: 'wire' })),
-      await store.ledger.sums({ sinceDay: since, slice: 'whole' }),
-      await readContexts(store.compactions, { sinceDay: since }),
-    ]);
-    const { compactions } = contexts;
-    if (call.values.json === true)
-      io.out(
-        `${JSON.stringify({ ...asJson(since, totals, wires), passed_whole: byReason(whole), compactions }, null, 2)}\n`,
-      );
-    else if (totals.length === 0)
-      io.out(`nothing was recorded since ${since}: only requests through the proxy are counted\n`);
-    else {
-      writeTables(totals, io, painter(io));
-      writeWires(wires, io, painter(io));
-      for (const note of wholeNotes(whole)) io.out(`\n${wrapped(note, '', io)}`);
-      io.out(contextText(contexts));
-    }
-    return 0;
-  },
-};
-
-function daysOf(call: Call): number {
-  const text = textOption(call, 'days') ?? String(DEFAULT_DAYS);
-  const days = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (days < 1) throw new UsageError(`--days ${JSON.stringify(text)} is not a whole number of days, at least 1`);
-  return days;
-}
-
-function firstDay(days: number, nowMs: number): string {
-  return new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+/** `report --tokens`: what was cut, each text once, by day (UTC) and model, by tool, and by wire. */
+export async function tokensView(call: Call, io: Io, days: number): Promise<number> {
+  const since = sinceDayOf(io, days);
+  const { readContexts } = await import('../../ledger/compactions.ts');
+  const { wholeNotes } = await import('../../ledger/report.ts');
+  const [totals, wires, whole, contexts] = await withStore(call, io, async (store) => [
+    totalsOf(await store.ledger.sums({ sinceDay: since, slice: 'use' })),
+    wiresOf(await store.ledger.sums({ sinceDay: since, slice: 'wire' })),
+    await store.ledger.sums({ sinceDay: since, slice: 'whole' }),
+    await readContexts(store.compactions, { sinceDay: since }),
+  ]);
+  const { compactions } = contexts;
+  if (call.values.json === true)
+    io.out(
+      `${JSON.stringify({ ...asJson(since, totals, wires), passed_whole: byReason(whole), compactions }, null, 2)}\n`,
+    );
+  else if (totals.length === 0)
+    io.out(`nothing was recorded since ${since}: only requests through the proxy are counted\n`);
+  else {
+    writeTables(totals, io, painter(io));
+    writeWires(wires, io, painter(io));
+    for (const note of wholeNotes(whole)) io.out(`\n${wrapped(note, '', io)}`);
+    io.out(contextText(contexts));
+  }
+  return 0;
 }
 
 /** Figures of each text in the request in which it was new. Tokens are estimates. */

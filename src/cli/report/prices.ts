@@ -1,42 +1,30 @@
-import { pricesOf } from '../ledger/installed-prices.ts';
-import { fittingName, type Price, ratesFor } from '../ledger/prices.ts';
-import { type Command, configOption, type Io } from './command.ts';
-import { readSettings } from './read-settings.ts';
-import { table } from './table.ts';
-import { printable } from './terminal.ts';
-import { wrapped } from './wrap.ts';
+import { pricesOf } from '../../ledger/installed-prices.ts';
+import { fittingName, type Price, ratesFor } from '../../ledger/prices.ts';
+import { type Call, type Io, textOption } from '../command.ts';
+import { readSettings } from '../read-settings.ts';
+import { table } from '../table.ts';
+import { printable } from '../terminal.ts';
+import { wrapped } from '../wrap.ts';
 
 const DAY_MS = 86_400_000;
 
-/** `mcp-pruner prices`: the rows of the tables in use, and the one that fits a model. */
-export const prices: Command = {
-  usage: 'prices [model] [--json]',
-  about: [
-    'Lists the dollars per million tokens of each model; with a model, the row that fits it today, where the row',
-    'was looked up, and how old the row is. Exits with 1 if no row fits.',
-  ].join('\n'),
-  options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
-  arguments: { min: 0, max: 1 },
-
-  async run({ values, positionals, ...call }, io) {
-    const found = pricesOf(readSettings({ values, positionals, ...call }, io).settings);
-    for (const line of [...found.problems, ...found.warnings]) io.err(`${printable(line)}\n`);
-    const nowMs = io.clock.nowMs();
-    const [model] = positionals;
-    const json = values.json === true;
-    if (model === undefined) {
-      const rows = found.rows();
-      io.out(
-        json ? asJson({ rows: rows.map((row) => ({ row, ageDays: ageOf(row, nowMs) })) }) : listed(rows, nowMs, io),
-      );
-      return 0;
-    }
-    const row = found.of(model, nowMs);
-    const fitting = { row, fits: row && fittingName(row, model), ageDays: row && ageOf(row, nowMs) };
-    io.out(json ? asJson(fitting) : row === null ? none(model, io) : one(model, row, nowMs, io));
-    return row === null ? 1 : 0;
-  },
-};
+/** `report --prices [model]`: the rows of the tables in use, or the one that fits a model. @returns 1 if none fits */
+export async function pricesView(call: Call, io: Io): Promise<number> {
+  const found = pricesOf(readSettings(call, io).settings);
+  for (const line of [...found.problems, ...found.warnings]) io.err(`${printable(line)}\n`);
+  const nowMs = io.clock.nowMs();
+  const model = textOption(call, 'prices') ?? '';
+  const json = call.values.json === true;
+  if (model === '') {
+    const rows = found.rows();
+    io.out(json ? asJson({ rows: rows.map((row) => ({ row, ageDays: ageOf(row, nowMs) })) }) : listed(rows, nowMs, io));
+    return 0;
+  }
+  const row = found.of(model, nowMs);
+  const fitting = { row, fits: row && fittingName(row, model), ageDays: row && ageOf(row, nowMs) };
+  io.out(json ? asJson(fitting) : row === null ? none(model, io) : one(model, row, nowMs, io));
+  return row === null ? 1 : 0;
+}
 
 function asJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;

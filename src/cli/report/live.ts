@@ -1,14 +1,14 @@
-import type { Store, StoredEvent } from '../core/ports.ts';
-import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
-import { withStore } from './open-store.ts';
-import { describeEvent, Totals } from './tail-lines.ts';
-import { painter } from './terminal.ts';
+import type { Store, StoredEvent } from '../../core/ports.ts';
+import { type Call, type Io, textOption, UsageError } from '../command.ts';
+import { withStore } from '../open-store.ts';
+import { painter } from '../terminal.ts';
+import { describeEvent, Totals } from './live-lines.ts';
 
 /** Interval between queries of the store. */
 const POLL_MS = 250;
 const PAGE = 1_000;
 /** Events of the past that are shown when nothing says how far back. */
-const LAST = 20;
+export const LAST = 20;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** The filter for events. */
@@ -20,45 +20,27 @@ interface Filter {
   readonly debug: boolean;
 }
 
-export const tail: Command = {
-  usage: 'tail [--run <id>] [--tool <name>] [--kind <kind,…>] [--since 10m] [--once] [--json]',
-  about: [
-    'Follows what the proxy does, from the store: what was cut, where and why, and what that saved. Ends with Ctrl-C.',
-    `Begins with the last ${LAST} events, or with those after --since. Tokens are estimates.`,
-  ].join('\n'),
-  options: {
-    ...configOption,
-    run: { type: 'string', value: '<id>', doc: 'only this run (a conversation)' },
-    tool: { type: 'string', value: '<name>', doc: 'only results of this tool' },
-    kind: {
-      type: 'string',
-      value: '<kinds>',
-      doc: 'only these kinds, such as pruned,fallback (default: all but debug)',
-    },
-    since: { type: 'string', value: '<time>', doc: 'how far back to begin, such as 90s, 10m, 2h or 1d' },
-    once: { type: 'boolean', doc: 'print the events so far and exit' },
-    json: { type: 'boolean', doc: 'one JSON object a line' },
-  },
-  arguments: { min: 0, max: 0 },
-
-  run(call, io) {
-    const filter = filterOf(call, io);
-    const json = call.values.json === true;
-    return withStore(call, io, async (store) => {
-      const totals = new Totals();
-      const print = async (event: StoredEvent): Promise<void> => {
-        totals.add(event);
-        const line = json ? JSON.stringify(event) : await describeEvent(event, totals, store, painter(io));
-        io.out(`${line}\n`);
-      };
-      const past = await wantedPast(store, filter);
-      for (const line of unseenKinds(filter, past.kinds)) io.err(`mcp-pruner: ${line}\n`);
-      for (const event of past.events) await print(event);
-      if (call.values.once !== true) await follow(store, past.nextSeq, filter, io, print);
-      return 0;
-    });
-  },
-};
+/**
+ * `report --live`: follows what the proxy does, from the store, until a signal arrives. Begins with the last events, or
+ * with those after `--since`.
+ */
+export function liveView(call: Call, io: Io): Promise<number> {
+  const filter = filterOf(call, io);
+  const json = call.values.json === true;
+  return withStore(call, io, async (store) => {
+    const totals = new Totals();
+    const print = async (event: StoredEvent): Promise<void> => {
+      totals.add(event);
+      const line = json ? JSON.stringify(event) : await describeEvent(event, totals, store, painter(io));
+      io.out(`${line}\n`);
+    };
+    const past = await wantedPast(store, filter);
+    for (const line of unseenKinds(filter, past.kinds)) io.err(`mcp-pruner: ${line}\n`);
+    for (const event of past.events) await print(event);
+    if (call.values.once !== true) await follow(store, past.nextSeq, filter, io, print);
+    return 0;
+  });
+}
 
 function filterOf(call: Call, io: Io): Filter {
   const kinds = textOption(call, 'kind');
