@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
 import { isForeign, isRebound } from '../core/web-origin.ts';
@@ -215,11 +215,7 @@ async function frontFor(parts: MountParts, budgets: Budgets, received: ByteBudge
     },
   });
   const lends = settings.upstreamApiKey !== null || settings.anthropicApiKey !== null;
-  const lend = lends ? await lenderOf(settings, destinations) : () => {};
-  const lending: Gatekeeper = ({ req, next }) => {
-    lend(req);
-    next();
-  };
+  const lending: Gatekeeper = lends ? await lenderOf(settings, destinations) : ({ next }) => next();
   return inTurn([pagesDoor(parts), ...(await doorsOf(parts))], inTurn([ofBudgets], lending));
 }
 
@@ -235,12 +231,25 @@ function pagesDoor({ settings, destinations }: MountParts): Gatekeeper {
   };
 }
 
-async function lenderOf(settings: Settings, destinations: Destinations): Promise<(req: IncomingMessage) => void> {
-  const { providerKeys } = await import('../proxy/doors/provider-keys.ts');
+/** Lends the proxy's own keys, and hides them in the answers. */
+async function lenderOf(settings: Settings, destinations: Destinations): Promise<Gatekeeper> {
+  const [{ providerKeys }, { lentKeys, maskAnswer, SecretMask }] = await Promise.all([
+    import('../proxy/doors/provider-keys.ts'),
+    import('../proxy/doors/lent-keys.ts'),
+  ]);
   const callers = callersOf(settings);
-  return providerKeys(settings, destinations, ({ host, origin, 'sec-fetch-site': site }) =>
+  const lend = providerKeys(settings, destinations, ({ host, origin, 'sec-fetch-site': site }) =>
     isForeign({ host, origin, secFetchSite: site }, callers),
   );
+  return ({ req, answer, next, kind }) => {
+    const key = lend(req);
+    if (key !== null) {
+      const mask = new SecretMask(key);
+      if (kind === 'request') maskAnswer(answer(), mask);
+      else lentKeys.set(req, mask);
+    }
+    next();
+  };
 }
 
 /** The doors of parts, in the order of their list. */

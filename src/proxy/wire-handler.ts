@@ -10,6 +10,7 @@ import type { FallbackCode } from '../errors/errors.ts';
 import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
+import { maskAnswer, SecretMask } from './doors/lent-keys.ts';
 import { type Meter, meters } from './doors/meter.ts';
 import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { AnswerTap } from './report/answer-tap.ts';
@@ -198,7 +199,7 @@ class WireExchange {
       this.#fallbacks.push(treatment.reason);
       return this.#report(null, true, await this.#send(original, [], [], null));
     }
-    if (treatment.kind === 'resign') this.#signingScope = treatment.scope;
+    if (treatment.kind === 'resign') this.#resign(treatment.scope);
     const { rewritten, changed, dryRun } = await this.#prune(original);
     if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
@@ -212,6 +213,12 @@ class WireExchange {
       .add(rewritten.refusalKeys)
       .catch((cause: unknown) => this.#options.onFailure(reasonOf(cause), cause, { requestId: this.#requestId }));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
+  }
+
+  #resign(scope: SigningScope): void {
+    this.#signingScope = scope;
+    const token = this.#options.signing?.sessionToken ?? null;
+    if (token !== null) maskAnswer(this.#res, new SecretMask(token));
   }
 
   async #treatmentOf(body: Buffer): Promise<Treatment> {

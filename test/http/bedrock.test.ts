@@ -14,6 +14,7 @@ const OTHER: AwsKey = { id: 'AKIDOTHER', secret: 'another secret' };
 const ID = 'us.anthropic.claude-sonnet-4-5-20250929-v1%3A0';
 const MODEL = decodeURIComponent(ID);
 const INVOKE = `/model/${ID}/invoke`;
+const TOKEN = 'x-amz-security-token';
 const LOG = serverLog(400);
 const CLAUDE = messagesBody(oneCall(LOG), { anthropic_version: 'bedrock-2023-05-31', model: undefined });
 const CONVERSE = Buffer.from(
@@ -157,6 +158,31 @@ describe('a request to Bedrock without a signature', () => {
     await post(cloud, INVOKE, CLAUDE, bearer);
     expect(cloud.upstream.last.headers.authorization).toBe(bearer.authorization);
   });
+
+  it.each([
+    ['s3', false],
+    ['sts', false],
+    ['aws4_request', false],
+    ['bedrock', true],
+    ['bedrock-mantle', true],
+  ])('is never signed with them for another service than Bedrock: %s', async (service, isSigned) => {
+    const cloud = await bedrock({ ...CREDENTIALS, MCP_PRUNER_BEDROCK_SIGN: 'all', AWS_REGION: 'eu-west-1' });
+    const headers = signedHeaders(INVOKE, CLAUDE, cloud.host, OTHER, { service });
+    await post(cloud, INVOKE, CLAUDE, headers);
+    const { last } = cloud.upstream;
+    expect(isSignedBy(last, OWN, { region: 'eu-west-1', service })).toBe(isSigned);
+    if (!isSigned) expect(last.headers.authorization).toBe(headers.authorization);
+  });
+});
+
+it('hides the session token of the proxy in errors, which repeat what was signed', async () => {
+  const cloud = await bedrock({ ...CREDENTIALS, AWS_SESSION_TOKEN: 'FwoGZXIvYXdz-session' }, ({ headers }, res) =>
+    json(res, 403, { message: `The Canonical String should have been x-amz-security-token:${headers[TOKEN]}` }),
+  );
+  const more = { [TOKEN]: 'FwoGZXIvYXdz-session' };
+  const answer = await post(cloud, INVOKE, CLAUDE, signedHeaders(INVOKE, CLAUDE, cloud.host, OWN, { more }));
+  expect(cloud.upstream.last.headers[TOKEN]).toBe('FwoGZXIvYXdz-session');
+  expect(answer.body.toString()).toContain(`x-amz-security-token:${'*'.repeat(20)}"`);
 });
 
 const EVENTS = [

@@ -7,27 +7,32 @@ const CREDENTIAL_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
 
 /**
  * Adds the proxy's own provider key to requests without one, for that provider only. Pages of other origins must not
- * use it.
+ * use it. Such a request asks for an uncompressed answer, because the key must not come back in it.
  *
  * @param keys - `null`: the proxy has no key of that provider
+ * @returns a function that returns the key it added to a request, or `null`
  */
 export function providerKeys(
   keys: Readonly<Record<NonNullable<Provider['ownKey']>['key'], string | null>>,
   destinations: Pick<Destinations, 'routeOf'>,
   isForeign: (headers: IncomingHttpHeaders) => boolean,
-): (req: IncomingMessage) => void {
+): (req: IncomingMessage) => string | null {
   return (req) => {
     const ownKey = destinations.routeOf(req)?.provider.ownKey;
     const key = ownKey === undefined ? null : keys[ownKey.key];
-    if (ownKey === undefined || key === null) return;
-    if (CREDENTIAL_HEADERS.some((name) => (req.headers[name] ?? '') !== '') || isForeign(req.headers)) return;
-    const [name, value] = ownKey.field(key);
-    req.headers[name] = value;
-    const { rawHeaders } = req;
-    // an empty line of the client would be forwarded next to the key
-    for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
-      if (rawHeaders[i]?.toLowerCase() === name.toLowerCase()) rawHeaders.splice(i, 2);
-    }
-    rawHeaders.push(name, value);
+    if (ownKey === undefined || key === null) return null;
+    if (CREDENTIAL_HEADERS.some((name) => (req.headers[name] ?? '') !== '') || isForeign(req.headers)) return null;
+    setHeader(req, ...ownKey.field(key));
+    setHeader(req, 'accept-encoding', 'identity');
+    return key;
   };
+}
+
+/** Replaces all lines of a header, also empty ones. */
+function setHeader({ headers, rawHeaders }: IncomingMessage, name: string, value: string): void {
+  headers[name.toLowerCase()] = value;
+  for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
+    if (rawHeaders[i]?.toLowerCase() === name.toLowerCase()) rawHeaders.splice(i, 2);
+  }
+  rawHeaders.push(name, value);
 }

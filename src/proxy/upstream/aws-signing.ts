@@ -63,6 +63,11 @@ export class AwsSigning {
     this.#signer = options.credentials && signerOf(options.credentials, true);
   }
 
+  /** The proxy's own token, which AWS repeats in errors about signatures; `null` without one. */
+  get sessionToken(): string | null {
+    return this.#options.credentials?.sessionToken ?? null;
+  }
+
   /** How a received request may be handled. Never rejects. */
   async treatmentOf(request: SignedRequest): Promise<Treatment> {
     const { headers, url } = request;

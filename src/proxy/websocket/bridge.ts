@@ -1,6 +1,7 @@
 import type WebSocket from 'ws';
 import type { RawData } from 'ws';
 import type { Turns } from '../../core/decide/turns.ts';
+import type { SecretMask } from '../doors/lent-keys.ts';
 
 /** Observes and may change messages. */
 export interface BridgeWatch {
@@ -34,16 +35,19 @@ export class Bridge {
   /**
    * @param upstream - paused; the bridge resumes it
    * @param turns - shared by all connections, because a client may send thousands of messages at once
+   * @param mask - hides a key of the proxy in what the upstream sends
    */
-  constructor(client: WebSocket, upstream: WebSocket, watch: BridgeWatch, turns: Turns) {
+  constructor(client: WebSocket, upstream: WebSocket, watch: BridgeWatch, turns: Turns, mask?: SecretMask) {
     this.#client = new Side(client);
     this.#upstream = new Side(upstream);
     this.#watch = watch;
     this.#turns = turns;
     this.#join(this.#client, this.#upstream, (data, isBinary) => this.#fromClient(data, isBinary));
-    this.#join(this.#upstream, this.#client, (data, isBinary) => {
-      if (watch.fromUpstream(data, isBinary)) pass(data, isBinary, this.#upstream, this.#client);
-    });
+    const hidden = (data: Buffer): Buffer => mask?.inBytes(data) ?? data;
+    const onMessage = (data: Buffer, isBinary: boolean): void => {
+      if (watch.fromUpstream(data, isBinary)) pass(hidden(data), isBinary, this.#upstream, this.#client);
+    };
+    this.#join(this.#upstream, this.#client, onMessage, hidden);
     upstream.resume();
   }
 
@@ -63,17 +67,23 @@ export class Bridge {
     this.#upstream.close(code, Buffer.from(reason));
   }
 
-  #join(from: Side, to: Side, onMessage: (data: Buffer, isBinary: boolean) => void): void {
+  /** @param hidden - changes what else is sent on: data of pings and pongs, and the reason of the end */
+  #join(
+    from: Side,
+    to: Side,
+    onMessage: (data: Buffer, isBinary: boolean) => void,
+    hidden = (data: Buffer): Buffer => data,
+  ): void {
     const { socket } = from;
     socket.on('message', (data, isBinary) => onMessage(bytesOf(data), isBinary));
-    socket.on('ping', (data) => to.socket.ping(data));
-    socket.on('pong', (data) => to.socket.pong(data));
+    socket.on('ping', (data) => to.socket.ping(hidden(data)));
+    socket.on('pong', (data) => to.socket.pong(hidden(data)));
     // 'close' follows; without this, ws would first wait for the closing handshake after a broken frame from the
     // upstream
     socket.on('error', () => from === this.#upstream && socket.terminate());
     socket.on('close', (code, reason) => {
       const clientFirst = from === this.#client;
-      void (clientFirst ? this.#inOrder : Promise.resolve()).then(() => to.close(code, reason));
+      void (clientFirst ? this.#inOrder : Promise.resolve()).then(() => to.close(code, hidden(reason)));
       if (this.#ended) return;
       this.#ended = true;
       this.#watch.closed(clientFirst);

@@ -4,6 +4,7 @@ import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
 import { ownAdmissions } from '../doors/admitted.ts';
+import { lentKeys, maskAnswer } from '../doors/lent-keys.ts';
 import { contextOf } from '../request-context.ts';
 import { sendError, sendUpstreamError } from '../send-error.ts';
 import type { Destination, Refused } from '../upstream/destinations.ts';
@@ -94,6 +95,8 @@ export class WebSocketHandler {
       return;
     }
     const res = bareAnswer(req, socket);
+    const mask = lentKeys.get(req);
+    if (mask) maskAnswer(res, mask);
     if (dialled.kind === 'failed') {
       onNotOpened(sendUpstreamError(res, dialled.code, dialect.error), dialled.code);
       return;
@@ -119,7 +122,8 @@ export class WebSocketHandler {
       upstream.terminate();
       return;
     }
-    this.#fields = fieldsFor(answer);
+    const mask = lentKeys.get(req);
+    this.#fields = mask ? fieldsFor(answer).map((line) => mask.inText(line)) : fieldsFor(answer);
     this.#protocol = upstream.protocol;
     let joined = false;
     this.#server.handleUpgrade(req, socket, head, (client) => {
@@ -148,7 +152,7 @@ export class WebSocketHandler {
       },
     );
     const watch = ownAdmissions.get(req)?.watch(frames, (frame) => open.bridge.sendDown(frame)) ?? frames;
-    const open: Open = { frames, bridge: new Bridge(client, upstream, watch, this.#turns) };
+    const open: Open = { frames, bridge: new Bridge(client, upstream, watch, this.#turns, lentKeys.get(req)) };
     this.#open.add(open);
     if (this.#draining) this.drain();
   }

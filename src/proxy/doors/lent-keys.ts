@@ -1,0 +1,222 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { decodedStart, isDecodable } from '../answer-decoder.ts';
+import { headerIn, pairsOf } from '../upstream/headers.ts';
+
+/** Hides the key that the proxy added to a request in what its upstream echoes. */
+export const lentKeys = new WeakMap<IncomingMessage, SecretMask>();
+
+/** A shorter beginning of a secret at the end of a chunk is sent at once: it says nothing, and most of them are no secret. */
+const MIN_HELD_BYTES = 8;
+/** Maximum size of a compressed error that is held back to be searched. */
+const MAX_HELD_BYTES = 64 * 1024;
+const MAX_DECODED_BYTES = 1024 * 1024;
+const STAR = '*';
+const ENCODING = 'content-encoding';
+const LENGTH = 'content-length';
+
+/** Replaces a secret by as many stars, so that no length changes. */
+export class SecretMask {
+  readonly #secret: Buffer;
+  readonly #text: string;
+
+  constructor(secret: string) {
+    this.#text = secret;
+    this.#secret = Buffer.from(secret, 'latin1');
+  }
+
+  inText(text: string): string {
+    return text.replaceAll(this.#text, STAR.repeat(this.#text.length));
+  }
+
+  /** The same bytes, or a changed copy. */
+  inBytes(bytes: Buffer): Buffer {
+    let at = bytes.indexOf(this.#secret);
+    if (at < 0) return bytes;
+    const copy = Buffer.from(bytes);
+    for (; at >= 0; at = copy.indexOf(this.#secret, at)) copy.fill(STAR, at, at + this.#secret.length);
+    return copy;
+  }
+
+  /** Number of bytes at the end that may be the beginning of the secret. */
+  #begunIn(bytes: Buffer): number {
+    const [first = 0] = this.#secret;
+    const from = Math.max(0, bytes.length - this.#secret.length + 1);
+    for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
+      const length = bytes.length - at;
+      if (bytes.compare(this.#secret, 0, length, at) === 0) return length;
+    }
+    return 0;
+  }
+
+  /** Masks a stream: returns what to send for each chunk, and `null` for what was held back in the end. */
+  stream(): (chunk: Buffer | null) => Buffer {
+    /** The beginning of the secret at the end of the last chunk, and how much of it was sent. */
+    let begun: Buffer = Buffer.alloc(0);
+    let sent = 0;
+    return (chunk) => {
+      if (chunk === null) return begun.subarray(sent);
+      const bytes = this.inBytes(begun.length > 0 ? Buffer.concat([begun, chunk]) : chunk);
+      const from = sent;
+      const length = this.#begunIn(bytes);
+      const begunAt = bytes.length - length;
+      const end = length < MIN_HELD_BYTES ? bytes.length : Math.max(from, begunAt);
+      begun = Buffer.from(bytes.subarray(begunAt));
+      sent = end - begunAt;
+      return bytes.subarray(from, end);
+    };
+  }
+}
+
+/**
+ * Hides a secret in an answer: in its status line, headers, body and trailers. A stream is never delayed: only bytes
+ * that may be the beginning of the secret wait for the next ones. Of compressed answers only errors up to 64 KiB are
+ * searched; a request with a key of the proxy asks for uncompressed ones.
+ */
+export function maskAnswer(res: ServerResponse, mask: SecretMask): void {
+  const masked = new MaskedAnswer(res, mask);
+  res.writeHead = ((status: number, ...rest: unknown[]) => masked.head(status, rest)) as typeof res.writeHead;
+  res.write = ((...args: unknown[]) => masked.write(args)) as typeof res.write;
+  res.end = ((...args: unknown[]) => masked.end(args)) as typeof res.end;
+  const { addTrailers, flushHeaders } = res;
+  res.flushHeaders = () => {
+    if (!masked.isHeld) flushHeaders.call(res);
+  };
+  res.addTrailers = ((trailers: [string, string][]) =>
+    addTrailers.call(
+      res,
+      trailers.map(([name, value]): [string, string] => [name, mask.inText(value)]),
+    )) as typeof res.addTrailers;
+}
+
+/** A compressed error that is held back. */
+interface HeldError {
+  readonly status: number;
+  readonly message: string;
+  /** Headers that are not set on the answer: name, value, … */
+  readonly fields: string[] | null;
+  readonly encoding: string;
+  readonly chunks: Buffer[];
+  size: number;
+}
+
+/** A method of `ServerResponse`, all of whose signatures it takes. */
+type Method = (...args: unknown[]) => unknown;
+
+class MaskedAnswer {
+  readonly #res: ServerResponse;
+  readonly #mask: SecretMask;
+  readonly #stream: (chunk: Buffer | null) => Buffer;
+  readonly #methods: Readonly<Record<'writeHead' | 'write' | 'end', Method>>;
+  #held: HeldError | null = null;
+
+  /** Whether its head waits for its body. */
+  get isHeld(): boolean {
+    return this.#held !== null;
+  }
+
+  constructor(res: ServerResponse, mask: SecretMask) {
+    const { writeHead, write, end } = res;
+    this.#res = res;
+    this.#mask = mask;
+    this.#stream = mask.stream();
+    this.#methods = { writeHead: writeHead as Method, write: write as Method, end: end as Method };
+  }
+
+  /** @param rest - reason phrase and headers, as for `writeHead` */
+  head(status: number, rest: readonly unknown[]): ServerResponse {
+    const res = this.#res;
+    const message = this.#mask.inText(typeof rest[0] === 'string' ? rest[0] : (res.statusMessage ?? ''));
+    for (const name of res.getHeaderNames()) {
+      const value = res.getHeader(name);
+      if (Array.isArray(value))
+        res.setHeader(
+          name,
+          value.map((one) => this.#mask.inText(one)),
+        );
+      else if (typeof value === 'string') res.setHeader(name, this.#mask.inText(value));
+    }
+    const fields = fieldsIn(rest)?.map((field) => this.#mask.inText(field)) ?? null;
+    const encoding = this.#encoding(status, fields ?? []);
+    if (encoding === null) return this.#sendHead({ status, message, fields });
+    res.statusCode = status;
+    this.#held = { status, message, fields, encoding, chunks: [], size: 0 };
+    return res;
+  }
+
+  /** The encoding of a compressed error; `null` for other answers. */
+  #encoding(status: number, fields: readonly string[]): string | null {
+    if (status < 400) return null;
+    const encoding = headerIn(fields, ENCODING) || String(this.#res.getHeader(ENCODING) ?? '');
+    const name = encoding.trim().toLowerCase();
+    return isDecodable(name) ? name : null;
+  }
+
+  write(args: readonly unknown[]): boolean {
+    const bytes = bytesOf(args);
+    if (!this.#res.headersSent && this.#held === null) this.head(this.#res.statusCode, []);
+    const held = this.#held;
+    if (held === null) {
+      const known = this.#stream(bytes);
+      if (known.length > 0) return this.#send('write', known, args);
+      for (const done of args) if (typeof done === 'function') process.nextTick(done as () => void);
+      return true;
+    }
+    held.chunks.push(Buffer.from(bytes)); // the caller may reuse its buffer
+    held.size += bytes.length;
+    if (held.size > MAX_HELD_BYTES) this.#release(held);
+    return true;
+  }
+
+  end(args: readonly unknown[]): ServerResponse {
+    const bytes = bytesOf(args);
+    const { headersSent, statusCode } = this.#res;
+    if (!headersSent && !this.isHeld && this.#encoding(statusCode, []) !== null) this.head(statusCode, []);
+    const held = this.#held;
+    if (held === null) return this.#send('end', Buffer.concat([this.#stream(bytes), this.#stream(null)]), args);
+    held.chunks.push(bytes);
+    const decoded = decodedStart(Buffer.concat(held.chunks), held.encoding, MAX_DECODED_BYTES);
+    const plain = this.#mask.inBytes(decoded);
+    if (plain === decoded) {
+      this.#release(held);
+      return this.#send('end', Buffer.alloc(0), args);
+    }
+    this.#held = null;
+    for (const name of [ENCODING, LENGTH]) this.#res.removeHeader(name);
+    const kept = pairsOf(held.fields ?? []).filter(([name]) => ![ENCODING, LENGTH].includes(name.toLowerCase()));
+    this.#sendHead({ ...held, fields: [...kept.flat(), LENGTH, String(plain.length)] });
+    return this.#send('end', plain, args);
+  }
+
+  /** Passes a held error on as it came. */
+  #release(held: HeldError): void {
+    this.#held = null;
+    this.#sendHead(held);
+    for (const chunk of held.chunks) if (chunk.length > 0) this.#methods.write.call(this.#res, chunk);
+  }
+
+  #sendHead({ status, message, fields }: Pick<HeldError, 'status' | 'message' | 'fields'>): ServerResponse {
+    const args = [...(message === '' ? [] : [message]), ...(fields === null ? [] : [fields])];
+    return Reflect.apply(this.#methods.writeHead, this.#res, [status, ...args]) as ServerResponse;
+  }
+
+  /** Calls a method with other bytes and the same callback. */
+  #send<M extends 'write' | 'end'>(method: M, bytes: Buffer, args: readonly unknown[]): ReturnType<ServerResponse[M]> {
+    const callback = args.filter((arg) => typeof arg === 'function');
+    const sent = [...(bytes.length > 0 ? [bytes] : []), ...callback];
+    return Reflect.apply(this.#methods[method], this.#res, sent) as ReturnType<ServerResponse[M]>;
+  }
+}
+
+/** The headers of a call of `writeHead`: name, value, …; `null` if it has none. */
+function fieldsIn(rest: readonly unknown[]): string[] | null {
+  const headers = rest.find((arg) => typeof arg === 'object' && arg !== null) ?? null;
+  if (headers === null) return null;
+  return (Array.isArray(headers) ? headers : Object.entries(headers).flat()).map(String);
+}
+
+/** The bytes of a call of `write` or `end`. */
+function bytesOf([chunk, encoding]: readonly unknown[]): Buffer {
+  if (typeof chunk === 'string')
+    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
+  return chunk instanceof Uint8Array ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : Buffer.alloc(0);
+}
