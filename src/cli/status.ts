@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { dataFolder } from '../config/paths.ts';
 import type { Settings } from '../config/settings.ts';
 import type { LedgerTotals } from '../core/ports/ledger-report.ts';
 import type { CompactionReport } from '../ledger/compactions.ts';
@@ -85,7 +85,7 @@ function leadsHere(settings: Settings, { env }: Io): boolean {
 /** Starts the proxy in the background, with its log in the folder of the store. @returns whether it answers */
 async function startProxy(settings: Settings, io: Io): Promise<boolean> {
   const [program = ''] = process.argv.slice(1);
-  const folder = settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath);
+  const folder = dataFolder(io, settings.dbPath);
   makeFolder(folder);
   const log = openSync(join(folder, 'serve.log'), 'a', 0o600);
   try {

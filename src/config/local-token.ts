@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { absolutePath, defaultDbPath, folderOf, type Place } from './paths.ts';
+import { absolutePath, dataFolder, type Place } from './paths.ts';
 import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 
@@ -20,9 +20,9 @@ import { SettingsError } from './settings-error.ts';
 const TOKEN = /^[\x21-\x7e]{32,512}$/;
 const FILE_NAME = 'local-token';
 
-/** The path of this user's token file: in the folder of the store or, for a store in memory, of the default store. */
+/** The path of this user's token file. */
 export function localTokenFile(place: Place, { dbPath }: Pick<Settings, 'dbPath'>): string {
-  return absolutePath(place, FILE_NAME, folderOf(place, dbPath === ':memory:' ? defaultDbPath(place) : dbPath));
+  return absolutePath(place, FILE_NAME, dataFolder(place, dbPath));
 }
 
 /**

@@ -30,6 +30,11 @@ export function defaultDbPath(place: Place): string {
   return pathsOf(place).join(folder, 'store.db');
 }
 
+/** The folder of the store's file or, if the store is in memory, of the default store. Only its user can read it. */
+export function dataFolder(place: Place, dbPath: string): string {
+  return pathsOf(place).dirname(dbPath === ':memory:' ? defaultDbPath(place) : dbPath);
+}
+
 /** The default configuration file, read if it exists and no other is named. */
 export function defaultConfigFile(place: Place): string {
   const folder =

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -62,24 +62,26 @@ describe('mcp-pruner status', () => {
     ]);
   });
 
-  it('starts the proxy from a hook if the user allowed it', async () => {
+  it('starts the proxy from a hook if the user allowed it, with its log where only the user can read it', async () => {
     const home = tempFolder();
-    mkdirSync(join(home, 'data'));
+    mkdirSync(join(home, 'tmp'));
     const port = await freePort();
     const env = {
       ...{ PATH: process.env.PATH ?? '', HOME: home, MCP_PRUNER_START_FROM_HOOK: 'true' },
-      ...{ MCP_PRUNER_PORT: String(port), MCP_PRUNER_DB_PATH: join(home, 'data/store.db') },
+      ...{ MCP_PRUNER_PORT: String(port), MCP_PRUNER_DB_PATH: ':memory:', TMPDIR: join(home, 'tmp') },
     };
     const hook = spawn(process.execPath, [compiled('cli.js'), 'status', '--hook'], { env, cwd: home });
     let out = '';
     hook.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
     await once(hook, 'close');
-    const log = (): string => readFileSync(join(home, 'data/serve.log'), 'utf8');
+    const log = (): string => readFileSync(join(home, '.local/share/mcp-pruner/serve.log'), 'utf8');
     await expect.poll(log).toMatch(/"pid":\d+/);
     const pid = Number(/"pid":(\d+)/.exec(log())?.[1]);
     afterwards(() => process.kill(pid, 'SIGTERM'));
     expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200);
     expect(out).toContain(`the proxy runs at http://127.0.0.1:${port}`);
     expect(pid).toBeGreaterThan(0);
+    expect(readdirSync(join(home, 'tmp'))).toEqual([]);
+    expect(statSync(join(home, '.local/share/mcp-pruner/serve.log')).mode & 0o077).toBe(0);
   });
 });

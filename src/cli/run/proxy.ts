@@ -1,7 +1,7 @@
 import { openSync, renameSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isHttpUrl } from '../../agents/mcp-servers.ts';
+import { dataFolder } from '../../config/paths.ts';
 import type { Settings } from '../../config/settings.ts';
 import { isAlarmCause, type SavingAlarm } from '../../core/saving-alarm.ts';
 import { makeFolder } from '../../store/sqlite/make-folder.ts';
@@ -108,7 +108,7 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   if (shared && (await keepsOriginalsHere(running, settings, io, token))) {
     return { url: running, about: 'which was running', sameStore: true, token, key: null, close: async () => {} };
   }
-  const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
+  const logFile = openLogFile(join(dataFolder(io, settings.dbPath), 'run.log'));
   const [{ startHttp }, { createLog }] = await Promise.all([
     import('../../app/serve.ts'),
     import('../../observe/log.ts'),

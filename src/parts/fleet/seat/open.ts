@@ -36,7 +36,8 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Pa
   const instanceId = serverOn(hostname(), ids.uuid());
   const onFailure = failures.of({ extension: 'fleet' });
   const roots = settings.childRoots.length > 0 ? settings.childRoots : [cwd];
-  const folder = settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath);
+  // a name that nobody can guess: others may write to the folder for temporary files
+  const folder = settings.dbPath === ':memory:' ? join(tmpdir(), `mcp-pruner-${ids.uuid()}`) : dirname(settings.dbPath);
   const fleet = new Fleet({
     ...{ store: fleetStore, newId: ids.uuid, instanceId, onFailure },
     ...{ clock, pid: process.pid },
