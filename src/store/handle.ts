@@ -108,9 +108,6 @@ export interface StoreHandle extends Store {
   replaceNote(name: string, text: string): Promise<string | null>;
   /** Calls back when another process recorded a refused conversation, until the returned function is called. */
   onRefused(listener: () => void): () => void;
-  /**
-   * Calls back when another process changed keys and the store received a notification, until the returned function is
-   * called.
-   */
+  /** Calls back within a second after keys may have changed, until the returned function is called. */
   onKeys(listener: () => void): () => void;
 }

@@ -62,9 +62,12 @@ const TOUCH = `
 /** `KeyStore` on the tables of either database. */
 export class StoredKeys implements KeyStore {
   readonly #sql: Sql;
+  readonly #onChanged: () => void;
 
-  constructor(sql: Sql) {
+  /** @param onChanged - called after changes by this object, of which the store does not notify */
+  constructor(sql: Sql, onChanged = (): void => {}) {
     this.#sql = sql;
+    this.#onChanged = onChanged;
   }
 
   async generation(): Promise<number> {
@@ -105,8 +108,8 @@ export class StoredKeys implements KeyStore {
     return this.#sql.all('SELECT key AS "keyId", span, at, used FROM main.key_count');
   }
 
-  create(keys: readonly AccessKey[]): Promise<boolean> {
-    return this.#sql.write(function* (): Steps<boolean> {
+  async create(keys: readonly AccessKey[]): Promise<boolean> {
+    const isCreated = await this.#sql.write(function* (): Steps<boolean> {
       const forgetMs = (yield* turn('keys')) - KEPT_MS;
       yield* change('DELETE FROM main.access_key WHERE revoked_ms < ? OR expires_ms < ?', [forgetMs, forgetMs]);
       const stored = yield* number('SELECT count(*) AS value FROM main.access_key');
@@ -117,6 +120,8 @@ export class StoredKeys implements KeyStore {
       );
       return true;
     });
+    this.#onChanged();
+    return isCreated;
   }
 
   async change(id: string, changed: KeyChange): Promise<AccessKey | null> {
@@ -126,6 +131,7 @@ export class StoredKeys implements KeyStore {
       await this.#sql.once(`UPDATE main.access_key SET ${set} ${UNREVOKED}`, [
         [...columns.map(([, value]) => value), id],
       ]);
+      this.#onChanged();
     }
     const [row] = await this.#sql.all<KeyRow>(`SELECT ${SELECTED} FROM main.access_key k WHERE k.id = ?`, [id]);
     return row && row.revoked_ms === null ? keyOf(row) : null;
@@ -140,12 +146,16 @@ export class StoredKeys implements KeyStore {
 
   async revoke(id: string, atMs: number): Promise<boolean> {
     const revoke = `UPDATE main.access_key SET revoked_ms = ? ${UNREVOKED}`;
-    return (await this.#sql.once(revoke, [[Math.trunc(atMs), id]])).length > 0;
+    const revoked = await this.#sql.once(revoke, [[Math.trunc(atMs), id]]);
+    this.#onChanged();
+    return revoked.length > 0;
   }
 
   async rotate(id: string, hash: string): Promise<boolean> {
     const rotate = `UPDATE main.access_key SET hash = ? ${UNREVOKED}`;
-    return (await this.#sql.once(rotate, [[hash, id]])).length > 0;
+    const rotated = await this.#sql.once(rotate, [[hash, id]]);
+    this.#onChanged();
+    return rotated.length > 0;
   }
 
   async count(id: string, increments: readonly CounterIncrement[]): Promise<ReadonlySet<LimitedSpan>> {

@@ -93,6 +93,7 @@ class FileStore implements SqliteStore {
   readonly #sweeper: Sweeper;
   readonly #watch: FileWatch;
   readonly #batches: Batches;
+  readonly #keyListeners = new Set<() => void>();
   #sweeping: Promise<boolean> | null = null;
   /** File identity and deletion counter, read once per turn of the event loop and after each write. */
   #generation: string | null = null;
@@ -157,9 +158,13 @@ class FileStore implements SqliteStore {
     return () => undefined;
   }
 
-  /** A file has no notifications of changes by other processes. */
-  onKeys(): () => void {
-    return () => undefined;
+  onKeys(listener: () => void): () => void {
+    const forget = this.#watch.on(listener);
+    this.#keyListeners.add(listener);
+    return () => {
+      forget();
+      this.#keyListeners.delete(listener);
+    };
   }
 
   untilBack(): Promise<boolean> {
@@ -185,7 +190,9 @@ class FileStore implements SqliteStore {
 
   async keys(): Promise<KeyStore> {
     const { StoredKeys } = await import('./keys.ts');
-    return new StoredKeys(this.sql);
+    return new StoredKeys(this.sql, () => {
+      for (const listener of this.#keyListeners) listener();
+    });
   }
 
   async erasure(): Promise<Erasure> {

@@ -1,5 +1,5 @@
 import { setImmediate as soon } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { KeyRing, type KeyRingOptions } from '../../../src/parts/team/keys/key-ring.ts';
 import { aKey } from '../../contract/keys.suite.ts';
 import { afterwards } from '../../helpers/afterwards.ts';
@@ -52,6 +52,53 @@ describe('the keys that a process knows', () => {
     await looking;
     await until(() => ring.find(KEY.hash) === 'key_revoked');
     expect(ring.byId(KEY.id)).toBe('key_revoked');
+  });
+
+  it('cost an idle process one query a minute, and lapse when they expire', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    afterwards(() => vi.useRealTimers());
+    const atStart = 1_700_000_000_000;
+    const clock = { nowMs: () => atStart + performance.now() };
+    const keys = await openStore(':memory:', clock).keys();
+    const expiring = aKey('b', { createdMs: atStart, expiresMs: clock.nowMs() + 90_500 });
+    await keys.create([KEY, expiring]);
+    let queries = 0;
+    const counted = {
+      generation: () => {
+        queries++;
+        return keys.generation();
+      },
+      changed: (...page: Parameters<typeof keys.changed>) => keys.changed(...page),
+      touch: async () => {},
+    };
+    const ring = new KeyRing({ keys: async () => counted, clock, onKeys: () => () => {}, onFailure: () => {} });
+    await ring.start();
+    let found: unknown = null;
+    ring.onPolled(() => {
+      found = ring.find(expiring.hash);
+    });
+    await vi.advanceTimersByTimeAsync(90_000);
+    expect([queries, found]).toEqual([2, expect.objectContaining({ id: expiring.id })]);
+    await vi.advanceTimersByTimeAsync(500);
+    expect([queries, found]).toEqual([3, 'key_expired']);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(queries).toBe(3 + 60);
+    await ring.close();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(queries).toBe(3 + 60);
+  });
+
+  it('are dropped at once after a change by this process', async () => {
+    const store = openStore(':memory:');
+    const keys = await store.keys();
+    await keys.create([KEY]);
+    const clock = { nowMs: () => 0 };
+    const onKeys = (listener: () => void) => store.onKeys(listener);
+    const ring = new KeyRing({ keys: async () => keys, clock, onKeys, onFailure: () => {}, pollMs: NEVER_MS });
+    afterwards(() => ring.close());
+    await ring.start();
+    await keys.revoke(KEY.id, 1);
+    await until(() => ring.find(KEY.hash) === 'key_revoked');
   });
 
   it('are dropped by polling if no notification arrives', async () => {

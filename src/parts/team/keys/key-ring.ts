@@ -7,15 +7,17 @@ import type { Clock } from '../../../core/ports.ts';
 export interface KeyRingOptions {
   readonly keys: () => Promise<Pick<KeyStore, 'generation' | 'changed' | 'touch'>>;
   readonly clock: Clock;
-  /** Calls back when another process may have changed keys, until the returned function is called. */
+  /** Calls back when keys may have changed, until the returned function is called. */
   readonly onKeys: (listener: () => void) => () => void;
   readonly onFailure: FailureReporter;
-  /** Poll interval for changed keys, in milliseconds; default: 500. */
+  /** Maximum interval between polls, in milliseconds; default: a minute. */
   readonly pollMs?: number;
 }
 
-/** Poll interval for changes by other processes, so that a revoked key stops working within a second. */
-const POLL_MS = 500;
+/** Maximum interval between polls, in case a notification is lost. */
+const POLL_MS = 60_000;
+/** Interval between attempts to read keys while the store is not available. */
+const RETRY_MS = 500;
 /** Minimum interval between store queries caused by unknown keys, which may have been created a moment ago. */
 const POLL_AGAIN_MS = 100;
 
@@ -45,6 +47,7 @@ export class KeyRing {
   #pollingAnew: Promise<void> | null = null;
   #polledAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  #closed = false;
   #stopListening = (): void => {};
   #failing = false;
   /** Last uses that are not written yet. */
@@ -61,13 +64,13 @@ export class KeyRing {
   async start(): Promise<void> {
     // a running poll may have started too early
     this.#stopListening = this.#options.onKeys(() => void this.pollAnew());
-    this.#timer = setInterval(() => void this.poll(), this.#options.pollMs ?? POLL_MS).unref();
     await this.poll();
   }
 
   /** Writes last uses. Never rejects. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#closed = true;
+    clearTimeout(this.#timer);
     this.#stopListening();
     await this.#touch();
   }
@@ -77,7 +80,7 @@ export class KeyRing {
     this.#used.set(id, this.#options.clock.nowMs());
   }
 
-  /** Calls back after each poll, at least twice a second: a key may have expired. */
+  /** Calls back after each poll. The ring also polls when a key expires. */
   onPolled(listener: () => void): void {
     this.#listeners.add(listener);
   }
@@ -123,8 +126,21 @@ export class KeyRing {
       this.#polling = null;
       if (performance.now() - this.#touchedAt >= TOUCH_MS) void this.#touch();
       for (const listener of this.#listeners) listener();
+      this.#schedule();
     });
     return this.#polling;
+  }
+
+  /** Polls again when the next key expires; earlier if the store failed, and later if no key expires soon. */
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (this.#closed) return;
+    const nowMs = this.#options.clock.nowMs();
+    let delayMs = this.#failing ? RETRY_MS : (this.#options.pollMs ?? POLL_MS);
+    for (const { expiresMs } of this.#byId.values()) {
+      if (expiresMs !== null && expiresMs > nowMs) delayMs = Math.min(delayMs, expiresMs - nowMs);
+    }
+    this.#timer = setTimeout(() => void this.poll(), delayMs).unref();
   }
 
   async #touch(): Promise<void> {

@@ -183,8 +183,8 @@ export class ReplicaView {
       settings: row.settings,
     };
     if (before !== null && before.refusedSeq !== row.refused) onRefused();
-    if (before !== null && before.keyGeneration !== row.keys) onKeys();
     // the first answer may follow an outage at the start
+    if (before?.keyGeneration !== row.keys) onKeys();
     if (before?.settings !== row.settings) onSettings();
   }
 
