@@ -3,63 +3,41 @@ import type { View } from '../text/view.ts';
 import { ANY_DIGIT, type CharSet, type Node, parsePattern } from './pattern-parser.ts';
 import { WordAutomaton } from './word-automaton.ts';
 
-const SIZE = BEYOND_ASCII + 1;
+/** The column of characters beyond ASCII, and of the end of a line. */
+const END = BEYOND_ASCII + 1;
+const SIZE = END + 1;
 /**
- * A beginning ends with the first set of more characters than this: further positions would distinguish few lines at
- * the cost of many states. Chosen.
+ * Number of characters at the beginning of a line that are compared; more would hardly exclude further patterns.
+ * Chosen.
  */
-const MOST_SPELLED = 16;
+const MOST_PLACES = 3;
 
 /** Finds the rules that a line may match, by its first characters. */
 class Beginnings {
-  /** The next state (a multiple of `SIZE`) by state and character; 0 for none. */
-  #next = new Int32Array(SIZE * 16);
-  /** Marks of the rules whose beginning ends in a state, by state. */
-  readonly #marks: number[] = [0];
+  /** The rules that allow a character at a position, by position and character. */
+  readonly #allowed = new Int32Array(SIZE * MOST_PLACES);
 
-  /** Adds the beginning of a rule: sets of characters by position. A rule without any may match every line. */
+  /** Adds a beginning of a rule: sets of characters by position. A rule without any may match every line. */
   add(places: readonly CharSet[], marks: number): void {
-    const end = places.findIndex((set) => countOf(set) > MOST_SPELLED);
-    let states = new Set([0]);
-    for (const set of end < 0 ? places : places.slice(0, end + 1)) {
-      const reached = new Set<number>();
-      for (const state of states) set.forEach((has, code) => void (has === 1 && reached.add(this.#step(state, code))));
-      states = reached;
+    for (const [at, known] of this.#allowed.entries()) {
+      const set = places[Math.floor(at / SIZE)];
+      if (set === undefined || set[at % SIZE] === 1) this.#allowed[at] = known | marks;
     }
-    for (const state of states) this.#marks[state] = (this.#marks[state] ?? 0) | marks;
   }
 
-  #step(state: number, code: number): number {
-    const at = state * SIZE + code;
-    const known = (this.#next[at] ?? 0) / SIZE;
-    if (known !== 0) return known;
-    const made = this.#marks.push(0) - 1;
-    if (this.#next.length < this.#marks.length * SIZE) {
-      const grown = new Int32Array(this.#next.length * 2);
-      grown.set(this.#next);
-      this.#next = grown;
-    }
-    this.#next[at] = made * SIZE;
-    return made;
-  }
-
-  /** The marks of all rules that a line starting at `start` may match. */
+  /**
+   * The marks of all rules that a line starting at `start` may match. A rule with several beginnings is also marked if
+   * each character belongs to any of them.
+   */
   marksAt(codes: Uint16Array, start: number, end: number): number {
-    const next = this.#next;
-    let marks = this.#marks[0] ?? 0;
-    let state = 0;
-    for (let at = start; at < end; at++) {
-      const code = codes[at] ?? 0;
-      state = next[state + (code < BEYOND_ASCII ? code : BEYOND_ASCII)] ?? 0;
-      if (state === 0) break;
-      marks |= this.#marks[state / SIZE] ?? 0;
+    const allowed = this.#allowed;
+    let marks = -1;
+    for (let at = start, row = 0; row < allowed.length && marks !== 0; at++, row += SIZE) {
+      const column = at < end ? Math.min(codes[at] ?? 0, BEYOND_ASCII) : END;
+      marks &= allowed[row + column] ?? 0;
     }
     return marks;
   }
-}
-
-function countOf(set: CharSet): number {
-  return set.reduce((sum, has) => sum + has, 0);
 }
 
 /**
@@ -152,12 +130,7 @@ interface Need {
   readonly words: readonly string[];
 }
 
-/**
- * Number of characters at the beginning of a line that are compared; more would hardly exclude further patterns.
- * Chosen, as all below.
- */
-const MOST_PLACES = 3;
-/** Maximum number of spellings that are listed for a part of a pattern. */
+/** Maximum number of spellings that are listed for a part of a pattern. Chosen, as all below. */
 const MOST_SPELLINGS = 24;
 /** Maximum number of repetitions that are expanded. */
 const MOST_REPEATS = 8;
