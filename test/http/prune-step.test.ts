@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import type { IncomingRequest } from '../../src/core/request/request.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
@@ -88,7 +88,12 @@ describe.each([
     const first = (await prune(of(OLD))).changed;
     expect(first?.length).toBeLessThan(of(OLD).length / 2);
     const occupied = await budget.take(1, 100);
-    const { changed, fallbacks } = await prune(of(OLD, NEW));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const late = prune(of(OLD, NEW));
+    await vi.advanceTimersByTimeAsync(100_000); // longer than any request waits
+    vi.useRealTimers();
+    const { changed, fallbacks } = await late;
     expect(fallbacks).toEqual(['overloaded']);
     expect(changed?.includes(JSON.stringify(NEW))).toBe(true);
     expect(changed?.length).toBeLessThan(of(OLD, NEW).length - OLD.length / 2);
