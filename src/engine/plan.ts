@@ -3,8 +3,8 @@ import { type Choice, chooseRuns, type Run } from './choose/runs.ts';
 import type { Analysis } from './kinds/kind.ts';
 import { recogniseKind } from './kinds/recognise.ts';
 import { analyse } from './reading.ts';
-import { splitLines } from './text/lines.ts';
-import { formatMarker } from './text/marker.ts';
+import { type Lines, splitLines, startOf } from './text/lines.ts';
+import { formatMarker, mayHoldFullMarker } from './text/marker.ts';
 import type { ReasonLanguage } from './text/reasons.ts';
 import { estimateTokens } from './text/tokens.ts';
 import { type View, viewText } from './text/view.ts';
@@ -65,7 +65,8 @@ export function planFrom(
   const { kind, name } = analysis;
   if (input.small === true && kind.cutWhenSmall?.includes(name) !== true) return planOf(analysis, []);
   const runs = chooseRuns(choice).flatMap((run) => kind.divide?.(analysis, run) ?? run);
-  const cuts = worthwhile(choice, cutsOf(analysis, choice, runs), leastSaved(analysis, input));
+  const paying = worthwhile(choice, cutsOf(analysis, choice, runs), leastSaved(analysis, input));
+  const cuts = withFullMarkers(analysis.view.lines, paying);
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);
   return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
 }
@@ -148,6 +149,17 @@ function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: LeastSaved)
   }
   const share = Math.min(least.share * sumBetween(tokens, 0, tokens.length), ENOUGH_SAVED_TOKENS);
   return saved < Math.max(least.tokens, share) ? [] : paying;
+}
+
+/** Marks the cuts whose short marker would seem to have the id of a kept line that looks like a full marker. */
+function withFullMarkers(lines: Lines, cuts: Cut[]): Cut[] {
+  if (cuts.length < 2 || !mayHoldFullMarker(lines.text)) return cuts;
+  return cuts.map((cut, k) => {
+    const above = cuts[k - 1];
+    if (above === undefined) return cut;
+    const kept = lines.text.slice(startOf(lines, above.endLine + 1), startOf(lines, cut.startLine));
+    return mayHoldFullMarker(kept) ? { ...cut, full: true } : cut;
+  });
 }
 
 function markerTokens(cut: Cut): number {

@@ -64,6 +64,11 @@ export interface Cut {
   readonly startLine: number;
   readonly endLine: number;
   readonly reason: string;
+  /**
+   * Its marker is always written in full: a line that stays between it and the cut above looks like a full marker, so a
+   * short one would seem to have that line's id. Part of the cut, so that a sent text keeps its bytes.
+   */
+  readonly full?: true;
 }
 
 /** Warning codes of a plan, as in the contract. The engine itself returns only the first two. */

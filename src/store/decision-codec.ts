@@ -2,7 +2,7 @@ import type { SentMessage } from '../core/ports/sent.ts';
 import type { Decision } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors/errors.ts';
 
-type PackedCut = readonly [startLine: number, endLine: number, reason: string];
+type PackedCut = readonly [startLine: number, endLine: number, reason: string, full?: true];
 type Body = Omit<Decision, 'key' | 'pruneId' | 'cuts'> & { readonly cuts: readonly PackedCut[] };
 
 /**
@@ -10,7 +10,10 @@ type Body = Omit<Decision, 'key' | 'pruneId' | 'cuts'> & { readonly cuts: readon
  * with one survives SQLite's UTF-8. Fields added to `Decision` later are included automatically.
  */
 export function encodeBody(decision: Decision): string {
-  const cuts = decision.cuts.map(({ startLine, endLine, reason }): PackedCut => [startLine, endLine, reason]);
+  const cuts = decision.cuts.map(
+    ({ startLine, endLine, reason, full }): PackedCut =>
+      full ? [startLine, endLine, reason, full] : [startLine, endLine, reason],
+  );
   return JSON.stringify({ ...decision, key: undefined, pruneId: undefined, cuts });
 }
 
@@ -21,7 +24,9 @@ export function encodeBody(decision: Decision): string {
  */
 export function decodeBody(key: string, pruneId: string | null, json: string): Decision {
   const body = parse(json);
-  const cuts = body.cuts.map(([startLine, endLine, reason]) => ({ startLine, endLine, reason }));
+  const cuts = body.cuts.map(([startLine, endLine, reason, full]) =>
+    full ? { startLine, endLine, reason, full } : { startLine, endLine, reason },
+  );
   return { key, pruneId, ...body, cuts };
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { formatMarker, formatShortMarker, parseMarker } from '../../src/engine/text/marker.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, type Message, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
@@ -51,6 +51,44 @@ it('a marker below a kept line that looks like a full one is full, so that its l
   const ids = pruned.split('\n').flatMap((line) => parseMarker(line)?.pruneId ?? []);
   expect(ids.slice(ids.indexOf('prn_ZZZZZZZZZZZZ') + 1)[0]).toBe(ids[0]);
 });
+
+describe('a text that quotes a marker', () => {
+  const foreign = '⟦PRUNÉ: prune_id=prn_ZZZZZZZZZZZZ lignes 3-9 (7) raison=the first error of another text⟧';
+  const quoting = oneResult(LOG.replace('ERROR the last one too', `ERROR the last one too\n${foreign}`));
+  const later = [...quoting, ANSWER, ...toolTurn('c2', 'bash', { command: 'npm test' }, serverLog(150, 7))];
+
+  it('keeps its bytes after a restart', async () => {
+    const path = join(tempFolder(), 'store.db');
+    const clock = manualClock();
+    const rewriter = () => openRewriter({ store: openStore(path, clock), clock, shortMarkers: true });
+    const sent = messageBytes((await rewriter().rewrite(chatBody(quoting))).body);
+    const next = (await rewriter().rewrite(chatBody(later))).body;
+    expect(next.subarray(0, sent.length).equals(sent)).toBe(true);
+  });
+
+  it('keeps the short markers with which an earlier version sent it', async () => {
+    const store = openStore();
+    const withoutFull = <T>(write: T): T =>
+      JSON.parse(JSON.stringify(write, (key, value) => (key === 'full' ? undefined : value)));
+    const commit = store.commit.bind(store);
+    store.commit = (write, ...rest) => commit(withoutFull(write), ...rest);
+    const now = contentAt(
+      (await openRewriter({ store, shortMarkers: true }).rewrite(chatBody(quoting))).body,
+      FIRST.length - 1,
+    );
+    const own = parseMarker(now.split('\n').find(isMarker) ?? '')?.pruneId;
+    const full = now.split('\n').filter((line) => parseMarker(line)?.pruneId === own);
+    expect(full.length).toBeGreaterThan(1);
+    const sent = full.slice(1).reduce((text, line) => text.replace(line, shortFormOf(line)), now);
+    const replayed = await openRewriter({ store, shortMarkers: true }).rewrite(chatBody(later));
+    expect(contentAt(replayed.body, FIRST.length - 1)).toBe(sent);
+  });
+});
+
+function shortFormOf(line: string): string {
+  const marker = parseMarker(line);
+  return marker === null ? line : formatShortMarker(marker);
+}
 
 it('short markers are repeated as sent after a restart with full markers', async () => {
   const path = join(tempFolder(), 'store.db');

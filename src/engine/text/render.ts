@@ -1,7 +1,7 @@
 import type { Cut, LineRange } from '../types.ts';
 import { LINE_FEED } from './chars.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
-import { cleanReason, formatMarker, formatShortMarker, mayHoldFullMarker } from './marker.ts';
+import { cleanReason, formatMarker, formatShortMarker } from './marker.ts';
 
 /** Separates a line's number from its content. */
 const NUMBER_SEPARATOR = '│ ';
@@ -13,6 +13,8 @@ export interface Annotation {
   readonly reason: string;
   /** The full marker. The text contains it if markers are included; with `shortMarkers`, usually only that of the first cut. */
   readonly marker: string;
+  /** As in `Cut`. */
+  readonly full?: true;
 }
 
 /** One replacement in a text, offsets in UTF-16 units: `[start, end)` is replaced by `text`. */
@@ -25,7 +27,7 @@ export interface Edit {
 export interface RenderOptions {
   readonly annotateLines: boolean;
   readonly includeMarkers: boolean;
-  /** The first marker of a text is full; the others only name their lines. */
+  /** The first marker of a text is full; the others only name their lines, except for cuts with `full`. */
   readonly shortMarkers?: boolean;
 }
 
@@ -33,8 +35,7 @@ export interface RenderOptions {
 export function annotate(cuts: readonly Cut[], pruneId: string): Annotation[] {
   return cuts.map((cut) => {
     const reason = cleanReason(cut.reason);
-    const { startLine, endLine } = cut;
-    return { startLine, endLine, reason, marker: formatMarker({ pruneId, startLine, endLine, reason }) };
+    return { ...cut, reason, marker: formatMarker({ pruneId, ...cut, reason }) };
   });
 }
 
@@ -44,7 +45,6 @@ export function annotate(cuts: readonly Cut[], pruneId: string): Annotation[] {
  */
 export function editsOf(lines: Lines, annotations: readonly Annotation[], options: RenderOptions): Edit[] {
   const edits: Edit[] = [];
-  const quotesMarkers = options.shortMarkers === true && annotations.length > 1 && mayHoldFullMarker(lines.text);
   let line = 1;
   const number = (upTo: number): void => {
     for (; options.annotateLines && line <= upTo; line++) {
@@ -52,10 +52,8 @@ export function editsOf(lines: Lines, annotations: readonly Annotation[], option
       edits.push({ start, end: start, text: `${line}${NUMBER_SEPARATOR}` });
     }
   };
-  for (const [k, { startLine, endLine, marker }] of annotations.entries()) {
-    // a short marker has the id of the full marker above it: of another one, if a kept line looks like one
-    const above = quotesMarkers ? lines.text.slice(startOf(lines, line), startOf(lines, startLine)) : '';
-    const isShort = k > 0 && options.shortMarkers === true && !mayHoldFullMarker(above);
+  for (const [k, { startLine, endLine, marker, full }] of annotations.entries()) {
+    const isShort = k > 0 && options.shortMarkers === true && full !== true;
     const shown = isShort ? formatShortMarker({ startLine, endLine }) : marker;
     number(startLine - 1);
     const end = startOf(lines, endLine + 1);

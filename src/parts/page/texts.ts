@@ -50,7 +50,7 @@ export async function textPart(
     ...{ tokensBefore, tokensAfter, createdMs: createdAtMs, expiresMs: expiresAtMs, part, sent },
     cuts: annotate(decision.cuts, pruneId)
       .slice(0, MOST_CUTS)
-      .map((cut, k) => (k > 0 && sent.shortMarkers ? { ...cut, marker: formatShortMarker(cut) } : cut)),
+      .map((cut, k) => (k > 0 && sent.shortMarkers && !cut.full ? { ...cut, marker: formatShortMarker(cut) } : cut)),
     next: n <= lines.count ? n : null,
   };
 }
