@@ -1,9 +1,11 @@
 /**
- * Listings of states: are the rows kept that an operator needs? node bench/run.mjs rows [--set first|second]
- *   [--against <git ref>] [--show <name>]
+ * Listings of states: are the rows kept that an operator needs?
+ *   node bench/run.mjs rows [--set first|second|real-first|real-second] [--against <git ref>] [--show <name>] [--check]
  *
- * The rule was made with the first set; the second was held back. With --against also what the engine of another commit
- * keeps and saves. Exits with 1 if a needed row is lost.
+ * `first` and `second` are written in the forms that documents show; `real-…` is what tools of this machine print when
+ * the bench runs. The rule was made with the first set of each; the second was held back. With --against also what the
+ * engine of another commit keeps and saves. With --check the listings are made and not pruned. Exits with 1 if a
+ * needed row is lost.
  */
 import { parseArgs } from 'node:util';
 import { planPrune } from '../../src/engine/plan.ts';
@@ -14,18 +16,19 @@ import type { Plan, PruneInput } from '../../src/engine/types.ts';
 import { engineOf } from '../engine-speed/against.ts';
 import { firstSet } from './first-set.ts';
 import type { Listing } from './listing.ts';
+import { makeRealListings } from './real/all.ts';
 import { secondSet } from './second-set.ts';
 
 const { values } = parseArgs({
   options: {
-    set: { type: 'string', default: 'both' },
+    set: { type: 'string', default: 'all' },
     against: { type: 'string' },
     show: { type: 'string' },
+    check: { type: 'boolean', default: false },
   },
 });
-const sets = { first: firstSet, second: secondSet, both: [...firstSet, ...secondSet] };
-const listings = sets[values.set as keyof typeof sets];
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
+const isWanted = (set: string): boolean => values.set === 'all' || values.set === set;
 
 interface Result {
   readonly lost: readonly string[];
@@ -49,29 +52,47 @@ function measure(planner: (input: PruneInput) => Plan, { command, goal, text, ne
 }
 
 const before = values.against && (await engineOf(values.against, process.env.MCP_PRUNER_BENCH_ROOT ?? '.'));
-const sums = { needed: 0, lost: 0, lostBefore: 0, share: 0, shareBefore: 0 };
-for (const listing of listings) {
-  if (values.show !== undefined && listing.name !== values.show) continue;
-  const now = measure(planPrune, listing);
-  const old = before ? measure(before, listing) : null;
-  const share = 1 - now.after / now.before;
-  const shareBefore = old ? 1 - old.after / old.before : 0;
-  sums.needed += listing.needed.length;
-  sums.lost += now.lost.length;
-  sums.lostBefore += old?.lost.length ?? 0;
-  sums.share += share;
-  sums.shareBefore += shareBefore;
-  const past = old ? `, before: ${old.lost.length} lost, ${(100 * shareBefore).toFixed(1)} %` : '';
+
+/** Measures one set and returns the number of needed rows that were lost. */
+function measureSet(name: string, listings: readonly Listing[]): number {
+  const sums = { needed: 0, lost: 0, lostBefore: 0, share: 0, shareBefore: 0 };
+  for (const listing of listings) {
+    if (values.show !== undefined && listing.name !== values.show) continue;
+    const now = measure(planPrune, listing);
+    const old = before ? measure(before, listing) : null;
+    const share = 1 - now.after / now.before;
+    const shareBefore = old ? 1 - old.after / old.before : 0;
+    sums.needed += listing.needed.length;
+    sums.lost += now.lost.length;
+    sums.lostBefore += old?.lost.length ?? 0;
+    sums.share += share;
+    sums.shareBefore += shareBefore;
+    const past = old ? `, before: ${old.lost.length} lost, ${(100 * shareBefore).toFixed(1)} %` : '';
+    print(
+      `${listing.name.padEnd(24)} ${now.kind.padEnd(10)} ${now.lost.length} of ${listing.needed.length} lost, ${(100 * share).toFixed(1)} % saved${past}`,
+    );
+    for (const row of now.lost) print(`    lost: ${row.slice(0, 110)}`);
+    if (values.show !== undefined) print(now.text);
+  }
+  const count = listings.length;
   print(
-    `${listing.name.padEnd(24)} ${now.kind.padEnd(10)} ${now.lost.length} of ${listing.needed.length} lost, ${(100 * share).toFixed(1)} % saved${past}`,
+    `\n${name}: ${count} listings, ${sums.needed} needed rows: ${sums.lost} lost, ${((100 * sums.share) / count).toFixed(1)} % saved on average`,
   );
-  for (const row of now.lost) print(`    lost: ${row.slice(0, 110)}`);
-  if (values.show !== undefined) print(now.text);
+  if (before)
+    print(`before: ${sums.lostBefore} lost, ${((100 * sums.shareBefore) / count).toFixed(1)} % saved on average`);
+  print('');
+  return sums.lost;
 }
-const count = listings.length;
-print(
-  `\n${count} listings, ${sums.needed} needed rows: ${sums.lost} lost, ${((100 * sums.share) / count).toFixed(1)} % saved on average`,
-);
-if (before)
-  print(`before: ${sums.lostBefore} lost, ${((100 * sums.shareBefore) / count).toFixed(1)} % saved on average`);
-if (sums.lost > 0) process.exitCode = 1;
+
+let lost = 0;
+if (isWanted('first')) lost += measureSet('first', firstSet);
+if (isWanted('second')) lost += measureSet('second', secondSet);
+for (const held of [false, true]) {
+  const set = held ? 'real-second' : 'real-first';
+  if (!isWanted(set)) continue;
+  const { listings, failures } = await makeRealListings((one) => one.held === held);
+  for (const failure of failures) print(`not made: ${failure}`);
+  if (!values.check) lost += measureSet(set, listings);
+  else print(`${set}: ${listings.length} listings made`);
+}
+if (lost > 0) process.exitCode = 1;
