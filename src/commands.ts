@@ -32,6 +32,11 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     summary: 'search earlier tool results',
     load: async () => (await import('./cli/recall.ts')).recall,
   },
+  limits: {
+    group: 'daily',
+    summary: 'show what your subscriptions have left, and which session used it',
+    load: async () => (await import('./parts/limits/command.ts')).limitsCommand,
+  },
   why: {
     group: 'daily',
     summary: 'say why lines of a text were kept or cut, and show them',

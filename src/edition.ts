@@ -3,6 +3,8 @@ import { settingTable } from './config/settings.ts';
 import { fleet } from './parts/fleet/part.ts';
 import { fleetSettings } from './parts/fleet/settings.ts';
 import { fleetTables } from './parts/fleet/tables/schema.ts';
+import { limits } from './parts/limits/part.ts';
+import { limitTables } from './parts/limits/tables.ts';
 import { keys } from './parts/team/keys/part.ts';
 import { checkKeys } from './parts/team/keys/seat/check.ts';
 import { keysSettings } from './parts/team/keys/settings.ts';
@@ -11,9 +13,9 @@ import { databaseServer } from './parts/team/postgres/server.ts';
 /** All optional parts. A smaller edition of the program is a shorter list here and in `commands.ts`. */
 export const edition: CliEdition = {
   settings: settingTable([keysSettings, { rows: fleetSettings }]),
-  parts: [fleet, keys],
+  parts: [fleet, keys, limits],
   page: async (parts) => (await import('./parts/page/open.ts')).openPageOf(parts),
-  tables: [fleetTables],
+  tables: [fleetTables, limitTables],
   database: databaseServer,
   checks: [checkKeys],
   reportSessions: async (...inputs) => (await import('./parts/sessions/report/report.ts')).reportSessions(...inputs),

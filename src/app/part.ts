@@ -1,10 +1,12 @@
 import type { RequestListener } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { Ownership } from '../core/ownership.ts';
+import type { AnswerWatch } from '../core/ports/answer-watch.ts';
 import type { Budget, OverBudget } from '../core/ports/budgets.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { PartTools } from '../mcp/part-tools.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
+import type { LabelledGauge } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
 import type { Services } from './compose.ts';
@@ -75,6 +77,10 @@ export interface OpenPart {
   readonly actions?: Readonly<Record<string, Answer>>;
   /** Absent: all viewers see the same data. */
   readonly views?: Views;
+  /** Observes the answers of all model requests. */
+  readonly answers?: AnswerWatch;
+  /** Figures for `/metrics`, read at each scrape. */
+  readonly gauges?: readonly LabelledGauge[];
   /** Records which project owns what requests store. */
   readonly owners?: Ownership;
   /** The budgets in force, besides those of projects. */

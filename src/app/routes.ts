@@ -4,7 +4,7 @@ import type { PruneTextResult } from '../core/calls/api.ts';
 import { isForeign, isRebound } from '../core/web-origin.ts';
 import { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
-import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { createMetrics, type LabelledGauge, type Metrics } from '../observe/metrics.ts';
 import type { ByteBudget } from '../proxy/byte-budget.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import { type LoadedLater, loadSoon, onDemand } from '../proxy/loaded-later.ts';
@@ -52,6 +52,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     inProgress: () => wires.inProgress(),
     queued: () => services.ledger.queued,
     hasAlarm: () => wires.savings.alarm !== null,
+    ofParts: () => opened.flatMap(({ gauges = [] }) => gauges),
   });
   const services = openServices(context, (result) => countPruned(metrics, result), {
     onBilled: (turn) => {
@@ -66,7 +67,10 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const opened = await openParts(services, port);
   const budgets = await openBudgets(services, opened);
   const tools = openTools(services, face, [], opened);
-  const wires = await openWires(services, metrics, opened.find((one) => one.owners)?.owners);
+  const wires = await openWires(services, metrics, {
+    owners: opened.find((one) => one.owners)?.owners,
+    answers: opened.find((one) => one.answers)?.answers,
+  });
   const {
     wireFor,
     sockets,
@@ -109,8 +113,8 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     },
     async close() {
       budgets.close();
+      await close(); // the last reports may leave data to the parts
       await Promise.all(opened.map((one) => one.close?.()));
-      await close();
       await services.close();
     },
   };
@@ -129,9 +133,13 @@ interface GaugeSources {
   readonly inProgress: () => number;
   readonly queued: () => number;
   readonly hasAlarm: () => boolean;
+  readonly ofParts: () => readonly LabelledGauge[];
 }
 
-function metricsFor({ settings, version, store }: Context, { inProgress, queued, hasAlarm }: GaugeSources): Metrics {
+function metricsFor(
+  { settings, version, store }: Context,
+  { inProgress, queued, hasAlarm, ofParts }: GaugeSources,
+): Metrics {
   return createMetrics({
     version,
     labels: settings.metricsLabels,
@@ -141,6 +149,7 @@ function metricsFor({ settings, version, store }: Context, { inProgress, queued,
       if (problem !== null) throw problem;
       return store.stats();
     },
+    labelledGauges: ofParts,
     gauges: [
       {
         name: 'requests_in_progress',

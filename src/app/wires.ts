@@ -5,6 +5,7 @@ import { pruningSettings } from '../config/settings/pruning.ts';
 import type { Settings } from '../config/settings.ts';
 import { keptAnswers } from '../core/kept-answers.ts';
 import type { Ownership } from '../core/ownership.ts';
+
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Traces } from '../core/ports/traces.ts';
 import type { EventRecord } from '../core/ports.ts';
@@ -40,6 +41,7 @@ import { providers } from '../wires/providers/all.ts';
 import type { Provider } from '../wires/providers/provider.ts';
 import type { Services } from './compose.ts';
 import { callersOf, requestIds } from './context.ts';
+import type { OpenPart } from './part.ts';
 import { findSettingsBy, globs, rewriterOf } from './pipeline.ts';
 
 /** The handling of requests to models: routes, counters and shutdown. */
@@ -78,7 +80,11 @@ const RECEIVED_HEAP_SHARE = 1 / 4;
 const MAX_LOGGED_CHARS = 200;
 
 /** Opens the forwarding and pruning of requests to models, the same for every wire. */
-export async function openWires(services: Services, metrics: Metrics, owners?: Ownership): Promise<Wires> {
+export async function openWires(
+  services: Services,
+  metrics: Metrics,
+  { owners, answers }: Pick<OpenPart, 'owners' | 'answers'> = {},
+): Promise<Wires> {
   const { settings, events, clock, log, failures, ledger, toolWatch } = services;
   const nextId = requestIds();
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
@@ -100,7 +106,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     onFailure: failures.of('reports'),
   });
   const received = new ByteBudget(getHeapStatistics().heap_size_limit * RECEIVED_HEAP_SHARE);
-  const options = await handlerOptions(services, { reporter, nextId, received }, owners);
+  const options = { ...(await handlerOptions(services, { reporter, nextId, received }, owners)), answers };
   const handlers = handlersOf(services, options);
   let inProgress = 0;
   return {
@@ -122,6 +128,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     sockets: new WebSocketHandler({
       ...options,
       dialect: openaiResponses,
+      clock,
       destinationOf: (req) => socketDestination(destinations, req),
       hops,
       headersTimeoutMs: settings.upstreamHeadersTimeoutMs,

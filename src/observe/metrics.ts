@@ -120,6 +120,8 @@ export interface MetricsOptions {
   readonly maxValues?: number;
   /** Further figures, read at each scrape. */
   readonly gauges?: readonly GaugeSource[];
+  /** Figures with labels. Called at each scrape; the names and labels must not change after the first one. */
+  readonly labelledGauges?: () => readonly LabelledGauge[];
 }
 
 /** A figure that is read at each scrape. */
@@ -128,6 +130,16 @@ export interface GaugeSource {
   readonly name: string;
   readonly help: string;
   readonly read: () => number;
+}
+
+/** A figure with labels that is read at each scrape. */
+export interface LabelledGauge {
+  /** Without the prefix `mcp_pruner_`. */
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Bounded by its source; each with a value for each of the labels. */
+  readonly read: () => readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 }
 
 /** Values of the configured labels. */

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type {
   BillSample,
+  LabelledGauge,
   LabelValues,
   MetricLabel,
   Metrics,
@@ -66,6 +67,7 @@ export function createRecorder({
   storeSizes,
   labels,
   gauges = [],
+  labelledGauges = () => [],
 }: MetricsOptions & { readonly labels: readonly MetricLabel[] }): Recorder {
   const registry = new Registry();
   const make = makerFor(registry);
@@ -75,6 +77,7 @@ export function createRecorder({
   const readStore = storeGauges(registry, storeSizes);
   addProcessGauges(registry);
   for (const { name, help, read } of gauges) addGauge(registry, `mcp_pruner_${name}`, help, read);
+  const labelled = new Map<string, Gauge>();
   new Gauge({ name: 'mcp_pruner_build_info', help: 'Always 1.', labelNames: ['version'], registers: [registry] })
     .labels(version)
     .set(1);
@@ -84,9 +87,19 @@ export function createRecorder({
     ...ofLedger,
     async page() {
       await readStore(); // before the scrape, which reads all gauges at once
+      for (const one of labelledGauges()) setLabelled(registry, labelled, one);
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
+}
+
+/** Sets a gauge to the present values of its source; it is created with its first scrape. */
+function setLabelled(registry: Registry, known: Map<string, Gauge>, { name, help, labels, read }: LabelledGauge): void {
+  const gauge =
+    known.get(name) ?? new Gauge({ name: `mcp_pruner_${name}`, help, labelNames: [...labels], registers: [registry] });
+  known.set(name, gauge);
+  gauge.reset();
+  for (const sample of read()) gauge.set(sample.labels, sample.value);
 }
 
 function pruningMetrics({ counter, histogram }: Maker): Recorder['pruning'] {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { keyOf } from '../core/hash.ts';
+import type { BegunRequest } from '../core/ports/answer-watch.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { RequestScope } from '../core/ports/segments.ts';
 import { admitted, ownAdmissions } from './doors/admitted.ts';
@@ -85,6 +86,13 @@ function isSubscription(headers: IncomingHttpHeaders): boolean {
 /** `claude-cli` of `claude-cli/2.1.3 (external, cli)`. */
 function productOf(userAgent: string | undefined): string {
   return /^[^\s/();,]{1,100}/.exec(nameIn(userAgent))?.[0] ?? 'unknown';
+}
+
+/** A request as observers of answers need it. */
+export function begunOf(context: RequestContext, headers: IncomingHttpHeaders): BegunRequest {
+  const { requestId, scope, session, client, keyId, caller } = context;
+  const account = headers['chatgpt-account-id'];
+  return { requestId, project: scope.project, session, client, keyId, caller, accountId: nameIn(account) };
 }
 
 /** The context of one request in a connection that was admitted as a whole. */

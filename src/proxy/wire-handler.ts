@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
+import type { AnswerWatch, WatchedAnswer } from '../core/ports/answer-watch.ts';
 import type { CountAnswer } from '../core/ports/request-facts.ts';
 import { inSpan, type Traces } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
@@ -16,12 +17,12 @@ import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from
 import { AnswerTap } from './report/answer-tap.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './report/request-report.ts';
-import { contextOf, type RequestContext } from './request-context.ts';
+import { begunOf, contextOf, type RequestContext } from './request-context.ts';
 import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
-import { requestHeaders } from './upstream/headers.ts';
+import { headerIn, requestHeaders } from './upstream/headers.ts';
 import type { Decline, Exchange } from './upstream/pass-on.ts';
 import { REFUSALS, Refusal } from './upstream/pass-on.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
@@ -50,6 +51,8 @@ export interface WireOptions extends PruneStepOptions {
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
   readonly traces?: Traces | undefined;
+  /** Observes the answers of all requests, except those of foreign pages. */
+  readonly answers?: AnswerWatch | undefined;
   /** Whether the ledger counts the user's words of correction. */
   readonly countsCorrections?: boolean;
 }
@@ -116,6 +119,7 @@ class WireExchange {
   #bytesIn = 0;
   #bytesOut = 0;
   #foreign = false;
+  #watched: WatchedAnswer | undefined;
   /** Set if the request is re-signed. */
   #signingScope: SigningScope | null = null;
 
@@ -141,6 +145,7 @@ class WireExchange {
   async run(): Promise<void> {
     this.#foreign = this.#options.isForeign(this.#req.headers);
     if (this.#foreign) return this.#passThrough('foreign_origin');
+    this.#watched = this.#options.answers?.begin(begunOf(this.#context, this.#req.headers));
     const release = meters.has(this.#req) ? () => {} : await this.#room();
     if (release === null) return this.#passThrough('overloaded');
     try {
@@ -310,9 +315,10 @@ class WireExchange {
           headers,
           body,
           extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
-          onHead: (encoding) => {
+          onHead: (status, fields) => {
             this.#firstByteMs ??= performance.now() - this.#startedAt;
-            this.#tap.head(encoding);
+            this.#tap.head(headerIn(fields, 'content-encoding'));
+            this.#watched?.head(status, fields);
           },
           onData: (chunk) => this.#tap.data(chunk),
           errorBody: this.#options.dialect.error,
@@ -320,7 +326,7 @@ class WireExchange {
         },
         this.#res,
       );
-    return inSpan(this.#options.traces, 'upstream', exchange);
+    return inSpan(this.#options.traces, 'upstream', exchange).finally(() => this.#watched?.over());
   }
 
   /** The ledger's facts of an answered request. */
@@ -390,6 +396,8 @@ class WireExchange {
       facts,
       counted: counted ?? undefined,
       tools: facts && rewritten ? this.#tools(rewritten) : undefined,
+      watched: this.#watched,
+      isAnswer: this.#to.operation.purpose === 'generate',
     };
     this.#options.traces?.note({
       'gen_ai.request.model': known.model,

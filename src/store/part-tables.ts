@@ -19,5 +19,19 @@ export interface PartTables {
   /** Statements in Common SQL that follow a move: they set what no trigger maintains. */
   readonly afterMove: readonly string[];
   /** Deletes what is known of child agents whose conversations are erased, except of running ones. */
-  eraseChildren(childIds: readonly string[]): Steps<void>;
+  eraseChildren?(childIds: readonly string[]): Steps<void>;
+  /** Removes everything from which an erased project, conversation or payer could be recognised. */
+  eraseNames?(subject: ErasedNames): Steps<void>;
+  /**
+   * Deletes rows that are too old or too many, at most `limit`.
+   *
+   * @param ttlMs - retention of the ledger's rows, if one is set
+   * @returns the number of deleted rows
+   */
+  sweep?(nowMs: number, ttlMs: number | null, limit: number): Steps<number>;
 }
+
+/** What is erased: some or `all` conversations of a project, or the link to a payer (`key_id`). */
+export type ErasedNames =
+  | { readonly project: string; readonly conversations: readonly string[] | 'all' }
+  | { readonly payer: string };

@@ -1,5 +1,6 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { CONNECTION_RUN } from '../../core/event-log.ts';
+import type { EndedRequest } from '../../core/ports/answer-watch.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
@@ -162,6 +163,7 @@ export class Reporter {
       },
     });
     if (report.foreign) return;
+    report.watched?.ended(endedOf(report), atMs);
     if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
     if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage, report.answerTokens), report.counted);
     this.#options.ledger.count([...useSums(report, fresh, atMs, saved > 0), ...this.#prefixSums(report, atMs)]);
@@ -200,6 +202,12 @@ export class Reporter {
       if (this.#counting.get(conversationId) === billed) this.#counting.delete(conversationId);
     });
   }
+}
+
+/** A request as observers of answers need it. */
+function endedOf({ conversationId, model, cloud, status, usage, isAnswer = true, facts }: RequestReport): EndedRequest {
+  const hourCache = (facts?.cacheHourUpTo ?? null) !== null;
+  return { conversationId, model, cloud, status, usage, isAnswer, hourCache };
 }
 
 /** Codes of requests outside any wire that are certainly large. */

@@ -1,3 +1,4 @@
+import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { CountAnswer } from '../../core/ports/request-facts.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
@@ -54,6 +55,10 @@ export interface RequestReport {
   readonly facts?: OpenFacts | null;
   /** For the tool shelf; absent if nothing was generated. */
   readonly tools?: AnsweredTools | undefined;
+  /** Observes its answer. */
+  readonly watched?: WatchedAnswer | undefined;
+  /** Whether an answer of the model was asked for, not a count. Default: yes. */
+  readonly isAnswer?: boolean;
   /** The provider's token count of the unpruned body; absent if not requested. Never rejects. */
   readonly counted?: Promise<CountAnswer> | undefined;
 }

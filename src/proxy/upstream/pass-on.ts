@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
-import { headerIn, pairsOf, responseHeaders } from './headers.ts';
+import { pairsOf, responseHeaders } from './headers.ts';
 import { HeldAnswer } from './held-answer.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
@@ -23,7 +23,8 @@ export interface UpstreamRequest extends RawRequest {
   readonly extraHeaders: readonly string[];
   /** Observes each chunk of the answer; must not keep or change it. */
   readonly onData?: (chunk: Buffer) => void;
-  readonly onHead?: (contentEncoding: string) => void;
+  /** Observes the head of the answer that the client receives: its fields are name, value, name, value, … */
+  readonly onHead?: (status: number, fields: readonly string[]) => void;
   /** The error shape; default: OpenAI's. */
   readonly errorBody?: ErrorBody;
 }
@@ -125,7 +126,7 @@ export class PassOn {
 
   #passHead(status: number, raw: unknown, statusMessage: string): void {
     const fields = responseHeaders(raw);
-    this.#request.onHead?.(headerIn(fields, 'content-encoding'));
+    this.#request.onHead?.(status, fields);
     fields.push(...this.#request.extraHeaders);
     this.#res.on('drain', this.#onDrain);
     this.#res.sendDate = false;

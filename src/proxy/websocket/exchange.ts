@@ -1,3 +1,4 @@
+import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { Answer, AnswerReader, Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Pruned } from '../prune-step.ts';
@@ -19,6 +20,7 @@ export interface SentFrame {
   readonly keyId?: string | undefined;
   readonly client: string;
   readonly countsCorrections: boolean | undefined;
+  readonly watched: WatchedAnswer | undefined;
   /** The upstream's provider. */
   readonly cloud: ProviderName;
 }
@@ -27,6 +29,7 @@ export interface SentFrame {
 export class FrameExchange {
   readonly requestId: string;
   readonly pruned: Pruned;
+  readonly watched: WatchedAnswer | undefined;
   /** Whether the upstream accepted only the unpruned form. */
   wasRefused = false;
   readonly #about: Omit<SentFrame, 'requestId' | 'original' | 'pruned'>;
@@ -42,6 +45,7 @@ export class FrameExchange {
   constructor({ requestId, original, pruned, ...about }: SentFrame) {
     this.requestId = requestId;
     this.pruned = pruned;
+    this.watched = about.watched;
     this.#about = about;
     this.#reader = about.dialect.answer();
     // once the provider has accepted cuts of this conversation, the unpruned request would change its history
@@ -126,6 +130,7 @@ export class FrameExchange {
       status,
       end,
       upstreamError,
+      watched: this.watched,
       facts: isAnswered ? this.#facts() : null,
       tools: isAnswered ? this.#tools() : undefined,
     };

@@ -2,6 +2,8 @@ import { JsonCursor } from '../../wires/json/cursor.ts';
 
 /** The frame that requests an answer. */
 export const REQUEST = 'response.create';
+/** The event with the state of a subscription's limits. */
+export const LIMITS = 'codex.rate_limits';
 /** The last events of an answer. */
 const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
 

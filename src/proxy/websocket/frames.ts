@@ -1,4 +1,6 @@
 import { reasonOf } from '../../core/failure-reason.ts';
+import type { AnswerWatch, BegunRequest, WatchedAnswer } from '../../core/ports/answer-watch.ts';
+import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
@@ -9,7 +11,7 @@ import { REFUSALS } from '../upstream/pass-on.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';
-import { isLastEvent, REQUEST, typeOfFrame } from './frame-type.ts';
+import { isLastEvent, LIMITS, REQUEST, typeOfFrame } from './frame-type.ts';
 
 export interface FrameOptions extends PruneStepOptions {
   readonly rewriter: RequestPipeline;
@@ -21,8 +23,11 @@ export interface FrameOptions extends PruneStepOptions {
   readonly keepsLedger?: boolean;
   /** Whether the ledger counts the user's words of correction. */
   readonly countsCorrections?: boolean;
+  /** Observes the answers of all requests, except those of foreign pages. */
+  readonly answers?: AnswerWatch | undefined;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
+  readonly clock: Pick<Clock, 'nowMs'>;
   /** Reports that a connection's frames are forwarded unread because their format is unknown. Once per connection. */
   readonly onNotUnderstood: (reason: string) => void;
 }
@@ -31,6 +36,10 @@ export interface FrameOptions extends PruneStepOptions {
 export interface Connected {
   /** The context of its upgrade request. */
   readonly context: RequestContext;
+  /** Its upgrade request, as observers of answers need it. */
+  readonly begun: BegunRequest;
+  /** The fields of the upstream's answer to the upgrade: name, value, … */
+  readonly fields: readonly string[];
   /** A page of another origin may have opened it: nothing is read or stored. */
   readonly foreign: boolean;
   /** The upstream's provider. */
@@ -60,6 +69,7 @@ export class Frames implements BridgeWatch {
     this.#options = options;
     this.#connected = connected;
     this.#step = new PruneStep(options);
+    if (!connected.foreign) this.#noteLimits((watched) => watched.head(101, connected.fields));
   }
 
   /** Whether an answer is in progress. */
@@ -76,11 +86,15 @@ export class Frames implements BridgeWatch {
 
   fromUpstream(data: Buffer, isBinary: boolean): boolean {
     const exchange = this.#current;
-    if (exchange === null || isBinary) return true;
+    if (isBinary || this.#connected.foreign) return true;
     try {
+      if (exchange === null) {
+        if (typeOfFrame(data) === LIMITS) this.#noteLimits((watched) => watched.limits(data));
+        return true;
+      }
       return this.#event(exchange, data);
     } catch (cause) {
-      this.#options.onFailure(reasonOf(cause), cause, { requestId: exchange.requestId });
+      this.#options.onFailure(reasonOf(cause), cause, exchange ? { requestId: exchange.requestId } : {});
       return true;
     }
   }
@@ -90,6 +104,17 @@ export class Frames implements BridgeWatch {
     if (clientFirst) this.#end(0, 'client_gone', null);
     else this.#end(this.#current?.started === true ? 200 : 502, 'answered', 'reset');
     this.#connected.onClosed();
+  }
+
+  /** Limits that the provider reports outside any request, such as in its answer to the upgrade. */
+  #noteLimits(note: (watched: WatchedAnswer) => void): void {
+    const { answers, clock } = this.#options;
+    const watched = answers?.begin(this.#connected.begun);
+    if (watched === undefined) return;
+    note(watched);
+    watched.over();
+    const nothing = { conversationId: '', model: '', usage: null, isAnswer: false, hourCache: false };
+    watched.ended({ ...nothing, status: 101 }, clock.nowMs());
   }
 
   #reportUnread(): void {
@@ -116,7 +141,8 @@ export class Frames implements BridgeWatch {
     const { cloud } = this.#connected;
     const { countsCorrections } = this.#options;
     const { caller, keyId, client } = context;
-    const about = { project, cloud, caller, keyId, client, countsCorrections };
+    const watched = this.#options.answers?.begin({ ...this.#connected.begun, requestId });
+    const about = { project, cloud, caller, keyId, client, countsCorrections, watched };
     this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;
@@ -125,6 +151,10 @@ export class Frames implements BridgeWatch {
   /** @returns whether to forward the event to the client */
   #event(exchange: FrameExchange, frame: Buffer): boolean {
     const type = typeOfFrame(frame);
+    if (type === LIMITS) {
+      exchange.watched?.limits(frame);
+      return true; // it may precede the answer: the request can still be refused
+    }
     if (type === 'error') return this.#error(exchange, frame);
     if (!exchange.started) this.#accepted(exchange);
     exchange.event(frame);
@@ -157,6 +187,7 @@ export class Frames implements BridgeWatch {
     const exchange = this.#current;
     if (exchange === null) return;
     this.#current = null;
+    exchange.watched?.over();
     const { onReport, onFailure, rewriter } = this.#options;
     try {
       const answer = exchange.answer();

@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
 import { ownAdmissions } from '../doors/admitted.ts';
 import { lentKeys, maskAnswer } from '../doors/lent-keys.ts';
-import { contextOf } from '../request-context.ts';
+import { begunOf, contextOf } from '../request-context.ts';
 import { sendError, sendUpstreamError } from '../send-error.ts';
 import type { Destination, Refused } from '../upstream/destinations.ts';
 import { pairsOf, responseHeaders } from '../upstream/headers.ts';
@@ -129,13 +129,20 @@ export class WebSocketHandler {
     this.#server.handleUpgrade(req, socket, head, (client) => {
       joined = true;
       socket.setKeepAlive(true, KEEP_ALIVE_MS);
-      this.#bridge(req, client, upstream, to);
+      this.#bridge(req, client, upstream, to, responseHeaders(answer.rawHeaders));
     });
     if (!joined) upstream.terminate(); // an invalid upgrade request
   }
 
-  #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket, to: Destination): void {
+  #bridge(
+    req: IncomingMessage,
+    client: WebSocket,
+    upstream: WebSocket,
+    to: Destination,
+    fields: readonly string[],
+  ): void {
     const foreign = this.#options.isForeign(req.headers);
+    const context = contextOf(req, '', to);
     const onReport: FrameOptions['onReport'] = (report, bytes) => {
       this.#options.onReport(report, bytes);
       // one more event may be on its way to the client and must be sent before closing
@@ -144,7 +151,9 @@ export class WebSocketHandler {
     const frames = new Frames(
       { ...this.#options, onReport },
       {
-        context: contextOf(req, '', to),
+        context,
+        begun: begunOf(context, req.headers),
+        fields,
         foreign,
         cloud: to.provider.name,
         send: (text) => open.bridge.sendUp(text),

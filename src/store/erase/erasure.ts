@@ -146,7 +146,16 @@ export class Erasure {
     });
     for (const owner of owners) await this.#eraseTexts(owner);
     const renamed = await eraseEvents(this.#sql, traces, name);
-    for (const part of this.#parts) await this.#write(() => part.eraseChildren(children));
+    for (const part of this.#parts) {
+      await this.#write(() => part.eraseChildren?.(children) ?? nothing());
+      for (const { project, conversations, whole } of owners) {
+        const subjects = whole ? ['all' as const] : parts(conversations, CONVERSATIONS_AT_ONCE);
+        for (const some of subjects) {
+          await this.#write(() => part.eraseNames?.({ project, conversations: some }) ?? nothing());
+        }
+      }
+      if ('payer' in subject) await this.#write(() => part.eraseNames?.(subject) ?? nothing());
+    }
     await this.#write(function* () {
       yield* change('DELETE FROM main.child_log WHERE child_id IN LIST(?)', [children]);
       yield* change('DELETE FROM main.served WHERE hash IN LIST(?)', [hashes]);
@@ -299,6 +308,8 @@ export class Erasure {
 }
 
 const WAIT_MS = 10_000;
+
+function* nothing(): Steps<void> {}
 
 /** What an erasure did, besides its plan. */
 interface Done {

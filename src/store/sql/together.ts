@@ -6,7 +6,7 @@ import type { Steps } from './steps.ts';
  * What is written in the background, in the order in which one transaction writes it. The order is the same in all
  * processes, because a database locks rows until the commit; what other processes wait for most comes last.
  */
-const ORDER = ['segments', 'recall', 'compactions', 'shelf', 'lines', 'ledger', 'events'] as const;
+const ORDER = ['segments', 'recall', 'compactions', 'shelf', 'lines', 'limits', 'ledger', 'events'] as const;
 export type Background = (typeof ORDER)[number];
 
 /** Rows and steps after which a transaction takes no further work: some milliseconds of the event loop. */

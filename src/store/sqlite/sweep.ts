@@ -1,8 +1,9 @@
 import { StoreUnavailable } from '../../errors/errors.ts';
-import type { SweepLimits, SweepStep } from '../handle.ts';
+import type { StoreOptions, SweepLimits, SweepStep } from '../handle.ts';
 import { MAX_STATES, MAX_TURNS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
 import { livingMs, roomLimit, YEAR_MS } from '../lifetimes.ts';
 import { trimLog } from '../logs.ts';
+import type { PartTables } from '../part-tables.ts';
 import { type PackedBytes, packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import type { Checkpointer } from './connection-holder.ts';
@@ -30,13 +31,20 @@ export class Sweeper {
   readonly #sql: FileSql;
   readonly #checkpointer: Checkpointer | null;
   readonly #limits: SweepLimits;
+  readonly #parts: readonly PartTables[];
   #checkpointedAt = 0;
 
-  constructor(access: Access, sql: FileSql, checkpointer: Checkpointer | null, limits: SweepLimits) {
+  constructor(
+    access: Access,
+    sql: FileSql,
+    checkpointer: Checkpointer | null,
+    limits: SweepLimits & Pick<StoreOptions, 'parts'>,
+  ) {
     this.#access = access;
     this.#sql = sql;
     this.#checkpointer = checkpointer;
     this.#limits = limits;
+    this.#parts = limits.parts ?? [];
   }
 
   /** @throws StoreUnavailable */
@@ -53,10 +61,16 @@ export class Sweeper {
         const trimmed = this.#sql.run(tables, trimLog('event', this.#limits.maxEvents, STEP_ROWS));
         const audits = trimAudit(tables.sql, nowMs - (this.#limits.auditTtlMs ?? YEAR_MS), STEP_ROWS);
         const rows = trimLedger(tables.sql, nowMs, this.#limits.ledgerTtlMs ?? null, STEP_ROWS);
+        const ofParts = this.#parts.map(({ sweep }) =>
+          sweep ? this.#sql.run(tables, sweep(nowMs, this.#limits.ledgerTtlMs ?? null, STEP_ROWS)) : 0,
+        );
         const forgotten = forget(tables, nowMs - this.#limits.ttlMs, new Budget());
         const lines = this.#sql.run(tables, trimLog('child_log', this.#limits.maxEvents, STEP_ROWS));
         const cut = lines + tables.replies.trim(nowMs, STEP_ROWS);
-        const more = expired.more || forgotten.more || [trimmed, cut, audits, rows].some((count) => count >= STEP_ROWS);
+        const more =
+          expired.more ||
+          forgotten.more ||
+          [trimmed, cut, audits, rows, ...ofParts].some((count) => count >= STEP_ROWS);
         return { done: expired.done + forgotten.done, more };
       },
       { verify: true, uses: STEP_USES },

@@ -1,8 +1,9 @@
-import type { SweepLimits, SweepStep } from '../../../store/handle.ts';
+import type { StoreOptions, SweepLimits, SweepStep } from '../../../store/handle.ts';
 import { LEDGER_TTL_MS, STATE_TTL_MS, WAITING_TTL_MS } from '../../../store/ledger-rows.ts';
 import type { PendingUses, Use } from '../../../store/lifetimes.ts';
 import { livingMs, roomLimit, YEAR_MS } from '../../../store/lifetimes.ts';
 import { trimLog } from '../../../store/logs.ts';
+import type { PartTables } from '../../../store/part-tables.ts';
 import { packBytes } from '../../../store/text-codec.ts';
 import type { Database, Queryable } from './database.ts';
 import type { DatabaseSql } from './database-sql.ts';
@@ -39,13 +40,15 @@ export class Sweeper {
   readonly #database: Database;
   readonly #sql: DatabaseSql;
   readonly #limits: SweepLimits;
+  readonly #parts: readonly PartTables[];
   #storedBytes = 0;
   #rows = FIRST_ROWS;
 
-  constructor(database: Database, sql: DatabaseSql, limits: SweepLimits) {
+  constructor(database: Database, sql: DatabaseSql, limits: SweepLimits & Pick<StoreOptions, 'parts'>) {
     this.#database = database;
     this.#sql = sql;
     this.#limits = limits;
+    this.#parts = limits.parts ?? [];
   }
 
   /** Whether so much was stored that upkeep must not wait for a pause. */
@@ -97,6 +100,7 @@ export class Sweeper {
       await this.#sql.run(client, trimLog('child_log', this.#limits.maxEvents, rows)),
       await this.#trimDirectives(client, rows),
       await this.#trimLedger(client, nowMs),
+      ...(await this.#trimParts(client, nowMs)),
       await removeBy(client, 'event', 'seq', 'audit = 1 AND ts_ms < $1 ORDER BY ts_ms', this.#auditsFrom(nowMs), rows),
     ];
     const forgotten = await this.#forget(client, nowMs - this.#limits.ttlMs);
@@ -154,6 +158,15 @@ export class Sweeper {
       most = Math.max(most, gone);
     }
     return most;
+  }
+
+  async #trimParts(client: Queryable, nowMs: number): Promise<number[]> {
+    const counts: number[] = [];
+    for (const { sweep } of this.#parts) {
+      const ttlMs = this.#limits.ledgerTtlMs ?? null;
+      if (sweep) counts.push(await this.#sql.run(client, sweep(nowMs, ttlMs, this.#rows)));
+    }
+    return counts;
   }
 
   async #trimReplies(client: Queryable, rows: number): Promise<number> {

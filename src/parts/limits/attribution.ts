@@ -1,0 +1,145 @@
+import { groupBy } from '../../engine/group-by.ts';
+import type { Reading } from './readings.ts';
+
+/** What one request moved a window by, in millionths, and how much of that was shared with overlapping requests. */
+export interface Moved {
+  readonly reading: Reading;
+  readonly used: number;
+  readonly shared: number;
+}
+
+/** A window between two resets, and who used what of it. All shares are in millionths, and add up to `used`. */
+export interface WindowUse {
+  readonly account: string;
+  readonly provider: string;
+  readonly plan: string | null;
+  readonly window: string;
+  readonly minutes: number;
+  readonly resetsS: number;
+  readonly status: string | null;
+  /** The highest reading. */
+  readonly used: number;
+  /** What was used before the first reading, while no request of ours ran, and by projects that were erased. */
+  readonly elsewhere: number;
+  /** One entry for each reading, in their order. */
+  readonly requests: readonly Moved[];
+  /** The readings with movement: by how much in all, `elsewhere` included. */
+  readonly movements: readonly Movement[];
+}
+
+export interface Movement {
+  readonly endedMs: number;
+  readonly used: number;
+  /** Whether the requests of ours did it. */
+  readonly isOurs: boolean;
+}
+
+/** Resets that differ by no more than this are the same: some providers report the seconds that remain. */
+const SAME_RESET_S = 120;
+/** Time without a request, beyond the duration of the next one, after which a movement is not that request's. */
+const QUIET_MS = 60_000;
+
+/**
+ * Divides what each window moved among the requests that were answered meanwhile. Pure; each window goes by its own
+ * readings alone.
+ *
+ * @param readings - in the order in which their answers ended
+ * @returns windows in the order of their first readings; a window that began anew is another one
+ */
+export function attribute(readings: readonly Reading[]): readonly WindowUse[] {
+  const named = groupBy(readings, ({ account, window }) => JSON.stringify([account, window]));
+  return [...named.values()].flatMap((some) => betweenResets(some).map(useOf));
+}
+
+/** The readings of each window between two resets. A late answer may still report the one before. */
+function betweenResets(readings: readonly Reading[]): Reading[][] {
+  const windows: { resetsS: number; readings: Reading[] }[] = [];
+  for (const reading of readings) {
+    const known = windows.findLast(({ resetsS }) => Math.abs(resetsS - reading.resetsS) <= SAME_RESET_S);
+    if (known) {
+      known.readings.push(reading);
+      known.resetsS = reading.resetsS;
+    } else windows.push({ resetsS: reading.resetsS, readings: [reading] });
+  }
+  return windows.map((window) => window.readings);
+}
+
+function useOf(readings: readonly Reading[]): WindowUse {
+  const used = readings.map(() => 0);
+  const shared = readings.map(() => 0);
+  const earliest = earliestStarts(readings);
+  const movements: Movement[] = [];
+  let highest = 0;
+  let elsewhere = 0;
+  for (const [i, reading] of readings.entries()) {
+    const moved = reading.used - highest;
+    if (moved <= 0) continue;
+    highest = reading.used;
+    const before = readings[i - 1];
+    const isOurs = before !== undefined && !wasQuiet(before, reading);
+    movements.push({ endedMs: reading.endedMs, used: moved, isOurs });
+    if (!isOurs) {
+      elsewhere += moved;
+      continue;
+    }
+    const among = [i, ...overlapping(readings, i, earliest)];
+    const parts = divided(
+      moved,
+      among.map((one) => readings[one]?.weight ?? 0),
+    );
+    for (const [at, one] of among.entries()) {
+      const part = parts[at] ?? 0;
+      if (readings[one]?.project === '') elsewhere += part;
+      else {
+        used[one] = (used[one] ?? 0) + part;
+        if (among.length > 1) shared[one] = (shared[one] ?? 0) + part;
+      }
+    }
+  }
+  const last = readings.at(-1) as Reading;
+  const { account, provider, window, minutes, resetsS, status } = last;
+  const plan = readings.findLast((one) => one.plan !== null)?.plan ?? null;
+  const requests = readings.map((reading, i) => ({ reading, used: used[i] ?? 0, shared: shared[i] ?? 0 }));
+  return { account, provider, plan, window, minutes, resetsS, status, used: highest, elsewhere, requests, movements };
+}
+
+/** Whether nothing of ours ran for long before a request, so that something else moved the window. */
+function wasQuiet(before: Reading, { startedMs, endedMs }: Reading): boolean {
+  return startedMs - before.endedMs > endedMs - startedMs + QUIET_MS;
+}
+
+/** For each reading, the earliest start of a request from there on. */
+function earliestStarts(readings: readonly Reading[]): number[] {
+  const earliest: number[] = [];
+  let start = Number.POSITIVE_INFINITY;
+  for (let i = readings.length - 1; i >= 0; i--) {
+    start = Math.min(start, readings[i]?.startedMs ?? start);
+    earliest[i] = start;
+  }
+  return earliest;
+}
+
+/** Indices of the requests that ran at the same time as one of them, for however short a time. */
+function overlapping(readings: readonly Reading[], at: number, earliest: readonly number[]): number[] {
+  const { startedMs = 0, endedMs = 0 } = readings[at] ?? {};
+  const found: number[] = [];
+  for (let i = at - 1; i >= 0 && (readings[i]?.endedMs ?? 0) > startedMs; i--) found.push(i);
+  found.reverse();
+  for (let i = at + 1; i < readings.length && (earliest[i] ?? endedMs) < endedMs; i++) {
+    if ((readings[i]?.startedMs ?? endedMs) < endedMs) found.push(i);
+  }
+  return found;
+}
+
+/** Divides a whole number in proportion to weights. The parts are whole numbers, and add up to it exactly. */
+export function divided(whole: number, weights: readonly number[]): number[] {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const exact = weights.map((weight) => (total > 0 ? (whole * weight) / total : whole / weights.length));
+  const parts = exact.map(Math.floor);
+  const order = exact
+    .map((part, i) => ({ i, rest: part - Math.floor(part) }))
+    .sort((a, b) => b.rest - a.rest || a.i - b.i);
+  const left = whole - parts.reduce((sum, part) => sum + part, 0);
+  for (const { i } of order.slice(0, left)) parts[i] = (parts[i] ?? 0) + 1;
+  return parts;
+}

@@ -1,0 +1,9 @@
+import type { Part } from '../../app/part.ts';
+
+/** What a subscription has left, and who used it. It only observes answers. */
+export const limits: Part = {
+  name: 'limits',
+  isOn: (_settings, transport) => transport === 'http',
+  readings: [],
+  open: async (services) => (await import('./open.ts')).openLimits(services),
+};

@@ -1,0 +1,81 @@
+import type { Rows } from '../../store/sql/rows.ts';
+import { each, type Steps } from '../../store/sql/steps.ts';
+import { READING_COLUMNS } from './tables.ts';
+
+/** One stored reading of one window, after one answer. */
+export interface Reading {
+  readonly account: string;
+  readonly provider: string;
+  readonly plan: string | null;
+  readonly window: string;
+  readonly minutes: number;
+  readonly resetsS: number;
+  /** Used share in millionths of the window. */
+  readonly used: number;
+  readonly status: string | null;
+  /** Id of the request. */
+  readonly request: string;
+  /** `''` if the request's project was erased. */
+  readonly project: string;
+  readonly session: string;
+  readonly conversation: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  /** Billed input equivalents of the request, in hundredths of a token. */
+  readonly weight: number;
+}
+
+const INSERT = `INSERT INTO main.limit_reading (${READING_COLUMNS.join(', ')})
+  VALUES (${READING_COLUMNS.map(() => '?').join(', ')})`;
+
+const SELECT = `SELECT account, provider, plan, name AS "window", minutes, resets_s AS "resetsS", used, status, request, project,
+  session, conversation, key_id AS "keyId", model, started_ms AS "startedMs", ended_ms AS "endedMs", weight
+  FROM main.limit_reading`;
+
+/** Maximum number of readings that one report considers, the newest ones. */
+const MAX_READ = 300_000;
+/** Some readings of a window give a reset that is this much earlier, in seconds. */
+const LATE_S = 600;
+
+/** Adds readings. */
+export function* addReadings(readings: readonly Reading[]): Steps<void> {
+  yield* each(
+    INSERT,
+    readings.map((one) => [
+      ...[one.account, one.provider, one.plan, one.window, one.minutes, one.resetsS, one.used, one.status],
+      ...[one.request, one.project, one.session, one.conversation, one.keyId, one.model],
+      ...[one.startedMs, one.endedMs, one.weight],
+    ]),
+  );
+}
+
+/**
+ * Readings in the order in which their answers ended.
+ *
+ * @param nowMs - windows that begin anew later are read whole
+ * @param sinceMs - of the others, answers that ended later
+ * @throws StoreUnavailable
+ */
+export async function readReadings(
+  rows: Pick<Rows, 'all'>,
+  nowMs: number,
+  sinceMs = Number.MAX_SAFE_INTEGER,
+): Promise<readonly Reading[]> {
+  const found = await rows.all<Reading>(
+    `${SELECT} WHERE resets_s > ? OR ended_ms > ? ORDER BY ended_ms DESC, used DESC, id DESC LIMIT ${MAX_READ}`,
+    [Math.trunc(nowMs / 1000) - LATE_S, Math.trunc(sinceMs)],
+  );
+  return found.toReversed();
+}
+
+/** What cuts saved, in proportion to what each request cost. @throws StoreUnavailable */
+export async function readSavedRatios(rows: Pick<Rows, 'all'>, sinceMs: number): Promise<ReadonlyMap<string, number>> {
+  const found = await rows.all<{ readonly request: string; readonly ratio: number }>(
+    `SELECT request_id AS request, (dollars_without - dollars) / dollars AS ratio FROM main.ledger_turn
+     WHERE at_ms > ? AND dollars > 0 AND dollars_without > dollars ORDER BY id DESC LIMIT ${MAX_READ}`,
+    [Math.trunc(sinceMs)],
+  );
+  return new Map(found.map(({ request, ratio }) => [request, ratio]));
+}

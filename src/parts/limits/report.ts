@@ -1,0 +1,132 @@
+import { groupBy } from '../../engine/group-by.ts';
+import type { Rows } from '../../store/sql/rows.ts';
+import { attribute, type Moved, type WindowUse } from './attribution.ts';
+import { usedUpAtMs } from './pace.ts';
+import { UNITS } from './read-limits.ts';
+import { type Reading, readReadings, readSavedRatios } from './readings.ts';
+import { type SavedRatios, savedShare } from './saved.ts';
+
+/** What subscriptions have left, and who used it. All figures are ratios of a window. */
+export interface LimitsReport {
+  readonly accounts: readonly AccountShown[];
+}
+
+export interface AccountShown {
+  /** A hash of the provider's id of the account. */
+  readonly account: string;
+  readonly provider: string;
+  readonly plan: string | null;
+  readonly windows: readonly WindowShown[];
+}
+
+/** `used` is the sum of all sessions and of `elsewhere`. */
+export interface WindowShown {
+  readonly window: string;
+  readonly minutes: number;
+  readonly used: number;
+  readonly status: string | null;
+  /** ISO 8601. */
+  readonly resetsAt: string;
+  /** `usedUpAt`: at the rate of the last 24 hours; `null` if it lasts until the reset. */
+  readonly pace: { readonly usedUpAt: string | null };
+  /** Used by other programs or machines, before the first reading, and by erased projects. */
+  readonly elsewhere: number;
+  /** The largest first. `shared`: of `used`, what overlapping requests moved together. */
+  readonly sessions: readonly SessionShare[];
+  readonly projects: readonly { readonly project: string; readonly used: number }[];
+  /** By access key; empty without keys. */
+  readonly keys: readonly { readonly key: string; readonly used: number }[];
+  /** What pruning saved of it; `null` if there are too few readings to tell. */
+  readonly saved: { readonly used: number; readonly low: number; readonly high: number } | null;
+}
+
+export interface SessionShare {
+  readonly session: string;
+  readonly project: string;
+  readonly used: number;
+  readonly shared: number;
+}
+
+/** How far back movements are compared with what was billed. */
+const HISTORY_MS = 14 * 86_400_000;
+
+/** @throws StoreUnavailable */
+export async function readLimits(sql: Pick<Rows, 'all'>, nowMs: number): Promise<LimitsReport> {
+  const sinceMs = nowMs - HISTORY_MS;
+  const [readings, ratios] = await Promise.all([readReadings(sql, nowMs, sinceMs), readSavedRatios(sql, sinceMs)]);
+  return limitsOf(attribute(readings), nowMs, ratios);
+}
+
+/**
+ * The windows that have not begun anew since their last reading.
+ *
+ * @param windows - of the last two weeks
+ */
+export function limitsOf(windows: readonly WindowUse[], nowMs: number, ratios: SavedRatios | null): LimitsReport {
+  const named = groupBy(windows, ({ account, window }) => JSON.stringify([account, window]));
+  const current = [...named.values()].flatMap((history) => {
+    const window = currentOf(history, nowMs);
+    return window ? [{ window, history }] : [];
+  });
+  const accounts = groupBy(current, ({ window }) => window.account);
+  return {
+    accounts: Array.from(accounts, ([account, some]): AccountShown => {
+      const [first] = some;
+      return {
+        account,
+        provider: first?.window.provider ?? '',
+        plan: some.findLast(({ window }) => window.plan !== null)?.window.plan ?? null,
+        windows: some
+          .map(({ window, history }) => windowShown(window, nowMs, ratios && savedShare(window, history, ratios)))
+          .sort((a, b) => a.minutes - b.minutes || (a.window < b.window ? -1 : 1)),
+      };
+    }),
+  };
+}
+
+/** The present window of an account: of those whose reset is to come, the one that was read last. */
+function currentOf(history: readonly WindowUse[], nowMs: number): WindowUse | undefined {
+  const open = history.filter(({ resetsS }) => resetsS * 1000 > nowMs);
+  return open.reduce<WindowUse | undefined>(
+    (newest, one) => (newest === undefined || lastMs(one) >= lastMs(newest) ? one : newest),
+    undefined,
+  );
+}
+
+function lastMs({ requests }: WindowUse): number {
+  return requests.at(-1)?.reading.endedMs ?? 0;
+}
+
+function windowShown(window: WindowUse, nowMs: number, saved: ReturnType<typeof savedShare>): WindowShown {
+  const usedUpMs = usedUpAtMs(window, nowMs);
+  const ours = window.requests.filter(({ reading }) => reading.project !== '');
+  const sessions = summed(ours, ({ session, project }) => JSON.stringify([session, project]));
+  return {
+    window: window.window,
+    minutes: window.minutes,
+    used: window.used / UNITS,
+    status: window.status,
+    resetsAt: new Date(window.resetsS * 1000).toISOString(),
+    pace: { usedUpAt: usedUpMs === null ? null : new Date(usedUpMs).toISOString() },
+    elsewhere: window.elsewhere / UNITS,
+    sessions: sessions.map(({ of, used, shared }) => ({ session: of.session, project: of.project, used, shared })),
+    projects: summed(ours, ({ project }) => project).map(({ of, used }) => ({ project: of.project, used })),
+    keys: summed(
+      ours.filter(({ reading }) => reading.keyId !== ''),
+      ({ keyId }) => keyId,
+    ).map(({ of, used }) => ({ key: of.keyId, used })),
+    saved: saved && { used: saved.used / UNITS, low: saved.low / UNITS, high: saved.high / UNITS },
+  };
+}
+
+/** Sums over requests with the same key, the largest first. */
+function summed(requests: readonly Moved[], keyOf: (reading: Reading) => string) {
+  const groups = groupBy(requests, ({ reading }) => keyOf(reading));
+  return [...groups.values()]
+    .map((some) => ({
+      of: (some[0] as Moved).reading,
+      used: some.reduce((sum, { used }) => sum + used, 0) / UNITS,
+      shared: some.reduce((sum, { shared }) => sum + shared, 0) / UNITS,
+    }))
+    .sort((a, b) => b.used - a.used);
+}

@@ -1,0 +1,145 @@
+import type { Moved, WindowUse } from './attribution.ts';
+
+/** What pruning saved of a window, with an interval of 95 %, in millionths. */
+export interface SavedShare {
+  readonly used: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Readings with movement that a rate needs. */
+const ENOUGH_MOVEMENTS = 50;
+/** Models with a rate of their own; all others share one. */
+const MAX_MODELS = 4;
+const Z = 1.96;
+
+/** What requests cost with and without cuts, in proportion; by request id. Absent: not billed, or without a price. */
+export type SavedRatios = ReadonlyMap<string, number>;
+
+/**
+ * What the cuts of a window's requests would have used of it. The movement for each billed input equivalent is
+ * regressed over the readings of the last weeks, for each model.
+ *
+ * @param history - the same window of the same account in the last two weeks, the present one included
+ * @param ratios - saved dollars for each dollar of a request
+ * @returns `null` if there are too few readings with movement to tell
+ */
+export function savedShare(current: WindowUse, history: readonly WindowUse[], ratios: SavedRatios): SavedShare | null {
+  const models = modelsOf(history);
+  const rows = history.flatMap((window) => stepsOf(window, models));
+  if (rows.length < ENOUGH_MOVEMENTS) return null;
+  const fit = regressed(rows, models.length);
+  if (fit === null) return null;
+  const saved = models.map(() => 0);
+  for (const { reading } of current.requests) {
+    const ratio = ratios.get(reading.request) ?? 0;
+    const at = indexOf(models, reading.model);
+    saved[at] = (saved[at] ?? 0) + reading.weight * ratio;
+  }
+  const used = dot(saved, fit.rates);
+  const error =
+    Z *
+    Math.sqrt(
+      Math.max(
+        0,
+        fit.variance *
+          dot(
+            saved,
+            saved.map((_, i) => dot(fit.inverse[i] ?? [], saved)),
+          ),
+      ),
+    );
+  return {
+    used: Math.max(0, Math.round(used)),
+    low: Math.max(0, Math.round(used - error)),
+    high: Math.max(0, Math.round(used + error)),
+  };
+}
+
+/** The models with the largest weights, and last a name for all others. */
+function modelsOf(history: readonly WindowUse[]): string[] {
+  const weights = new Map<string, number>();
+  for (const { reading } of history.flatMap(({ requests }) => requests)) {
+    weights.set(reading.model, (weights.get(reading.model) ?? 0) + reading.weight);
+  }
+  return [...weights]
+    .filter(([, weight]) => weight > 0)
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, MAX_MODELS)
+    .map(([model]) => model);
+}
+
+/** A model without a rate of its own has that of the most used one. */
+function indexOf(models: readonly string[], model: string): number {
+  return Math.max(0, models.indexOf(model));
+}
+
+interface Step {
+  readonly moved: number;
+  /** Weights of the requests since the movement before, by model. */
+  readonly weights: readonly number[];
+}
+
+/** What a window moved from one movement to the next, while our requests ran. */
+function stepsOf({ requests, movements }: WindowUse, models: readonly string[]): Step[] {
+  const steps: Step[] = [];
+  let at = 0;
+  for (const { endedMs, used, isOurs } of movements) {
+    const weights = models.map(() => 0);
+    for (let next: Moved | undefined = requests[at]; next && next.reading.endedMs <= endedMs; next = requests[++at]) {
+      const i = indexOf(models, next.reading.model);
+      weights[i] = (weights[i] ?? 0) + next.reading.weight;
+    }
+    if (isOurs) steps.push({ moved: used, weights });
+  }
+  return steps;
+}
+
+interface Fit {
+  readonly rates: readonly number[];
+  /** The inverse of the sums of products of weights. */
+  readonly inverse: readonly (readonly number[])[];
+  /** Of the movements around the fit. */
+  readonly variance: number;
+}
+
+/** Least squares through the origin. `null` if the weights of two models cannot be told apart. */
+function regressed(rows: readonly Step[], count: number): Fit | null {
+  if (count === 0) return null;
+  const indices = Array.from({ length: count }, (_, i) => i);
+  const products = indices.map((i) =>
+    indices.map((j) => rows.reduce((sum, { weights }) => sum + (weights[i] ?? 0) * (weights[j] ?? 0), 0)),
+  );
+  const inverse = inverted(products);
+  if (inverse === null) return null;
+  const moments = indices.map((i) => rows.reduce((sum, { weights, moved }) => sum + (weights[i] ?? 0) * moved, 0));
+  const rates = inverse.map((row) => Math.max(0, dot(row, moments)));
+  const squares = rows.reduce((sum, { weights, moved }) => sum + (moved - dot(weights, rates)) ** 2, 0);
+  return { rates, inverse, variance: squares / Math.max(1, rows.length - count) };
+}
+
+/** Gauss and Jordan, with the largest pivots; `null` for a singular matrix. */
+function inverted(matrix: readonly (readonly number[])[]): number[][] | null {
+  const size = matrix.length;
+  const rows = matrix.map((row, i) => [...row, ...row.map((_, j) => (i === j ? 1 : 0))]);
+  for (let at = 0; at < size; at++) {
+    const best = rows.reduce(
+      (found, row, i) => (i >= at && Math.abs(row[at] ?? 0) > Math.abs(rows[found]?.[at] ?? 0) ? i : found),
+      at,
+    );
+    const pivotRow = rows[best];
+    const pivot = pivotRow?.[at] ?? 0;
+    if (!pivotRow || Math.abs(pivot) < 1e-9) return null;
+    rows[best] = rows[at] ?? [];
+    rows[at] = pivotRow.map((value) => value / pivot);
+    for (let i = 0; i < size; i++) {
+      const factor = rows[i]?.[at] ?? 0;
+      if (i !== at && factor !== 0) rows[i] = (rows[i] ?? []).map((value, j) => value - factor * (rows[at]?.[j] ?? 0));
+    }
+  }
+  return rows.map((row) => row.slice(size));
+}
+
+function dot(a: readonly number[], b: readonly number[]): number {
+  return a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
+}

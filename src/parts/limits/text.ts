@@ -1,0 +1,85 @@
+import type { Io } from '../../cli/command.ts';
+import { table } from '../../cli/table.ts';
+import { painter, printableLine } from '../../cli/terminal.ts';
+import { wrapped } from '../../cli/wrap.ts';
+import type { LimitsReport, WindowShown } from './report.ts';
+import { localTime, percent, points, timeLeft } from './words.ts';
+
+export interface TextOptions {
+  readonly nowMs: number;
+  /** Names of access keys by their ids. */
+  readonly keys: ReadonlyMap<string, string>;
+  readonly io: Pick<Io, 'columns' | 'env' | 'outIsTerminal'>;
+}
+
+/** Sessions, projects and keys that are listed for a window. */
+const MOST_LISTED = 5;
+const SESSION_CHARS = 8;
+const BAR = 20;
+/** Used shares from which a bar is yellow and red. */
+const WARN = 0.8;
+const FULL = 0.95;
+const PROVIDERS: Readonly<Record<string, string>> = { anthropic: 'Claude', openai: 'ChatGPT' };
+
+/** The limits as a page of text. */
+export function limitsText({ accounts }: LimitsReport, options: TextOptions): string {
+  if (accounts.length === 0) {
+    const none = 'no limits are known: no answer of the last days reported any. They come with a subscription login.';
+    return wrapped(none, '', options.io);
+  }
+  return accounts
+    .map(({ account, provider, plan, windows }) => {
+      const title = [`${PROVIDERS[provider] ?? provider} subscription`, plan && `plan ${plan}`, `account ${account}`];
+      const head = painter(options.io)('bold', printableLine(title.filter(Boolean).join(', ')));
+      return `${head}\n\n${windows.map((window) => windowText(window, options)).join('\n')}`;
+    })
+    .join('\n');
+}
+
+function windowText(window: WindowShown, { nowMs, keys, io }: TextOptions): string {
+  const { used, resetsAt, elsewhere, sessions, projects, saved } = window;
+  const paint = painter(io);
+  const style = used >= FULL ? 'red' : used >= WARN ? 'yellow' : 'green';
+  const filled = Math.min(BAR, Math.round(used * BAR));
+  const bar = paint(style, '█'.repeat(filled)) + paint('dim', '░'.repeat(BAR - filled));
+  const head = `${printableLine(window.window)}  ${bar}  ${percent(used)} used${window.status === 'rejected' ? ', rejected' : ''}\n`;
+  const reset = `resets ${localTime(resetsAt, nowMs)}, in ${timeLeft(Date.parse(resetsAt) - nowMs)}`;
+  const rows = [
+    ...sessions
+      .filter((one) => one.used > 0)
+      .slice(0, MOST_LISTED)
+      .map((one) => [
+        'session',
+        `${one.session.slice(0, SESSION_CHARS)} (${one.project})`,
+        ofWindow(one.used, one.shared),
+      ]),
+    ...(projects.length > 1 ? projects.slice(0, MOST_LISTED) : []).map((one) => [
+      'project',
+      one.project,
+      ofWindow(one.used),
+    ]),
+    ...window.keys.slice(0, MOST_LISTED).map((one) => ['key', keys.get(one.key) ?? one.key, ofWindow(one.used)]),
+    ...(elsewhere > 0 ? [['elsewhere', '', ofWindow(elsewhere)]] : []),
+  ].map((row) => row.map(printableLine));
+  const width = io.columns === undefined ? undefined : io.columns - 4;
+  const shares = rows.length === 0 ? '' : `${table(rows, { textColumns: 2, width }).replace(/^/gm, '    ')}\n`;
+  return (
+    head + wrapped(`${reset}; ${paceText(window, nowMs)}`, '    ', io) + shares + wrapped(savedText(saved), '    ', io)
+  );
+}
+
+function paceText({ pace: { usedUpAt }, used }: WindowShown, nowMs: number): string {
+  if (used >= 1) return 'used up';
+  return usedUpAt === null
+    ? 'at the rate of the last 24 hours it lasts until the reset'
+    : `at the rate of the last 24 hours it is used up ${localTime(usedUpAt, nowMs)}`;
+}
+
+function ofWindow(used: number, shared = 0): string {
+  return `${points(used)} %${shared > 0 ? ' (shared)' : ''}`;
+}
+
+function savedText(saved: WindowShown['saved']): string {
+  if (saved === null) return 'saved by pruning: too few readings to tell';
+  return `saved by pruning: ${points(saved.used)} % (${points(saved.low)} to ${points(saved.high)})`;
+}

@@ -1,0 +1,309 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { LimitsReport, WindowShown } from '../../../src/parts/limits/report.ts';
+import { run } from '../../cli/fake-io.ts';
+import { startSocketUpstream } from '../../helpers/fake-socket-upstream.ts';
+import { json, startUpstream } from '../../helpers/fake-upstream.ts';
+import { messagesBody } from '../../helpers/messages.ts';
+import { hasPostgres, sharedDatabase } from '../../helpers/postgres.ts';
+import { type ProxyOptions, startProxy, type TestProxy } from '../../helpers/proxy.ts';
+import { openSocket } from '../../helpers/socket-client.ts';
+import { until } from '../../helpers/until.ts';
+import { LimitBooks } from './provider.ts';
+
+const BEGAN_MS = Date.parse('2026-11-27T10:00:00Z');
+const TOKEN = 'sk-ant-oat01-secret-of-the-user';
+const USAGE = { input_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 900, output_tokens: 20 };
+
+/** A Claude subscription behind a proxy with a clock of the test. */
+async function stage(env: Record<string, string> = {}, options: ProxyOptions = {}) {
+  const clock = { now: BEGAN_MS, nowMs: () => clock.now };
+  const books = new LimitBooks(clock.now);
+  const state = { status: 200, headers: () => books.anthropic() as Record<string, string>, hold: Promise.resolve() };
+  const upstream = await startUpstream(async (_request, res) => {
+    const { status } = state;
+    await state.hold;
+    const body = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-opus-5', usage: USAGE };
+    json(res, status, { ...body, content: [{ type: 'text', text: 'Done.' }] }, state.headers());
+  });
+  const proxy = await startProxy(upstream, { clock, env, ...options });
+  const ask = async (session: string, { project = 'web', words = session, headers = {} } = {}): Promise<void> => {
+    const answer = await fetch(`${proxy.url}/v1/messages`, {
+      method: 'POST',
+      headers: {
+        ...{
+          'content-type': 'application/json',
+          authorization: `Bearer ${TOKEN}`,
+          'anthropic-beta': 'oauth-2025-04-20',
+        },
+        ...(session !== '' && { 'x-claude-code-session-id': session }),
+        ...{ 'x-mcp-pruner-project': project, ...headers },
+      },
+      body: messagesBody([{ role: 'user', content: words }]),
+    });
+    expect(answer.status).toBe(state.status);
+    await answer.text();
+  };
+  const given = { env: { MCP_PRUNER_DB_PATH: proxy.dbPath, ...env }, clock };
+  return { clock, books, state, upstream, proxy, ask, given, report: () => reportOf(proxy, given) };
+}
+
+/** What `limits --json` prints once the proxy has written everything. */
+async function reportOf(proxy: TestProxy, given: Parameters<typeof run>[1]): Promise<LimitsReport> {
+  await proxy.stop();
+  const { out } = await run(['limits', '--json'], given);
+  await proxy.start();
+  return JSON.parse(out) as LimitsReport;
+}
+
+function windowOf({ accounts }: LimitsReport, name: string): WindowShown {
+  const found = accounts.flatMap(({ windows }) => windows).find(({ window }) => window === name);
+  if (found === undefined) throw new Error(`no ${name} in ${JSON.stringify(accounts)}`);
+  return found;
+}
+
+function expectWhole({ used, elsewhere, sessions }: WindowShown): void {
+  expect(sessions.reduce((sum, one) => sum + one.used, elsewhere)).toBeCloseTo(used, 9);
+}
+
+const sharedUrl = sharedDatabase();
+
+describe.each([
+  { on: 'a file', runs: true, env: async () => ({}) },
+  { on: 'PostgreSQL', runs: hasPostgres, env: async () => ({ MCP_PRUNER_DATABASE_URL: await sharedUrl() }) },
+])('limits of a Claude subscription, on $on', ({ runs, env }) => {
+  it.skipIf(!runs)('are those of the provider, and each session has what it used', async () => {
+    const { clock, books, ask, report, given, proxy } = await stage(await env());
+    books.use(30); // before the proxy knew of the account
+    const used: Record<string, number> = { one: 0, two: 0 };
+    for (let i = 0; i < 24; i++) {
+      const session = i % 3 === 0 ? 'two' : 'one';
+      const before = books.shown('5h');
+      books.use(session === 'one' ? 0.7 : 1.6);
+      await ask(session, { project: session === 'one' ? 'web' : 'api' });
+      if (i > 0) used[session] = (used[session] ?? 0) + books.shown('5h') - before;
+      clock.now += 20_000;
+    }
+    books.use(9); // another machine on the same account, meanwhile
+    clock.now += 600_000;
+    await ask('one');
+    const shown = await report();
+    expect(shown.accounts).toHaveLength(1);
+    expect(shown.accounts[0]).toMatchObject({ provider: 'anthropic', plan: null });
+    for (const name of ['5h', '7d']) {
+      const window = windowOf(shown, name);
+      expect(window.used).toBeCloseTo(books.shown(name) / 100, 9);
+      expectWhole(window);
+    }
+    const { sessions, projects, resetsAt, status, minutes } = windowOf(shown, '5h');
+    expect({ status, minutes, resetsAt }).toEqual({
+      status: 'allowed',
+      minutes: 300,
+      resetsAt: '2026-11-27T15:00:00.000Z',
+    });
+    for (const { session, used: share, shared } of sessions) {
+      expect(share).toBeCloseTo((used[session] ?? 0) / 100, 9);
+      expect(shared).toBe(0);
+    }
+    expect(projects.map(({ project }) => project).sort()).toEqual(['api', 'web']);
+
+    const erasing = await run(['erase', '--project', 'api', '--json', '--vacuum-full'], given);
+    expect(erasing.err).toBe('');
+    expect(JSON.parse(erasing.out)).toMatchObject({ rows: { limit_reading: { after: 0 } } });
+    const erased = windowOf(await report(), '5h');
+    expect(erased.sessions.map(({ session }) => session)).toEqual(['one']);
+    expect(erased.elsewhere).toBeCloseTo(windowOf(shown, '5h').elsewhere + (used.two ?? 0) / 100, 9);
+    expectWhole(erased);
+    expect(proxy.url).toContain('127.0.0.1');
+  });
+});
+
+describe('limits of a subscription', () => {
+  it('of overlapping requests are shared and marked', async () => {
+    const { clock, books, state, ask, report, upstream } = await stage();
+    await ask('one');
+    clock.now += 1_000;
+    let release = (): void => {};
+    state.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const first = ask('one', { words: 'first' });
+    const second = ask('two', { words: 'second' });
+    await until(() => upstream.requests.length === 3);
+    clock.now += 5_000;
+    books.use(4);
+    release();
+    await Promise.all([first, second]);
+    const window = windowOf(await report(), '5h');
+    expect(window.sessions.map(({ session, used }) => [session, used]).sort()).toEqual([
+      ['one', 0.02],
+      ['two', 0.02],
+    ]);
+    expect(window.sessions.map(({ shared }) => shared)).toEqual([0.02, 0.02]);
+  });
+
+  it('begin anew, and are left out once their reset is past', async () => {
+    const { clock, books, ask, report, given, proxy } = await stage();
+    books.use(50);
+    await ask('one');
+    clock.now += 5 * 3_600_000;
+    books.reset('5h');
+    const between = await report();
+    expect(between.accounts.flatMap(({ windows }) => windows.map(({ window }) => window))).toEqual(['7d']);
+    books.use(3);
+    await ask('one');
+    books.use(2);
+    clock.now += 1_000;
+    await ask('one');
+    expect(windowOf(await report(), '5h')).toMatchObject({ used: 0.05, elsewhere: 0.03, sessions: [{ used: 0.02 }] });
+    for (const columns of [60, 80, 120]) {
+      const { out, code } = await run(['limits'], { ...given, columns });
+      expect(code).toBe(0);
+      expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
+      expect(out).toContain('Claude subscription');
+      expect(out).toMatch(/5h .* 5 % used/);
+    }
+    expect(proxy.url).toContain('http');
+  });
+
+  it('are kept while pruning is off, not for pages of other origins, and nothing names the account in clear', async () => {
+    const { books, ask, report, proxy, given } = await stage({ MCP_PRUNER_ENABLED: 'false' });
+    books.use(7);
+    await ask('one', { headers: { origin: 'https://elsewhere.example' } });
+    expect((await report()).accounts).toEqual([]);
+    await ask('one');
+    const shown = await report();
+    expect(windowOf(shown, '5h').sessions).toMatchObject([{ session: 'one', project: 'web' }]);
+    await proxy.stop();
+    const stored = ['', '-wal'].flatMap((end) => {
+      try {
+        return [readFileSync(given.env.MCP_PRUNER_DB_PATH + end, 'latin1')];
+      } catch {
+        return [];
+      }
+    });
+    for (const text of [...stored, await proxy.logText(), JSON.stringify(shown)]) {
+      expect(text).not.toContain(books.organization);
+      expect(text).not.toContain(TOKEN);
+    }
+  });
+
+  it('do not change with answers that report none', async () => {
+    const { books, state, ask, report } = await stage();
+    books.use(5);
+    await ask('one');
+    state.headers = () => ({ 'anthropic-ratelimit-unified-5h-utilization': '' });
+    books.use(5);
+    await ask('two');
+    expect(windowOf(await report(), '5h')).toMatchObject({ used: 0.05, sessions: [{ session: 'one' }] });
+  });
+
+  it('are logged once when one of them refuses requests, and are a metric', async () => {
+    const { clock, books, state, ask, proxy } = await stage();
+    books.use(80);
+    await ask('one');
+    books.use(20);
+    clock.now += 1_000;
+    await ask('two');
+    state.status = 429;
+    state.headers = () =>
+      books.anthropic({
+        'anthropic-ratelimit-unified-status': 'rejected',
+        'anthropic-ratelimit-unified-5h-status': 'rejected',
+        'retry-after': '600',
+      });
+    for (let i = 0; i < 3; i++) await ask('two');
+    const lines = async () =>
+      (await proxy.logLines()).filter(({ msg }) => String(msg).startsWith("a subscription's limit"));
+    const [line] = await until(async () => (await lines()).length > 0 && (await lines()));
+    expect(line).toMatchObject({
+      window: '5h',
+      used: 1,
+      session: 'two',
+      sessionUsed: 0.2,
+      resetsAt: '2026-11-27T15:00:00.000Z',
+    });
+    const metrics = await (await fetch(`${proxy.url}/metrics`)).text();
+    expect(metrics).toMatch(
+      /mcp_pruner_limit_used_ratio\{provider="anthropic",window="5h",account="[0-9a-f]{12}"\} 1\n/,
+    );
+    await proxy.stop();
+    expect(await lines()).toHaveLength(1);
+  });
+});
+
+describe('limits of a Codex login', () => {
+  it('are read from headers, whichever position and spelling they have, and are those of one account', async () => {
+    const clock = { now: BEGAN_MS, nowMs: () => clock.now };
+    const books = new LimitBooks(clock.now);
+    let index = 0;
+    const upstream = await startUpstream((_request, res) => {
+      books.positions = index % 2 === 0 ? ['primary', 'secondary'] : ['secondary', 'primary'];
+      const usage = { input_tokens: 1_000, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5 };
+      const headers = books.codex(clock.now, index++ % 3 === 0 ? 'at' : 'after');
+      json(res, 200, { id: 'resp_1', object: 'response', status: 'completed', output: [], usage }, headers);
+    });
+    const proxy = await startProxy(upstream, { clock });
+    for (const [i, session] of ['a', 'b', 'a', 'a'].entries()) {
+      books.use(2);
+      const answer = await fetch(`${proxy.url}/v1/responses`, {
+        method: 'POST',
+        headers: {
+          ...{ 'content-type': 'application/json', authorization: `Bearer token-${i}` },
+          ...{ 'chatgpt-account-id': 'acc-77aa-private', session_id: session },
+        },
+        body: JSON.stringify({ model: 'gpt-6', input: [{ role: 'user', content: session }] }),
+      });
+      await answer.text();
+      clock.now += 7_300;
+    }
+    const given = { env: { MCP_PRUNER_DB_PATH: proxy.dbPath }, clock };
+    const shown = await reportOf(proxy, given);
+    expect(shown.accounts).toMatchObject([{ provider: 'openai', plan: 'pro' }]);
+    expect(windowOf(shown, '5h')).toMatchObject({
+      used: 0.08,
+      elsewhere: 0.02,
+      sessions: [
+        { session: 'a', used: 0.04 },
+        { session: 'b', used: 0.02 },
+      ],
+    });
+    expectWhole(windowOf(shown, '7d'));
+    expect(readFileSync(proxy.dbPath, 'latin1')).not.toContain('acc-77aa-private');
+  });
+
+  it('are read from events of a WebSocket, also before and after an answer', async () => {
+    const clock = { now: BEGAN_MS, nowMs: () => clock.now };
+    const books = new LimitBooks(clock.now);
+    const upstream = await startSocketUpstream();
+    upstream.onMessage = (socket) => {
+      socket.send(books.event());
+      socket.send(JSON.stringify({ type: 'response.created', response: { id: 'resp_1' } }));
+      const usage = { input_tokens: 1_000, output_tokens: 5 };
+      socket.send(
+        JSON.stringify({ type: 'response.completed', response: { id: 'resp_1', status: 'completed', usage } }),
+      );
+      books.use(1);
+      socket.send(books.event());
+    };
+    const proxy = await startProxy(upstream.url, { clock });
+    const headers = { authorization: 'Bearer x', 'chatgpt-account-id': 'acc-1', session_id: 'ws' };
+    const client = await openSocket(proxy.url, { headers });
+    for (const words of ['one', 'two']) {
+      books.use(3);
+      client.socket.send(
+        JSON.stringify({ type: 'response.create', model: 'gpt-6', input: [{ role: 'user', content: words }] }),
+      );
+      await client.received(words === 'one' ? 4 : 8);
+      clock.now += 2_000;
+    }
+    client.socket.close();
+    await client.closed;
+    const shown = await reportOf(proxy, { env: { MCP_PRUNER_DB_PATH: proxy.dbPath }, clock });
+    expect(windowOf(shown, '5h')).toMatchObject({
+      used: 0.08,
+      elsewhere: 0.03,
+      sessions: [{ session: 'ws', used: 0.05 }],
+    });
+  });
+});
