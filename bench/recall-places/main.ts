@@ -139,6 +139,7 @@ async function keep(messages: readonly Message[], project: string): Promise<void
   await reader.flush();
   await keeper.flush();
   while (await store.recall.index());
+  while (await store.recall.merge());
 }
 
 /** Place of the first right hit, from 1 on; 0 where none of the first ones is right. */

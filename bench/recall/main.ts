@@ -64,7 +64,8 @@ for (let i = 0; i < count && !isThere; i += 50) {
   }
   const kept = some.map((text) => keptText(text, textHash(text), 'read_file'));
   await store.commit({ decisions: kept, touch: [] }, 60_000);
-  await store.recall.note(
+  await store.recall.keep(
+    [],
     kept.map(({ decision, text }, k) => {
       const file = `src/folder${random(200)}/file${random(2_000)}.ts`;
       const of = {
@@ -87,7 +88,7 @@ const worksOf = (since: NodeJS.CpuUsage): number => {
 };
 for (let more = true; more; ) {
   const at = process.cpuUsage();
-  more = await store.recall.index();
+  more = (await store.recall.index()) || (await store.recall.merge());
   steps.push(worksOf(at));
 }
 const cpu = process.cpuUsage(began);

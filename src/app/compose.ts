@@ -11,6 +11,7 @@ import { warmUp } from '../core/decide/warm-up.ts';
 import { WorkerDecider } from '../core/decide/workers/worker-decider.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
+import { Archiving } from '../core/recall/archiving.ts';
 import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
 import { type ResultSink, ResultWriter } from '../core/recall/writer.ts';
@@ -264,9 +265,12 @@ function openToolWatch({ settings, store, behind, failures }: Context): ToolWatc
 }
 
 /** Results of a store in a file are stored and indexed on a thread of its own. */
-function openSink({ settings, store, failures }: Context): RecallSink {
+function openSink({ settings, store, clock, failures }: Context): RecallSink {
   const keepsAll = settings.recall === 'on';
-  const fallback = new MainThreadRecall(new ResultWriter({ store, keepsAll }), store.recall);
+  const fallback = new MainThreadRecall(
+    new ResultWriter({ store, keepsAll }),
+    new Archiving({ recall: store.recall }, clock),
+  );
   const file = fileOf(settings);
   if (file === null) return fallback;
   return new RecallThread({
@@ -275,12 +279,13 @@ function openSink({ settings, store, failures }: Context): RecallSink {
   });
 }
 
-function openKeeper({ settings, store, failures, clock }: Context, sink: ResultSink): ResultKeeper {
+function openKeeper({ settings, store, failures, clock, behind }: Context, sink: ResultSink): ResultKeeper {
   return new ResultKeeper({
     sink,
     clock,
     directives: new DirectiveBook(store.segments),
     ttlMs: settings.pruneIdTtlS * 1000,
+    behind,
     onFailure: failures.of('recall'),
   });
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FailureReporter } from '../base/failures.ts';
 import type { RecallStore } from '../core/ports/recall.ts';
+import { type Archiving, PAUSE_MS } from '../core/recall/archiving.ts';
 import type { KeptResults, ResultSink } from '../core/recall/writer.ts';
 import { type ArchiveAnswer, type ArchiveSettings, type ArchiveTask, keepTask } from './recall-task.ts';
 
@@ -20,19 +21,21 @@ export interface RecallSink extends ResultSink {
 /** The same on the main thread: for a database server, which has no file, and for a program without its bundle. */
 export class MainThreadRecall implements RecallSink {
   readonly #writer: ResultSink;
-  readonly #recall: Pick<RecallStore, 'index'>;
+  readonly #archiving: Archiving;
 
-  constructor(writer: ResultSink, recall: Pick<RecallStore, 'index'>) {
+  constructor(writer: ResultSink, archiving: Archiving) {
     this.#writer = writer;
-    this.#recall = recall;
+    this.#archiving = archiving;
   }
 
-  write(kept: KeptResults): Promise<void> {
-    return this.#writer.write(kept);
+  async write(kept: KeptResults): Promise<void> {
+    await this.#writer.write(kept);
+    this.#archiving.brought(kept);
   }
 
-  catchUp(): Promise<boolean> {
-    return this.#recall.index();
+  /** What is left of a conversation that goes on is indexed in a later pause. */
+  async catchUp(): Promise<boolean> {
+    return (await this.#archiving.step()) === PAUSE_MS;
   }
 
   close(): Promise<void> {

@@ -46,8 +46,9 @@ const RETRY_MS = 5_000;
 
 async function keep(task: Extract<ArchiveTask, { kind: 'keep' }>): Promise<void> {
   try {
-    await writer.write(receivedResults(task));
-    archiving.brought(task.kept.conversationId);
+    const kept = receivedResults(task);
+    await writer.write(kept);
+    archiving.brought(kept);
     answer({ kind: 'kept', id: task.id, error: null });
   } catch (cause) {
     answer({ kind: 'kept', id: task.id, error: String(cause) });

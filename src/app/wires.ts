@@ -105,6 +105,7 @@ export async function openWires(
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
+  ledger.reportedBy(() => reporter.reported());
   const received = new ByteBudget(getHeapStatistics().heap_size_limit * RECEIVED_HEAP_SHARE);
   const options = { ...(await handlerOptions(services, { reporter, nextId, received }, owners)), answers };
   const handlers = handlersOf(services, options);

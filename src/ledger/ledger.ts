@@ -98,6 +98,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   #lost = 0;
   #unfinished = new Set<Promise<void>>();
   readonly #behind: BackgroundWriter;
+  #reported = (): Promise<void> => Promise.resolve();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -131,12 +132,17 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#behind.soon();
   }
 
+  /** @param reported - resolves once the requests that have ended are reported here */
+  reportedBy(reported: () => Promise<void>): void {
+    this.#reported = reported;
+  }
+
   recovered(pruneId: string, tokens: number): void {
     const { findPrune, conversationOf, onFailure, clock } = this.#options;
     if (!findPrune || this.#unfinished.size >= MAX_QUEUED) return;
-    // the request in which it was cut may still wait to be billed
-    const noted = this.#behind
-      .flush()
+    // the request in which it was cut is billed first: no text may be regretted before it counts as cut
+    const noted = this.#reported()
+      .then(() => this.#behind.flush())
       .then(() => Promise.all([findPrune(pruneId), this.#placeOf(pruneId, conversationOf?.(pruneId))]))
       .then(([prune, { project, entering }]) => {
         if (!prune) return;

@@ -97,6 +97,8 @@ class FileStore implements SqliteStore {
   #sweeping: Promise<boolean> | null = null;
   /** File identity and deletion counter, read once per turn of the event loop and after each write. */
   #generation: string | null = null;
+  /** Bytes of originals, read once after each write. */
+  #storedBytes: number | null = null;
 
   constructor(options: SqliteStoreOptions) {
     const { clock, readonly = false, maxFileBytes = 0, sync = 'normal', log, parts = [] } = options;
@@ -113,11 +115,12 @@ class FileStore implements SqliteStore {
       checkpointer: this.#checkpointer,
       onWritten: () => {
         this.#generation = null;
+        this.#storedBytes = null;
       },
     });
-    this.sql = new FileSql(this.#access, options.maxEvents);
-    const { maxBytes, conversationShare = 1 } = options;
+    const { maxBytes, maxEvents, conversationShare = 1 } = options;
     this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
+    this.sql = new FileSql(this.#access, maxEvents, (...save) => this.#batches.save(...save));
     this.segments = new StoredSegments(this.sql, new FileSegmentReads(this.#access, this.#holder));
     this.ledger = new StoredLedger(this.sql);
     this.recall = new FileRecall(this.#access, this.sql, options.onThread ?? false);
@@ -177,7 +180,8 @@ class FileStore implements SqliteStore {
 
   pressed(): boolean {
     try {
-      return this.#holder.connection().tables.meter('stored_bytes') > this.#options.maxBytes;
+      this.#storedBytes ??= this.#holder.connection().tables.meter('stored_bytes');
+      return this.#storedBytes > this.#options.maxBytes;
     } catch {
       return false; // an unreadable store has nothing to evict
     }
@@ -222,7 +226,7 @@ class FileStore implements SqliteStore {
   }
 
   findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
-    return this.#access.read(({ decisions }, nowMs) => {
+    return this.#access.readOnce(({ decisions }, nowMs) => {
       const rows = new Map(decisions.findAll(keys).map((row) => [row.decision.key, row]));
       const found = new Map<string, Decision>();
       for (const key of keys) {
@@ -250,7 +254,7 @@ class FileStore implements SqliteStore {
   }
 
   findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>> {
-    return this.#access.read(({ sent }, nowMs) => {
+    return this.#access.readOnce(({ sent }, nowMs) => {
       const found = new Map<string, SentMessage>();
       for (const { prefix, body, expires_ms } of sent.findAll(prefixes)) {
         if (this.#access.use('sent', prefix, expires_ms, nowMs)) found.set(prefix, decodeSent(prefix, body));
@@ -304,10 +308,10 @@ class FileStore implements SqliteStore {
   }
 
   wasServed(textHashes: readonly string[]): Promise<Set<string>> {
-    return this.#access.read(
-      ({ marks }, nowMs) =>
-        new Set(textHashes.filter((hash) => this.#access.use('served', hash, marks.servedUntil(hash), nowMs))),
-    );
+    return this.#access.readOnce(({ marks }, nowMs) => {
+      const until = marks.servedUntil(textHashes);
+      return new Set(textHashes.filter((hash) => this.#access.use('served', hash, until.get(hash), nowMs)));
+    });
   }
 
   markRefused(prefixHash: string): Promise<void> {

@@ -30,7 +30,7 @@ export async function keep(store: StoreHandle, text: string, over: Partial<Noted
     path,
     about: path,
   };
-  await store.recall.note([{ ...noted, call: '', chars: text.length, atMs: 1_700_000_000_000, ...over }]);
+  await store.recall.keep([], [{ ...noted, call: '', chars: text.length, atMs: 1_700_000_000_000, ...over }]);
   return pruneId;
 }
 

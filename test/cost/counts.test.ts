@@ -45,8 +45,8 @@ it('a turn and a repeated request take few statements and write transactions', a
   counts.reset();
   for (let i = 0; i < SEEN; i++) await send(TURNS - 1);
   const ofSeen = perRequest(counts, SEEN);
-  expect(ofTurn.writes).toBeLessThanOrEqual(9);
-  expect(ofTurn.statements).toBeLessThanOrEqual(110);
+  expect(ofTurn.writes).toBeLessThanOrEqual(4);
+  expect(ofTurn.statements).toBeLessThanOrEqual(60);
   expect(ofSeen.writes).toBeLessThanOrEqual(2);
   expect(ofSeen.statements).toBeLessThanOrEqual(25);
 });

@@ -31,7 +31,7 @@ function archive() {
   const archiving = new Archiving(store, clock);
   const keep = async (kept: KeptResults): Promise<void> => {
     await writer.write(kept);
-    archiving.brought(kept.conversationId);
+    archiving.brought(kept);
   };
   const settle = async (): Promise<number | null> => {
     for (;;) {
@@ -95,7 +95,7 @@ describe('archiving of results', () => {
       },
     };
     const archiving = new Archiving({ recall, pack: () => Promise.resolve(false) }, clock);
-    archiving.brought('c1');
+    archiving.brought({ conversationId: 'c1', results: [] });
     expect(await archiving.step()).toBe(10_000);
     clock.now += 10_000;
     expect(await archiving.step()).toBe(50_000);

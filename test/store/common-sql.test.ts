@@ -14,6 +14,10 @@ import { afterwards, tempPath } from './helpers.ts';
 const clock = { nowMs: () => 1_000 };
 const lifetimes = lifetimesOf({ clock, ttlMs: 1_000, maxBytes: 1_000_000, maxEvents: 10 });
 
+function noBatches(): never {
+  throw new Error('these tests store no originals');
+}
+
 function onFile(): Promise<Sql> {
   const holder = new ConnectionHolder(
     { path: tempPath(), readonly: false, maxFileBytes: 0, sync: 'normal', parts: [] },
@@ -22,7 +26,7 @@ function onFile(): Promise<Sql> {
   );
   afterwards(() => holder.close());
   const none = { readonly: false, checkpointer: null, onWritten: () => undefined };
-  return Promise.resolve(new FileSql(new Access({ holder, clock, lifetimes, ...none }), 10));
+  return Promise.resolve(new FileSql(new Access({ holder, clock, lifetimes, ...none }), 10, noBatches));
 }
 
 async function onDatabase(): Promise<Sql> {

@@ -1,4 +1,6 @@
-/** A tool result as a request contained it. Its original is stored under `pruneId` before the result is recorded. */
+import type { StoreBatch } from '../ports.ts';
+
+/** A tool result as a request contained it. Its original is stored under `pruneId`. */
 export interface NotedResult {
   readonly project: string;
   readonly conversationId: string;
@@ -86,16 +88,19 @@ export interface RecallStore {
   /** Those of the hashes whose texts are stored. */
   stored(hashes: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * Records results whose originals are stored; others are skipped. Results become searchable when they are indexed.
+   * Stores originals in the background, and records results whose originals are stored. Others are skipped, and so are
+   * those whose original the store refuses.
    */
-  note(results: readonly NotedResult[]): Promise<void>;
+  keep(originals: readonly StoreBatch[], results: readonly NotedResult[]): Promise<void>;
   /**
    * Indexes some of the results that wait for it, in one small step; returns whether there is more to do.
    *
    * @param active - conversations whose results are left waiting, because the model sees them: searches read these
-   * results themselves, as long as they are few. Default: none are left, and at the end the index is tidied
+   * results themselves, as long as they are few. Default: none are left
    */
   index(active?: readonly string[]): Promise<boolean>;
+  /** Tidies the index in one small step; returns whether there is more to do. */
+  merge(): Promise<boolean>;
   /** Whether results wait to be indexed. */
   isBehind(): Promise<boolean>;
   frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies>;

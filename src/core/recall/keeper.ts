@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
-import { WorkQueue } from '../../base/work-queue.ts';
+import { type BackgroundWriter, WriteBehind } from '../../base/write-behind.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { keyOf } from '../hash.ts';
 import type { Observer, Seen, SeenMessage, SeenRequestHead, SeenResult } from '../ports/seen.ts';
 import type { Directives, DirectivesView, RequestScope } from '../ports/segments.ts';
@@ -19,9 +20,11 @@ export interface ResultKeeperOptions {
    */
   readonly ttlMs: number;
   readonly onFailure: FailureReporter;
+  /** Writes together with other parts of the process. Default: alone. */
+  readonly behind?: WriteBehind | undefined;
 }
 
-/** Maximum number of characters that wait to be stored. Results beyond it are stored with the next request. The queue's unit here is a character. */
+/** Maximum number of characters that wait to be stored. Results beyond it are stored with the next request. */
 const MAX_WAITING_CHARS = 8 * 1024 * 1024;
 /** Maximum number of remembered message ends, from which a later request continues. */
 const MAX_ENDS = 4_000;
@@ -30,6 +33,8 @@ const ENDS_OF_REQUEST = 4;
 /** Number of texts and of characters after which a transaction is written. */
 const WRITTEN_RESULTS = 16;
 const WRITTEN_CHARS = 128 * 1024;
+/** Characters that take as long to write as a row. */
+const ROW_CHARS = 640;
 const MAX_NAME_CHARS = 500;
 
 /** A result on its way to the store. */
@@ -55,14 +60,16 @@ export class ResultKeeper implements Observer {
   /** Message ends up to which all results are stored or waiting, by a hash of the messages. */
   readonly #ends = new BoundedMap<string, true>(MAX_ENDS);
   #portion: Portion | null = null;
-  readonly #queue: WorkQueue;
+  #waiting: Portion[] = [];
+  /** Characters of all portions that wait or are being written. */
+  #chars = 0;
+  readonly #behind: BackgroundWriter;
   /** Requests of which something was not stored. */
   readonly #incomplete = new WeakSet<SeenRequestHead>();
 
   constructor(options: ResultKeeperOptions) {
     this.#options = options;
-    const { onFailure } = options;
-    this.#queue = new WorkQueue({ maxBytes: MAX_WAITING_CHARS, onFailure, reason: 'results_not_kept' });
+    this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#writeWaiting());
   }
 
   newFrom({ scope, prefixes, messages, keepsResults }: SeenRequestHead): number {
@@ -84,7 +91,7 @@ export class ResultKeeper implements Observer {
 
   /** Resolves when the results of all requests received so far are stored or could not be stored. Never rejects. */
   flush(): Promise<void> {
-    return this.#queue.flush();
+    return this.#behind.flush();
   }
 
   #add(portion: Portion, { index, results }: SeenMessage): void {
@@ -100,15 +107,36 @@ export class ResultKeeper implements Observer {
   #enqueue(portion: Portion): void {
     const { request, results, chars } = portion;
     if (results.length === 0) return;
-    const isQueued = this.#queue.add(chars, async () => {
-      try {
-        await this.#write(portion);
-      } catch (cause) {
-        this.#forget(request);
-        throw cause;
-      }
-    });
-    if (!isQueued) this.#forget(request);
+    if (this.#chars > 0 && this.#chars + chars > MAX_WAITING_CHARS) {
+      this.#forget(request);
+      return;
+    }
+    this.#chars += chars;
+    this.#waiting.push(portion);
+    this.#behind.soon(Math.ceil(this.#chars / ROW_CHARS));
+  }
+
+  /** Conversations at the same time, so that the store commits them together; each in its order. */
+  async #writeWaiting(): Promise<void> {
+    const byConversation = groupBy(this.#waiting, ({ request }) => request.conversationId);
+    this.#waiting = [];
+    await Promise.all(
+      Array.from(byConversation.values(), async (portions) => {
+        for (const portion of portions) await this.#writeOne(portion);
+      }),
+    );
+  }
+
+  /** Never rejects. */
+  async #writeOne(portion: Portion): Promise<void> {
+    try {
+      await this.#write(portion);
+    } catch (cause) {
+      this.#forget(portion.request);
+      this.#options.onFailure('results_not_kept', cause);
+    } finally {
+      this.#chars -= portion.chars;
+    }
   }
 
   /** The next request of the conversation continues after these messages. */

@@ -1,6 +1,6 @@
 import type { NotedResult, RecallStore } from '../ports/recall.ts';
-import type { PackedText, Store } from '../ports.ts';
-import { keptKey, keptText } from './kept-text.ts';
+import type { PackedText, StoreBatch } from '../ports.ts';
+import { keptText } from './kept-text.ts';
 
 /** Results of one request that are stored together. Holds what the store needs, and nothing else. */
 export interface KeptResults {
@@ -26,14 +26,12 @@ export interface ResultSink {
 }
 
 export interface ResultWriterOptions {
-  readonly store: Store & { readonly recall: Pick<RecallStore, 'note' | 'stored'> };
+  readonly store: { readonly recall: Pick<RecallStore, 'keep' | 'stored'> };
   /** `false`: only results whose original is already stored (because lines of them were cut) are recorded. */
   readonly keepsAll: boolean;
   /** Compresses a text that is new; absent: the store does that later. */
   readonly pack?: (text: string) => PackedText;
 }
-
-const WRITE_WAIT_MS = 5_000;
 
 /** Stores results on the thread that calls it. */
 export class ResultWriter implements ResultSink {
@@ -46,23 +44,20 @@ export class ResultWriter implements ResultSink {
   async write({ project, task, conversationId, isOwned, atMs, results }: KeptResults): Promise<void> {
     const { store, keepsAll, pack } = this.#options;
     const stored = await store.recall.stored(results.map(({ hash }) => hash));
-    const refused = new Set<string>();
-    const commit = async (some: readonly KeptResult[], conversation?: string): Promise<void> => {
-      if (some.length === 0) return;
+    const owner = isOwned ? project : undefined;
+    const batchOf = (some: readonly KeptResult[], conversation?: string): StoreBatch => {
       const decisions = some.map(({ text, hash, tool }) => {
         return { ...keptText(text, hash, tool), packed: stored.has(hash) ? undefined : pack?.(text) };
       });
-      const of = { conversation, owner: isOwned ? project : undefined };
-      const done = await store.commit({ decisions, touch: [], ...of }, WRITE_WAIT_MS);
-      for (const key of done.refused) refused.add(key);
+      return { decisions, touch: [], conversation, owner };
     };
+    const known = results.filter(({ hash }) => stored.has(hash));
+    const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
     // a stored original counts against the share of the conversation that first stored it
-    await commit(results.filter(({ hash }) => stored.has(hash)));
-    const fresh = results.filter(({ hash }) => !stored.has(hash));
-    if (keepsAll) await commit(fresh, conversationId);
-    const recordable = results.filter(({ hash }) => (keepsAll || stored.has(hash)) && !refused.has(keptKey(hash)));
-    await store.recall.note(
-      recordable.map(({ text, hash: _, ...result }): NotedResult => {
+    const originals = [batchOf(known), batchOf(fresh, conversationId)].filter(({ decisions }) => decisions.length > 0);
+    await store.recall.keep(
+      originals,
+      (keepsAll ? results : known).map(({ text, hash: _, ...result }): NotedResult => {
         return { ...result, project, task, conversationId, chars: text.length, atMs };
       }),
     );

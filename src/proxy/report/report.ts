@@ -86,11 +86,16 @@ export class Reporter {
 
   /** Reports everything pending to the ledger, and writes the events. Never rejects: lost data is logged. */
   async flush(): Promise<void> {
+    await this.reported();
+    await this.#options.events.flush();
+  }
+
+  /** Resolves once all requests that have ended are reported to the ledger. Never rejects. */
+  async reported(): Promise<void> {
     while (this.#reports.length > 0) this.#writeReports();
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await Promise.all(this.#unfinished);
-    await this.#options.events.flush();
   }
 
   /** Resolves once the tools of all requests that have ended are recorded. Never rejects. */

@@ -1,4 +1,5 @@
 import type { NotedResult, TaskScope } from '../../core/ports/recall.ts';
+import type { Committed, StoreBatch } from '../../core/ports.ts';
 import { namesIn, termsOf } from '../../engine/search/terms.ts';
 import type { Rows } from '../sql/rows.ts';
 import { all, change, each, one, type Steps } from '../sql/steps.ts';
@@ -34,6 +35,19 @@ export function* noteResult(result: NotedResult): Steps<void> {
     [row, conversationId, task, Math.max(seen, ordinal)],
   );
   if (seen < ordinal) yield* newest(result, row, known.about);
+}
+
+/** The results whose original was not refused. */
+export function withoutRefused(
+  results: readonly NotedResult[],
+  originals: readonly StoreBatch[],
+  committed: readonly Committed[],
+): readonly NotedResult[] {
+  const keys = new Set(committed.flatMap(({ refused }) => refused));
+  if (keys.size === 0) return results;
+  const decisions = originals.flatMap((batch) => batch.decisions.map(({ decision }) => decision));
+  const refused = new Set(decisions.filter(({ key }) => keys.has(key)).map(({ pruneId }) => pruneId));
+  return results.filter(({ pruneId }) => !refused.has(pruneId));
 }
 
 function* add({ project, tool, path, about, call, chars, atMs }: NotedResult, prune: number): Steps<number | null> {

@@ -1,3 +1,4 @@
+import type { Committed, StoreBatch } from '../../core/ports.ts';
 import type { Rows } from './rows.ts';
 import type { Background } from './together.ts';
 
@@ -12,6 +13,8 @@ export type Step =
   | { readonly kind: 'turn'; readonly of: string }
   /** Deletes prunes, and their texts unless another prune needs them. The answer is the number of deleted prunes. */
   | { readonly kind: 'erase'; readonly pruneIds: readonly string[] }
+  /** Stores the originals of a batch, in SQLite only. The answer is `Committed`. */
+  | { readonly kind: 'save'; readonly batch: StoreBatch }
   /** Removes prunes of a project from an index that is not in the rows of `recall`. */
   | { readonly kind: 'unindex'; readonly project: string; readonly pruneIds: readonly string[] }
   /** Takes the next numbers of a log; other transactions wait for theirs until the commit. The answer is `Numbers`. */
@@ -122,6 +125,11 @@ export function* numbers(log: string, count: number): Steps<Numbers> {
 /** Deletes prunes, and their texts unless another prune needs them. @returns the number of deleted prunes */
 export function* erase(pruneIds: readonly string[]): Steps<number> {
   return pruneIds.length === 0 ? 0 : ((yield { kind: 'erase', pruneIds }) as number);
+}
+
+/** Stores the originals of a batch, in SQLite only: PostgreSQL commits them in a statement of its own. */
+export function* save(batch: StoreBatch): Steps<Committed> {
+  return (yield { kind: 'save', batch }) as Committed;
 }
 
 /** To be called before rows of `recall` are deleted. */

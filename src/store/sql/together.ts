@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreUnavailable } from '../../errors/errors.ts';
-import type { Steps } from './steps.ts';
+import type { Step, Steps } from './steps.ts';
 
 /**
  * What is written in the background, in the order in which one transaction writes it. The order is the same in all
@@ -76,10 +76,14 @@ function* inOrder(waiting: readonly Waiting[], nowMs: number): Steps<unknown[]> 
     const steps = work(nowMs);
     let next = steps.next();
     while (next.done !== true) {
-      rows += next.value.kind === 'each' ? next.value.rows.length : 1;
+      rows += rowsOf(next.value);
       next = steps.next(yield next.value);
     }
     results.push(next.value);
   }
   return results;
+}
+
+function rowsOf(step: Step): number {
+  return step.kind === 'each' ? step.rows.length : step.kind === 'save' ? step.batch.decisions.length : 1;
 }

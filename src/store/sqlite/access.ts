@@ -81,8 +81,7 @@ export class Access implements Rows {
   }
 
   all<Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
-    // one statement sees one state of the file without a transaction
-    return this.attempt(READ_WAIT_MS, () => this.#holder.connection().tables.sql.allOf<Row>(sql, values));
+    return this.readOnce(({ sql: statements }) => statements.allOf<Row>(sql, values));
   }
 
   /** Reads one consistent state of the file. */
@@ -91,6 +90,11 @@ export class Access implements Rows {
       const connection = verify ? this.#holder.verified() : this.#holder.connection();
       return connection.read((tables) => work(tables, this.nowMs()));
     });
+  }
+
+  /** Reads with a single statement, which sees one state of the file without a transaction. */
+  readOnce<T>(work: Work<T>): Promise<T> {
+    return this.attempt(READ_WAIT_MS, () => work(this.#holder.connection().tables, this.nowMs()));
   }
 
   /** Runs the work in one durable transaction, all or nothing. */

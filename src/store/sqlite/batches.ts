@@ -31,10 +31,10 @@ export class Batches {
    * @throws StoreUnavailable `full` if the batch would exceed the limit for new originals; nothing of it is stored
    */
   save(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
-    const before = tables.meter('stored_bytes');
+    const { stored } = tables.snapshots;
     const committed = this.#saveAll(tables, batch, nowMs);
-    const after = tables.meter('stored_bytes');
-    if (after > before && after > roomLimit(this.#limits.maxBytes)) throw new StoreUnavailable('full');
+    const isLarger = tables.snapshots.stored > stored;
+    if (isLarger && tables.meter('stored_bytes') > roomLimit(this.#limits.maxBytes)) throw new StoreUnavailable('full');
     return committed;
   }
 

@@ -1,20 +1,28 @@
+import type { Committed, StoreBatch } from '../../core/ports.ts';
 import type { Numbers, Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
 import { TogetherWriter } from '../sql/together.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { Tables } from './tables.ts';
 
+type SaveBatch = (tables: Tables, batch: StoreBatch, nowMs: number) => Committed;
+
 /** Common SQL on the store's file. */
 export class FileSql implements Sql {
   readonly #access: Access;
   readonly #maxEvents: number;
+  readonly #save: SaveBatch;
   readonly #together = new TogetherWriter((work) =>
     this.#access.write((tables, nowMs) => this.run(tables, work(nowMs)), { waitMs: BACKGROUND_WAIT_MS }),
   );
 
-  /** @param maxEvents - maximum number of stored events, and of lines of agent logs */
-  constructor(access: Access, maxEvents: number) {
+  /**
+   * @param maxEvents - maximum number of stored events, and of lines of agent logs
+   * @param save - stores a batch within a transaction
+   */
+  constructor(access: Access, maxEvents: number, save: SaveBatch) {
     this.#access = access;
     this.#maxEvents = maxEvents;
+    this.#save = save;
   }
 
   all<Row>(commonSql: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -49,7 +57,8 @@ export class FileSql implements Sql {
     return next.value;
   }
 
-  #do({ sql, decisions, recall }: Tables, step: Step): unknown {
+  #do(tables: Tables, step: Step): unknown {
+    const { sql, decisions, recall } = tables;
     switch (step.kind) {
       case 'rows':
         return sql.allOf(step.sql, step.values);
@@ -61,6 +70,8 @@ export class FileSql implements Sql {
         return this.nowMs();
       case 'erase':
         return decisions.erase(step.pruneIds);
+      case 'save':
+        return this.#save(tables, step.batch, this.nowMs());
       case 'unindex':
         return recall.forget(step.project, step.pruneIds);
       case 'numbers': {

@@ -7,8 +7,17 @@ import type {
   RecallStore,
   TaskScope,
 } from '../../core/ports/recall.ts';
-import { continuedBy, documentOf, noteResult, resultsWait, seenIn, storedHashes } from '../recall/noted.ts';
-import type { Sql } from '../sql/steps.ts';
+import type { Committed, StoreBatch } from '../../core/ports.ts';
+import {
+  continuedBy,
+  documentOf,
+  noteResult,
+  resultsWait,
+  seenIn,
+  storedHashes,
+  withoutRefused,
+} from '../recall/noted.ts';
+import { type Sql, type Steps, save } from '../sql/steps.ts';
 import { openText } from '../text-codec.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { CandidateRow, WaitingRow } from './recall-index.ts';
@@ -37,20 +46,24 @@ export class FileRecall implements RecallStore {
     this.#onThread = onThread;
   }
 
-  async note(results: readonly NotedResult[]): Promise<void> {
+  async keep(originals: readonly StoreBatch[], results: readonly NotedResult[]): Promise<void> {
     if (results.length === 0) return;
-    await this.#sql.write(function* () {
-      for (const result of results) yield* noteResult(result);
-    });
+    const work = function* (): Steps<void> {
+      const committed: Committed[] = [];
+      for (const batch of originals) committed.push(yield* save(batch));
+      for (const result of withoutRefused(results, originals, committed)) yield* noteResult(result);
+    };
+    // on a thread of its own nothing else is written, and nothing else checks that the file is still at its path
+    await this.#sql.write(work, this.#onThread ? { waitMs: BACKGROUND_WAIT_MS } : { background: 'recall' });
   }
 
-  async index(active?: readonly string[]): Promise<boolean> {
+  async index(active: readonly string[] = []): Promise<boolean> {
     const taken = await this.#access.read(({ recall }) =>
       this.#onThread
-        ? recall.toIndex(THREAD_STEP_RESULTS, THREAD_STEP_CHARS, active ?? [])
-        : recall.toIndex(STEP_RESULTS, STEP_CHARS, active ?? []),
+        ? recall.toIndex(THREAD_STEP_RESULTS, THREAD_STEP_CHARS, active)
+        : recall.toIndex(STEP_RESULTS, STEP_CHARS, active),
     );
-    if (taken.length === 0) return active === undefined && this.merge();
+    if (taken.length === 0) return false;
     const documents: { row: WaitingRow; document: ReturnType<typeof documentOf> }[] = [];
     for (const row of taken) documents.push({ row, document: documentOf(await openText(row), row.about) });
     await this.#access.write(

@@ -15,9 +15,15 @@ const TRIED_BYTES = 65_536;
 /** Original texts by hash, each stored once, however many prunes refer to it. */
 export class Snapshots {
   readonly #sql: Statements;
+  #stored = 0;
 
   constructor(sql: Statements) {
     this.#sql = sql;
+  }
+
+  /** Number of texts that were stored over this connection. */
+  get stored(): number {
+    return this.#stored;
   }
 
   /** Stores a text unless its hash is known; inside the caller's transaction. Returns its row. */
@@ -25,6 +31,7 @@ export class Snapshots {
     const known = this.#sql.value('SELECT id FROM snapshot WHERE hash = ?', [hash]);
     if (known !== undefined) return known;
     const { encoding, packing, text_bytes, data } = packed ?? plainForm(text);
+    this.#stored++;
     return this.#sql.insert(
       'INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, content) VALUES (?, ?, ?, ?, ?, ?)',
       [hash, encoding, packing, text_bytes, data.length, this.#insertContent(data)],

@@ -63,9 +63,13 @@ class ServedAndRefused {
     this.#sql.run('DELETE FROM served WHERE id <= (SELECT max(id) FROM served) - ?', [MAX_SERVED]);
   }
 
-  /** Stored expiry of a served text, or `undefined`. */
-  servedUntil(hash: string): number | undefined {
-    return this.#sql.value('SELECT expires_ms FROM served WHERE hash = ?', [hash]);
+  /** Stored expiries of texts, as far as these were served. */
+  servedUntil(hashes: readonly string[]): Map<string, number> {
+    const rows = this.#sql.allOf<{ hash: string; expires_ms: number }>(
+      'SELECT hash, expires_ms FROM served WHERE hash IN LIST(?)',
+      [hashes],
+    );
+    return new Map(rows.map(({ hash, expires_ms }) => [hash, expires_ms]));
   }
 
   refuse(prefixHash: string, expiresMs: number): void {

@@ -88,6 +88,8 @@ export class DatabaseSql implements Sql {
         return this.nowMs();
       case 'erase':
         return erasePrunes(client, step.pruneIds);
+      case 'save':
+        throw new Error('originals are committed in a statement of their own');
       case 'unindex':
         return undefined; // the index is in the rows
       case 'numbers': {

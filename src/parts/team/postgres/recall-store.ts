@@ -7,6 +7,7 @@ import type {
   RecallStore,
   TaskScope,
 } from '../../../core/ports/recall.ts';
+import type { Committed, StoreBatch } from '../../../core/ports.ts';
 import {
   commonTerms,
   LARGE_PROJECT,
@@ -18,8 +19,16 @@ import {
   resultsOfTerm,
   sizesOfProjects,
 } from '../../../store/recall/frequency.ts';
-import { continuedBy, documentOf, noteResult, resultsWait, seenIn, storedHashes } from '../../../store/recall/noted.ts';
-import { inTurn, type Transactions } from '../../../store/sql/steps.ts';
+import {
+  continuedBy,
+  documentOf,
+  noteResult,
+  resultsWait,
+  seenIn,
+  storedHashes,
+  withoutRefused,
+} from '../../../store/recall/noted.ts';
+import { inTurn, type Steps, type Transactions } from '../../../store/sql/steps.ts';
 import type { StoreLog } from '../../../store/store-log.ts';
 import { openText, type StoredText } from '../../../store/text-codec.ts';
 import type { DatabaseParts } from './database-sql.ts';
@@ -49,28 +58,40 @@ interface Waiting extends StoredText {
   readonly chars: number;
 }
 
+type Commit = (batch: StoreBatch, waitMs: number) => Promise<Committed>;
+
+/** How long originals that no request waits for may wait for others, in milliseconds. */
+const KEEP_WAIT_MS = 5_000;
+
 /** `RecallStore` on PostgreSQL: words as a `tsvector`, names by pg_trgm. */
 export class DatabaseRecall implements RecallStore {
   readonly #parts: DatabaseParts;
   readonly #steps: Transactions;
   readonly #log: StoreLog | undefined;
+  readonly #commit: Commit;
   /** Whether pg_trgm can find parts of names; `null` before the first check. */
   #hasTrigrams: boolean | null = null;
   readonly #sizes = sizesOfProjects();
   /** Numbers of results by term and project, for terms that are slow to count. */
   readonly #common = commonTerms();
 
-  constructor(parts: DatabaseParts, log: StoreLog | undefined) {
+  /** @param commit - stores originals, in one round trip */
+  constructor(parts: DatabaseParts, log: StoreLog | undefined, commit: Commit) {
     this.#parts = parts;
+    this.#commit = commit;
     this.#steps = inTurn(parts.rows, 'recall');
     this.#log = log;
   }
 
-  async note(results: readonly NotedResult[]): Promise<void> {
+  async keep(originals: readonly StoreBatch[], results: readonly NotedResult[]): Promise<void> {
     if (results.length === 0) return;
-    await this.#steps.write(function* () {
-      for (const result of results) yield* noteResult(result);
-    });
+    const committed: Committed[] = [];
+    for (const batch of originals) committed.push(await this.#commit(batch, KEEP_WAIT_MS));
+    const kept = withoutRefused(results, originals, committed);
+    const work = function* (): Steps<void> {
+      for (const result of kept) yield* noteResult(result);
+    };
+    await this.#steps.write(work, { background: 'recall' });
   }
 
   async index(): Promise<boolean> {
@@ -97,6 +118,11 @@ export class DatabaseRecall implements RecallStore {
       );
     }
     return taken.length > 0;
+  }
+
+  /** The index is in the rows. */
+  merge(): Promise<boolean> {
+    return Promise.resolve(false);
   }
 
   isBehind(): Promise<boolean> {

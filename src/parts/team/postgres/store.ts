@@ -148,7 +148,7 @@ class DatabaseStore implements PostgresStore {
     this.#parts = { database: this.#database, view: this.#view, rows: this.sql };
     this.segments = new StoredSegments(this.sql, new DatabaseSegmentReads(this.#parts));
     this.ledger = new StoredLedger(this.sql);
-    this.recall = new DatabaseRecall(this.#parts, log);
+    this.recall = new DatabaseRecall(this.#parts, log, (...commit) => this.commit(...commit));
     this.compactions = new StoredCompactions(this.sql);
     this.projectSettings = new StoredProjectSettings(this.sql, (listener) => {
       this.#settingsListeners.add(listener);

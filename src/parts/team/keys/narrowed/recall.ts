@@ -28,7 +28,8 @@ export class NarrowedRecall implements RecallStore {
   }
 
   /** Results are recorded by the process that forwards the requests. */
-  note = unsupported;
+  keep = unsupported;
+  merge = unsupported;
   stored = unsupported;
 
   index(): Promise<boolean> {
