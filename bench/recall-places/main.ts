@@ -135,7 +135,17 @@ const recall = new Recall({ store: store.recall, flush: () => keeper.flush(), in
 async function keep(messages: readonly Message[], project: string): Promise<void> {
   const body = Buffer.from(JSON.stringify({ model: 'm', messages }));
   const scope = { project, task: '', requestId: '' };
-  reader.add({ body, dialect: openaiChat, scope, keepsResults: true, isOwned: false, read: null, segments: null });
+  reader.add({
+    body,
+    dialect: openaiChat,
+    scope,
+    purpose: 'generate' as const,
+    session: '',
+    keepsResults: true,
+    isOwned: false,
+    read: null,
+    segments: null,
+  });
   await reader.flush();
   await keeper.flush();
   while (await store.recall.index());

@@ -68,8 +68,6 @@ export interface Services extends Context {
   readonly prices: Prices;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
-  /** Notices where clients compact their histories. */
-  readonly compactionWatch: CompactionWatch;
   /** Notes which tools are declared and called; absent where the shelf is off. */
   readonly toolWatch: ToolWatch | undefined;
   /** Settings that projects have of their own. */
@@ -105,11 +103,12 @@ export function openServices(
   });
   const decisionCache = decisionCacheOf(settings, store, clock, decider);
   const watches = openWatches(context, turns, counters);
-  const { flushSeen, sink, compactionWatch, toolWatch } = watches;
+  const { flushSeen, sink, toolWatch } = watches;
   const contextGc = openContextGc(context, flushSeen);
   const { ledger, learner, ledgerStarted, prices } = openLedger(context, {
     ...counters,
-    onRated: (turn, rate, { tokens, dollars }) => toolWatch?.billed({ ...turn, rate, saved: { tokens, usd: dollars } }),
+    onRated: ({ project, conversationId, atMs }, rate, { tokens, dollars }) =>
+      toolWatch?.billed({ project, conversationId, atMs, rate, saved: { tokens, usd: dollars } }),
   });
   const projectBook = openProjectBook(context);
   const upkeep = openUpkeep(context, projectBook, sink);
@@ -148,7 +147,6 @@ export function openServices(
       await scorer?.close();
       await flushSeen();
       await sink.close();
-      await compactionWatch.flush();
       await ledger.close();
       await toolWatch?.flush();
       await events.flush();
@@ -193,7 +191,7 @@ function openWatches(
   context: Context,
   turns: Turns,
   counters: LedgerCounters | undefined,
-): Pick<Services, 'seen' | 'flushSeen' | 'sink' | 'compactionWatch' | 'toolWatch'> {
+): Pick<Services, 'seen' | 'flushSeen' | 'sink' | 'toolWatch'> {
   const { settings, store, failures, clock, behind } = context;
   const recorder = new Recorder({
     ...{ store: store.segments, clock, stashId, behind, onFailure: failures.of('segments') },
@@ -201,24 +199,24 @@ function openWatches(
   });
   const sink = openSink(context);
   const keeper = openKeeper(context, sink);
-  const seen = new SeenReader({
-    find: findSettingsOf(settings),
-    observers: [new SegmentObserver(recorder), keeper],
-    turns,
-    onFailure: failures.of('segments'),
-  });
-  const flushSeen = async (): Promise<void> => {
-    await seen.flush();
-    await Promise.all([recorder.flush(), keeper.flush()]);
-  };
-  const compactionWatch = new CompactionWatch({
+  const compactions = new CompactionWatch({
     store: store.compactions,
     clock,
     onSeen: () => counters?.onCompaction?.('seen'),
     onFailure: failures.of('compactions'),
   });
+  const seen = new SeenReader({
+    find: findSettingsOf(settings),
+    observers: [new SegmentObserver(recorder), keeper, compactions],
+    turns,
+    onFailure: failures.of('segments'),
+  });
+  const flushSeen = async (): Promise<void> => {
+    await seen.flush();
+    await Promise.all([recorder.flush(), keeper.flush(), compactions.flush()]);
+  };
   const toolWatch = openToolWatch(context);
-  return { seen, flushSeen, sink, compactionWatch, toolWatch };
+  return { seen, flushSeen, sink, toolWatch };
 }
 
 /** @param own - assigns originals to the projects of the caller */

@@ -276,7 +276,6 @@ async function handlerOptions(
     keepsLedger: true,
     countsCorrections: settings.corrections,
     seen: services.seen,
-    compactions: services.compactionWatch,
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
   };

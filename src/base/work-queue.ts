@@ -29,9 +29,15 @@ export class WorkQueue {
    * @returns whether it was queued; `false`: the queue is full, and the work is dropped
    */
   add(bytes: number, work: () => Promise<void>): boolean {
-    const { maxBytes, onFailure, reason } = this.#options;
+    if (this.#bytes > 0 && this.#bytes + bytes + OWN_BYTES > this.#options.maxBytes) return false;
+    this.push(bytes, work);
+    return true;
+  }
+
+  /** As `add`, even beyond the maximum: for work that must not be dropped, whose sources wait for `room` instead. */
+  push(bytes: number, work: () => Promise<void>): void {
+    const { onFailure, reason } = this.#options;
     const size = bytes + OWN_BYTES;
-    if (this.#bytes > 0 && this.#bytes + size > maxBytes) return false;
     this.#bytes += size;
     this.#last = this.#last
       .then(work)
@@ -39,7 +45,11 @@ export class WorkQueue {
       .finally(() => {
         this.#bytes -= size;
       });
-    return true;
+  }
+
+  /** Resolves as soon as the waiting work holds no more than the maximum. Never rejects. */
+  async room(): Promise<void> {
+    while (this.#bytes > this.#options.maxBytes) await this.#last;
   }
 
   /** Resolves when everything queued so far is done or has failed. Never rejects. */

@@ -51,6 +51,9 @@ export class Prices {
   readonly #tables: readonly (readonly Entry[])[];
   readonly #known = new Map<string, readonly (readonly PriceRow[])[]>();
   #ceiling: Price | undefined;
+  /** Prices by model on the day of the last request. */
+  readonly #ofDay = new Map<string, Price | null>();
+  #day = '';
   /** Ignored files and rows: `price file broken: <path>: <reason>`. */
   readonly problems: readonly string[];
   /** Unknown keys of files, one line each. */
@@ -114,6 +117,18 @@ export class Prices {
 
   #rowOf(model: string, atMs: number): Price | null {
     const day = dayOf(atMs);
+    if (this.#day !== day) {
+      this.#ofDay.clear();
+      this.#day = day;
+    }
+    const known = this.#ofDay.get(model);
+    if (known !== undefined) return known;
+    const price = this.#readRow(model, day);
+    if (this.#ofDay.size < MAX_NAMES) this.#ofDay.set(model, price);
+    return price;
+  }
+
+  #readRow(model: string, day: string): Price | null {
     for (const rows of this.#fitting(model)) {
       const base = latest(rows, day, undefined);
       if (base === undefined) continue;

@@ -1,8 +1,6 @@
 import type { FailureReporter } from '../base/failures.ts';
-import type { CompactionWatch } from '../core/compactions/watch.ts';
 import { longestMs, type Patience, patienceOf, TIMED_OUT, within } from '../core/decide/time-limits.ts';
 import { reasonOf } from '../core/failure-reason.ts';
-import type { RequestScope } from '../core/ports/segments.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import { type Policies, policiesFor, type Situation } from '../core/request/policy.ts';
 import type { IncomingRequest } from '../core/request/request.ts';
@@ -44,8 +42,6 @@ export interface PruneStepOptions {
   readonly storeWait?: Pick<StoreWait, 'wait'>;
   /** Hands what is new in requests to the observers; absent: there are none. */
   readonly seen?: Pick<SeenReader, 'add' | 'room'>;
-  /** Detects compactions by clients. */
-  readonly compactions?: Pick<CompactionWatch, 'record'>;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
   /** Reports a fault that the client does not see. */
@@ -95,37 +91,32 @@ export class PruneStep {
 
   /** Never rejects: after any fault the request is still forwarded. */
   async prune(incoming: IncomingBody): Promise<Pruned> {
-    const { onFailure, compactions, seen, modeOf } = this.#options;
-    const { purpose } = incoming;
-    const { scope, session } = incoming.context;
+    const { onFailure, seen } = this.#options;
     await seen?.room(incoming.body.length);
     const pruned = await this.#pruneIfAsked(incoming);
-    const { rewritten } = pruned;
-    if (rewritten && modeOf(scope.project).enabled) compactions?.record({ session, purpose, scope, read: rewritten });
-    if (!rewritten) void this.#observeUnread(incoming).catch((cause: unknown) => onFailure('results_not_kept', cause));
+    if (!pruned.rewritten)
+      void this.#observeUnread(incoming).catch((cause: unknown) => onFailure('results_not_kept', cause));
     return pruned;
   }
 
   /** Results are stored even if pruning is off for the request, but not if it is disabled for the project. */
   async #observeUnread({ context, purpose, body, encoding }: IncomingBody): Promise<void> {
-    const { seen, dialect, maxBodyBytes } = this.#options;
-    const { scope } = context;
-    if (!seen || !this.#keepsResults(scope, purpose) || !this.#isOff(context) || body.length > maxBodyBytes) return;
+    const { seen, maxBodyBytes } = this.#options;
+    const isEnabled = this.#options.modeOf(context.scope.project).enabled;
+    if (!seen || purpose !== 'generate' || !isEnabled || !this.#isOff(context) || body.length > maxBodyBytes) return;
     const plain = encoding === '' ? body : await decodeBody(body, encoding, maxBodyBytes);
-    if (plain !== null) this.#observe({ body: plain, dialect, scope }, true, { read: null, segments: null });
-  }
-
-  #keepsResults({ project }: RequestScope, purpose: Purpose): boolean {
-    return purpose === 'generate' && this.#options.modeOf(project).enabled;
+    if (plain !== null) this.#observe(context, purpose, { body: plain, read: null, segments: null });
   }
 
   #observe(
-    { body, dialect, scope }: Pick<ObservedRequest, 'body' | 'dialect' | 'scope'>,
-    keepsResults: boolean,
-    { read, segments }: Pick<ObservedRequest, 'read' | 'segments'>,
+    { scope, session }: RequestContext,
+    asked: Purpose,
+    { body, read, segments }: Pick<ObservedRequest, 'body' | 'read' | 'segments'>,
   ): void {
-    const { seen, hasProjects: isOwned = false } = this.#options;
-    seen?.add({ body, dialect, scope, keepsResults, isOwned, read, segments });
+    const { seen, dialect, hasProjects: isOwned = false, modeOf } = this.#options;
+    const purpose = modeOf(scope.project).enabled ? asked : null;
+    const keepsResults = purpose === 'generate';
+    seen?.add({ body, dialect, scope, purpose, session, keepsResults, isOwned, read, segments });
   }
 
   #pruneIfAsked(incoming: IncomingBody): Promise<Pruned> {
@@ -181,10 +172,9 @@ export class PruneStep {
     const time = new AbortController();
     const { dialect } = this.#options;
     const { requestId, scope } = context;
-    const keepsResults = this.#keepsResults(scope, situation.purpose);
     const request: IncomingRequest = {
       ...{ body, dialect, scope, sender: context, signal: time.signal },
-      onRead: (read) => this.#observe({ body, dialect, scope }, keepsResults, read),
+      onRead: ({ read, segments }) => this.#observe(context, situation.purpose, { body, read, segments }),
     };
     const rewritten = await this.#rewrite(requestId, request, policies, time, fallbacks);
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);

@@ -132,8 +132,9 @@ export const SELECTED_CONVERSATION = `conversation AS "conversationId", project,
 export function addedUp(sums: readonly LedgerSum[]): LedgerSum[] {
   const added = new Map<string, LedgerSum>();
   for (const sum of sums) {
-    const one = { ...sum, project: named(sum.project), key: named(sum.key) };
-    const id = [one.day, one.project, one.slice, one.key, one.field].join('\0');
+    const [project, key] = [named(sum.project), named(sum.key)];
+    const one = project === sum.project && key === sum.key ? sum : { ...sum, project, key };
+    const id = `${one.day}\0${project}\0${one.slice}\0${key}\0${one.field}`;
     const known = added.get(id);
     added.set(id, known ? { ...known, value: known.value + one.value } : one);
   }

@@ -82,7 +82,10 @@ function observing() {
   let reads = 0;
   const send = (messages: readonly Message[]) => sendBody(chatBody(messages));
   const sendBody = async (body: Buffer) => {
-    const request = { body, dialect: openaiChat, scope: SCOPE, keepsResults: true, isOwned: false };
+    const request = {
+      ...{ body, dialect: openaiChat, scope: SCOPE, purpose: 'generate' as const, session: '' },
+      ...{ keepsResults: true, isOwned: false },
+    };
     const count = (): void => void reads++;
     const onRead = ({ read, segments }: ReadForObservers): void => {
       const lists = { messages: counted(read.messages, count), prefixes: counted(read.prefixes, count) };

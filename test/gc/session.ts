@@ -113,7 +113,15 @@ export class Replica {
   ): Promise<Rewritten> {
     const whole = { project: 'default', task: '', requestId: 'req', ...scope };
     const body = chatBody(messages);
-    const observed = { body, dialect, scope: whole, keepsResults: false, isOwned: false };
+    const observed = {
+      body,
+      dialect,
+      scope: whole,
+      purpose: 'generate' as const,
+      session: '',
+      keepsResults: false,
+      isOwned: false,
+    };
     const request = { ...observed, onRead: (read: ReadForObservers) => this.#seen.add({ ...observed, ...read }) };
     const rewritten = await this.#rewriter.rewrite(request, always({ ...PRUNE, history: 're-prune' }));
     await new Promise((resume) => setImmediate(resume));

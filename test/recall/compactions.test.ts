@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { compactingClient, containsSummary } from '../../src/core/compactions/watch.ts';
+import { compactingClient, containsSummary } from '../../src/core/compactions/signs.ts';
 import type { ContextPeak, StoredCompaction } from '../../src/core/ports/compactions.ts';
 import { AvoidedCompactions, compactionsOf, readThreshold } from '../../src/ledger/compactions.ts';
 import { run } from '../cli/fake-io.ts';

@@ -1,76 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
 import { WorkQueue } from '../../base/work-queue.ts';
-import type { Purpose, ScannedMessage } from '../../wires/dialects/dialect.ts';
-import { decodeString } from '../../wires/json/cursor.ts';
 import type { CompactionStore } from '../ports/compactions.ts';
-import type { RequestScope } from '../ports/segments.ts';
+import type { Observer, Seen, SeenMessage, SeenRequestHead } from '../ports/seen.ts';
 import type { Clock } from '../ports.ts';
-import type { Rewritten } from '../request/rewritten.ts';
-import { outsideMessages } from '../request/rewritten.ts';
-
-/**
- * How clients ask for a summary of their own history, taken from the programs: Claude Code 2.1, Codex 0.169, opencode
- * 1.18, Gemini CLI 0.61, Cline 3. `ends` begins a line near the end of the text, because some clients put the history
- * before the prompt.
- */
-const PROMPTS: readonly { readonly client: string; readonly begins?: string; readonly ends?: string }[] = [
-  { client: 'claude-code', begins: 'Your task is to create a detailed summary of the conversation so far' },
-  { client: 'claude-code', begins: 'Your task is to create a detailed summary of this conversation' },
-  { client: 'claude-code', begins: 'Your task is to create a detailed summary of the RECENT portion' },
-  { client: 'codex', begins: 'You are performing a CONTEXT CHECKPOINT COMPACTION' },
-  {
-    client: 'opencode',
-    ends: 'Create a new anchored summary from the conversation history in the <conversation> tags above',
-  },
-  { client: 'opencode', begins: 'Here is the conversation so far:\n\n<conversation>' },
-  { client: 'opencode', begins: 'Provide a detailed prompt for continuing our conversation above' },
-  { client: 'gemini-cli', ends: 'First, reason in your scratchpad. Then, generate the' },
-  { client: 'gemini-cli', begins: 'Critically evaluate the <state_snapshot> you just generated' },
-  { client: 'cline', begins: 'Summarize this session for continuation. Be concise and factual.' },
-  {
-    client: 'cline',
-    begins: 'The current conversation is rapidly running out of context. Now, your urgent task is to create',
-  },
-];
-/** Precedes the prompt of Claude Code. */
-const PREAMBLE = /^CRITICAL: Respond with TEXT ONLY\. Do NOT call any tools\.[\s\S]{0,1000}?(?=Your task is to create)/;
-/** Stands before the prompt of Cline. */
-const INSTRUCTIONS = /^<explicit_instructions type="(?:summarize_task|condense)">\s{0,20}/;
-/** How far from the end of a text `ends` may begin, in characters. */
-const TAIL_CHARS = 8_000;
-
-/**
- * The client whose built-in summary prompt this text is; `null` for any other text, including a user's own request for
- * a summary.
- */
-export function compactingClient(text: string): string | null {
-  const asked = text.trimStart().replace(PREAMBLE, '').replace(INSTRUCTIONS, '');
-  const tail = asked.slice(-TAIL_CHARS);
-  const found = PROMPTS.find(({ begins, ends }) =>
-    begins === undefined ? ends !== undefined && lineBegins(tail, ends) : asked.startsWith(begins),
-  );
-  return found?.client ?? null;
-}
-
-function lineBegins(text: string, words: string): boolean {
-  return text.startsWith(words) || text.includes(`\n${words}`);
-}
-
-/** Opening words of the summaries that clients substitute for a history. */
-const SUMMARIES: readonly string[] = [
-  'This session is being continued from a previous conversation',
-  'Another language model started to solve this problem and produced a summary',
-  'What did we do so far?',
-  '<state_snapshot>',
-];
-
-/** Whether a user message contains a client's summary of the earlier history. */
-export function containsSummary(text: string): boolean {
-  const start = text.trimStart().slice(0, 400);
-  return SUMMARIES.some((words) => start.startsWith(words)) || start.includes('<state_snapshot>');
-}
+import { ReportedBodies } from '../segments/reported-bodies.ts';
+import { compactingClient, containsSummary } from './signs.ts';
 
 export interface CompactionWatchOptions {
   readonly store: CompactionStore;
@@ -80,42 +15,36 @@ export interface CompactionWatchOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** A parsed request on its way to a model. */
-export interface WatchedRequest {
-  /** The id of its session, if the client names it in a header; otherwise `''`. */
-  readonly session: string;
-  readonly purpose: Purpose;
-  readonly scope: RequestScope;
-  readonly read: Pick<Rewritten, 'messages' | 'received' | 'conversationId' | 'model'>;
-}
-
-/**
- * Fields with a session id, searched only outside the messages. The escaped one is in Claude Code's `metadata.user_id`,
- * a string of JSON.
- */
-const SESSION_KEYS = ['"prompt_cache_key":"', '"prompt_cache_key": "', '\\"session_id\\":\\"'].map((key) =>
-  Buffer.from(key),
-);
-const MAX_SESSION_CHARS = 200;
 const BYTES_PER_TOKEN = 4;
 const MAX_SESSIONS = 10_000;
-/** Maximum number of bytes of bodies that wait to be examined; more are not examined. */
-const MAX_WAITING_BYTES = 32 * 1024 * 1024;
-const MAX_SUMMARY_BYTES = 2_000_000;
+/** Maximum number of bytes of compactions that wait to be stored; more are not recorded. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+const MAX_NAME_CHARS = 200;
 const TRIGGER = '"compaction_trigger"';
 const COMPACTED = /"type":\s?"compaction"/;
 
+/** What the messages of a request show, part by part. */
+interface Signs {
+  readonly request: SeenRequestHead;
+  /** The conversation continues another one. */
+  continuesAnother: boolean;
+  /** It holds more than a text: some clients send the history as one, which is not part of the conversation. */
+  hasHistory: boolean;
+}
+
 /**
- * Detects compactions of clients, and which conversation continues a compacted one. Runs in the background; no request
- * waits for it.
+ * Detects compactions of clients, and which conversation continues a compacted one. Stores them in the background; no
+ * request waits for it.
  */
-export class CompactionWatch {
+export class CompactionWatch implements Observer {
   readonly #options: CompactionWatchOptions;
   /** The current conversation of each session. */
   readonly #current = new BoundedMap<string, string>(MAX_SESSIONS);
-  /** How far each conversation was checked for a predecessor. */
-  readonly #checked = new BoundedMap<string, Checked>(MAX_SESSIONS);
+  /** Conversations that are known to continue another one. */
+  readonly #linked = new BoundedMap<string, true>(MAX_SESSIONS);
+  readonly #reported = new ReportedBodies();
   readonly #queue: WorkQueue;
+  #signs: Signs | null = null;
 
   constructor(options: CompactionWatchOptions) {
     const { onFailure } = options;
@@ -123,109 +52,86 @@ export class CompactionWatch {
     this.#queue = new WorkQueue({ maxBytes: MAX_WAITING_BYTES, onFailure, reason: 'compaction_not_noted' });
   }
 
-  /** Records a request that is on its way. Never throws or blocks. */
-  record(request: WatchedRequest): void {
-    if (request.purpose === 'count') return;
-    this.#queue.add(request.read.received.length, () => this.#process(request));
+  begin(request: SeenRequestHead): void {
+    if (request.purpose === 'compact') this.#compacted(request, 'codex', request.messages > 1);
   }
 
-  /** Resolves when all requests received so far have been processed. Never rejects. */
+  newFrom(request: SeenRequestHead): number {
+    if (request.purpose !== 'generate') return request.messages;
+    return request.first > 0 ? request.first : this.#reported.firstNew(keyOf(request), request.prefixes);
+  }
+
+  see({ request, messages, isLast }: Seen): void {
+    if (this.#signs?.request !== request)
+      this.#signs = { request, continuesAnother: false, hasHistory: (messages[0]?.index ?? 0) > 0 };
+    const signs = this.#signs;
+    for (const message of messages) {
+      signs.continuesAnother ||= continuesAnother(message, request.opening);
+      signs.hasHistory ||= message.role === 'assistant' || message.role === 'tool';
+    }
+    if (!isLast) return;
+    this.#signs = null;
+    if (request.first === 0) this.#reported.add(keyOf(request), request.prefixes);
+    const last = messages.at(-1);
+    const client = last ? clientCompacting(last) : null;
+    if (client !== null) this.#compacted(request, client, signs.hasHistory);
+    else this.#goesOn(request, signs.continuesAnother);
+  }
+
+  /** Resolves when all compactions seen so far are stored. Never rejects. */
   flush(): Promise<void> {
     return this.#queue.flush();
   }
 
-  async #process({ session: named, purpose, scope, read }: WatchedRequest): Promise<void> {
-    await nextTurn();
-    const { store, clock, onSeen } = this.#options;
-    const { messages, received, conversationId } = read;
+  #compacted(request: SeenRequestHead, client: string, hasHistory: boolean): void {
+    const { scope, session, bytes, conversationId } = request;
     const { project, client: product = '' } = scope;
-    const session =
-      named ||
-      outsideMessages(read)
-        .map(sessionIn)
-        .findLast((id) => id !== '') ||
-      '';
-    const client = purpose === 'compact' ? 'codex' : clientCompacting(messages, received);
-    const sessionKey = `${project}\n${session}`;
-    const atMs = Math.trunc(clock.nowMs());
-    if (client !== null) {
-      const isOwn = messages.some(({ role }) => role === 'assistant' || role === 'tool');
-      // some clients send the history as one text; such a request is not part of the conversation
-      const continues = isOwn ? conversationId : (this.#current.get(sessionKey) ?? conversationId);
-      const tokens = Math.round(received.length / BYTES_PER_TOKEN);
-      const model = read.model.slice(0, 200);
-      if (await store.add({ project, continues, client, product, model, session, tokens, atMs })) onSeen();
-      this.#checked.delete(`${project}\n${conversationId}`);
-      return;
-    }
-    const key = `${project}\n${conversationId}`;
-    const checked = this.#checked.get(key);
-    if (conversationId === '' || checked?.isLinked) return;
-    const isLinked = continuesAnother(messages, received, sharedWith(checked, messages));
-    if (isLinked) await store.follow({ project, session, conversation: conversationId, atMs });
-    const last = messages.at(-1);
-    if (last) this.#checked.set(key, { isLinked, messages: messages.length, last });
-    this.#current.set(sessionKey, conversationId);
+    const continues = hasHistory ? conversationId : (this.#current.get(sessionKey(request)) ?? conversationId);
+    const tokens = Math.round(bytes / BYTES_PER_TOKEN);
+    const model = request.model.slice(0, MAX_NAME_CHARS);
+    const compaction = { project, continues, client, product, model, session, tokens, atMs: this.#nowMs() };
+    this.#linked.delete(keyOf(request));
+    this.#queue.add(0, async () => {
+      if (await this.#options.store.add(compaction)) this.#options.onSeen();
+    });
+  }
+
+  /** An ordinary request. */
+  #goesOn(request: SeenRequestHead, isNew: boolean): void {
+    const { scope, session, conversationId: conversation } = request;
+    if (conversation === '') return;
+    this.#current.set(sessionKey(request), conversation);
+    const key = keyOf(request);
+    if (!isNew || this.#linked.has(key)) return;
+    this.#linked.set(key, true);
+    const follower = { project: scope.project, session, conversation, atMs: this.#nowMs() };
+    this.#queue.add(0, async () => {
+      await this.#options.store.follow(follower);
+    });
+  }
+
+  #nowMs(): number {
+    return Math.trunc(this.#options.clock.nowMs());
   }
 }
 
-/** The messages of a conversation that were checked, and whether it continues another one. */
-interface Checked {
-  readonly isLinked: boolean;
-  readonly messages: number;
-  readonly last: ScannedMessage;
+function keyOf({ scope, conversationId }: SeenRequestHead): string {
+  return `${scope.project}\n${conversationId}`;
 }
 
-/** Number of messages that were checked before: messages known from an earlier request are the same objects. */
-function sharedWith(checked: Checked | undefined, messages: readonly ScannedMessage[]): number {
-  return checked && messages[checked.messages - 1] === checked.last ? checked.messages : 0;
+function sessionKey({ scope, session }: SeenRequestHead): string {
+  return `${scope.project}\n${session}`;
 }
 
-/** The client whose request for a summary this is, or `null`. */
-function clientCompacting(messages: readonly ScannedMessage[], body: Buffer): string | null {
-  const last = messages.at(-1);
-  if (!last) return null;
-  if (
-    last.span.end - last.span.start < 300 &&
-    body.toString('latin1', last.span.start, last.span.end).includes(TRIGGER)
-  )
-    return 'codex';
-  if (last.role !== 'user') return null;
-  const words = last.texts.filter(({ use }) => use === 'words').at(-1);
-  return words ? compactingClient(textOf(body, words.literal)) : null;
+/** The client whose request for a summary ends with this message, or `null`. */
+function clientCompacting({ role, words, head }: SeenMessage): string | null {
+  if (head.includes(TRIGGER)) return 'codex';
+  const text = role === 'user' ? words.at(-1) : undefined;
+  return text === undefined ? null : compactingClient(text);
 }
 
-/** Messages at the beginning of a conversation that may contain a client's summary. */
-const OPENING = 12;
-
-/**
- * Whether a conversation begins with a client's summary, or contains a provider's summary of its history.
- *
- * @param from - the messages before this one were checked before
- */
-function continuesAnother(all: readonly ScannedMessage[], body: Buffer, from: number): boolean {
-  const messages = from === 0 ? all : all.slice(from);
-  const opening = from >= OPENING ? [] : all.filter(({ role }) => role !== 'other').slice(0, OPENING);
-  const users = opening.filter(({ role }) => role === 'user');
-  const said = users.flatMap(({ texts }) => texts.filter(({ use }) => use === 'words').map(({ literal }) => literal));
-  if (said.some((literal) => containsSummary(textOf(body, literal)))) return true;
-  return messages.some(
-    ({ role, span }) =>
-      role === 'other' && COMPACTED.test(body.toString('latin1', span.start, Math.min(span.end, span.start + 200))),
-  );
-}
-
-function textOf(body: Buffer, { start, end }: { readonly start: number; readonly end: number }): string {
-  return end - start > MAX_SUMMARY_BYTES ? '' : (decodeString(body, start, end) ?? '');
-}
-
-function sessionIn(body: Buffer): string {
-  for (const key of SESSION_KEYS) {
-    const at = body.lastIndexOf(key);
-    if (at < 0) continue;
-    const from = at + key.length;
-    const [id = ''] = /^[\w.:-]*/.exec(body.toString('latin1', from, from + MAX_SESSION_CHARS)) ?? [];
-    if (id !== '') return id;
-  }
-  return '';
+/** Whether a message shows that the conversation begins with a client's summary, or a provider's. */
+function continuesAnother({ index, role, words, head }: SeenMessage, opening: number): boolean {
+  if (role === 'other') return COMPACTED.test(head);
+  return role === 'user' && index < opening && words.some(containsSummary);
 }

@@ -1,3 +1,4 @@
+import type { Purpose, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { RequestScope, SeenSegment } from './segments.ts';
 
 /** A text of a tool's result that is long enough to be stored. */
@@ -21,6 +22,11 @@ export interface SeenResult {
 /** A message that an observer has not seen before. Its texts are gone once the observers have seen it. */
 export interface SeenMessage {
   readonly index: number;
+  readonly role: ScannedMessage['role'];
+  /** The texts of a user's message, results apart. */
+  readonly words: readonly string[];
+  /** The first characters of an item that is neither a message nor a result, as in the body; otherwise `''`. */
+  readonly head: string;
   readonly segments: readonly SeenSegment[];
   readonly results: readonly SeenResult[];
 }
@@ -37,6 +43,13 @@ export interface SeenRequestHead {
   readonly first: number;
   /** Size of the body. */
   readonly bytes: number;
+  readonly model: string;
+  /** What the client wants; `null` if pruning is disabled for its project. */
+  readonly purpose: Purpose | null;
+  /** The id of its session, as the client names it; `''` if it does not. */
+  readonly session: string;
+  /** The first messages of the conversation end before this one: they may contain a summary of an earlier one. */
+  readonly opening: number;
   /** Its results may be stored. */
   readonly keepsResults: boolean;
   /** Whether originals belong to projects. */
@@ -68,6 +81,8 @@ export interface Seen {
 export interface Observer {
   /** Index of the first message of a request that it has not seen; the number of messages if it has seen all. */
   newFrom(request: SeenRequestHead): number;
+  /** Receives each request, before its messages and even if all of these are known. */
+  begin?(request: SeenRequestHead): void;
   /** Receives the messages of a request from `newFrom` on, part by part. */
   see(seen: Seen): void;
 }

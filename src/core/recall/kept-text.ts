@@ -9,7 +9,7 @@ export function keptId(hash: string): string {
 }
 
 /** Key of the decision that stores a text whole. */
-export function keptKey(hash: string): string {
+function keptKey(hash: string): string {
   return keyOf('kept', hash);
 }
 

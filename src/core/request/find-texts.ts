@@ -24,6 +24,7 @@ import { fingerprint, keyOf, textHash } from '../hash.ts';
 import type { TextPlace } from '../ports/sent.ts';
 import { shift } from '../sent/text-place.ts';
 import type { BodyTexts } from './body-texts.ts';
+import { noteUserWords } from './user-signs.ts';
 import { type UserText, userTexts } from './user-texts.ts';
 import { whyWhole } from './why-whole.ts';
 
@@ -358,6 +359,7 @@ function readUser(reading: Reading): FoundText[] {
     .filter((part) => part !== '')
     .join('\n');
   if (texts.some(({ result, text }) => !result && listsRecovery(text))) conversation.offerRecovery();
+  noteUserWords(message, words);
   if (words !== '' && conversation.id === '') conversation.begin(textHash(words));
   conversation.userSaid(words);
   conversation.userAnswered();

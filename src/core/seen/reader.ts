@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FailureReporter } from '../../base/failures.ts';
+import { WorkQueue } from '../../base/work-queue.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
+import { openingEnd, sessionOf } from '../compactions/signs.ts';
 import { advanceFor, type Turns } from '../decide/turns.ts';
 import type { Observer, SeenMessage, SeenRequestHead } from '../ports/seen.ts';
 import type { RequestScope } from '../ports/segments.ts';
@@ -15,7 +17,7 @@ import { SeenMessages } from './seen-messages.ts';
 /** What was read of a request: its messages, and the texts of those from `first` on. */
 export type ReadMessages = Pick<
   ReadBody,
-  'messages' | 'prefixes' | 'conversation' | 'conversationId' | 'first' | 'found' | 'results' | 'texts'
+  'scanned' | 'messages' | 'prefixes' | 'conversation' | 'conversationId' | 'first' | 'found' | 'results' | 'texts'
 >;
 
 /** A request for the observers. */
@@ -23,6 +25,10 @@ export interface ObservedRequest {
   readonly body: Buffer;
   readonly dialect: Dialect;
   readonly scope: RequestScope;
+  /** As in `SeenRequestHead`. */
+  readonly purpose: SeenRequestHead['purpose'];
+  /** The id of its session, if the client names it in a header; otherwise `''`. */
+  readonly session: string;
   /** Its results may be stored. */
   readonly keepsResults: boolean;
   /** Whether originals belong to projects. */
@@ -58,45 +64,45 @@ const LARGE_BYTES = 64 * 1024;
  */
 export class SeenReader {
   readonly #options: SeenReaderOptions;
-  #last: Promise<void> = Promise.resolve();
-  #waitingBytes = 0;
+  readonly #queue: WorkQueue;
 
   constructor(options: SeenReaderOptions) {
+    const { onFailure } = options;
     this.#options = options;
+    this.#queue = new WorkQueue({ maxBytes: MAX_WAITING_BYTES, onFailure, reason: 'request_not_observed' });
   }
 
   /** Queues a request. Never throws or blocks. */
   add(request: ObservedRequest): void {
-    const bytes = request.body.length;
-    this.#waitingBytes += bytes;
-    this.#last = this.#last
-      .then(() => this.#read(request))
-      .catch((cause: unknown) => this.#options.onFailure('request_not_observed', cause))
-      .finally(() => {
-        this.#waitingBytes -= bytes;
-      });
+    this.#queue.push(request.body.length, () => this.#read(request));
   }
 
   /** Resolves as soon as a body of this size may be added. Never rejects. */
   async room(bytes: number): Promise<void> {
-    while (bytes >= LARGE_BYTES && this.#waitingBytes > MAX_WAITING_BYTES) await this.#last;
+    if (bytes >= LARGE_BYTES) await this.#queue.room();
   }
 
   /** Resolves when all requests received so far have been handed to the observers. Never rejects. */
   flush(): Promise<void> {
-    return this.#last;
+    return this.#queue.flush();
   }
 
   async #read(request: ObservedRequest): Promise<void> {
     const { turns, observers, find } = this.#options;
     await nextTurn(); // the request itself has priority
     let read = request.read ?? (await turns.run(() => scanned(request)));
-    const from = Math.min(...observers.map((observer) => observer.newFrom(headOf(request, read))));
+    let head = headOf(request, read);
+    for (const observer of observers) observer.begin?.(head);
+    let from = read.messages.length;
+    for (const observer of observers) from = Math.min(from, observer.newFrom(head));
     if (from === read.messages.length) return;
-    if (from < read.first) read = await this.#reread(request, read);
-    const head = headOf(request, read);
-    const audience = observers.map((observer) => ({ observer, from: observer.newFrom(head) }));
-    const reading = new SeenMessages(read, request.segments, find);
+    if (from < read.first) {
+      read = await this.#reread(request, read);
+      head = headOf(request, read);
+    }
+    const seen = head;
+    const audience = observers.map((observer) => ({ observer, from: observer.newFrom(seen) }));
+    const reading = new SeenMessages(read, head.segments?.hasOnlyBegun ? null : request.segments, find);
     for (let next = from; next < read.messages.length; ) {
       next = await turns.run(() => {
         const messages: SeenMessage[] = [];
@@ -109,7 +115,7 @@ export class SeenReader {
         const isLast = at === read.messages.length;
         for (const { observer, from: first } of audience) {
           if (first < at)
-            observer.see({ request: head, messages: messages.filter(({ index }) => index >= first), isLast });
+            observer.see({ request: seen, messages: messages.filter(({ index }) => index >= first), isLast });
         }
         return at;
       });
@@ -142,10 +148,11 @@ export class SeenReader {
 
 /** A request that was forwarded unread: its messages are known, none of their texts is. */
 function scanned({ dialect, body }: ObservedRequest): ReadMessages {
-  const { messages } = dialect.scan(body);
+  const scanned = dialect.scan(body);
+  const { messages } = scanned;
   const prefixes = prefixesOf(dialect, body, messages);
   const nothing = { found: [], results: [], texts: new BodyTexts(body), conversationId: '' };
-  return { messages, prefixes, conversation: new Conversation(), first: messages.length, ...nothing };
+  return { scanned, messages, prefixes, conversation: new Conversation(), first: messages.length, ...nothing };
 }
 
 /**
@@ -157,11 +164,21 @@ function beginning({ messages, conversation }: ReadMessages): Conversation {
 }
 
 function headOf(request: ObservedRequest, read: ReadMessages): SeenRequestHead {
-  const { body, scope, keepsResults, isOwned, segments } = request;
-  const { messages, prefixes, first, conversationId } = read;
+  const { body, scope, keepsResults, isOwned, segments, purpose, session } = request;
+  const { messages, prefixes, first, conversationId, scanned } = read;
   return {
-    ...{ scope, conversationId, prefixes, messages: messages.length, first, bytes: body.length },
-    ...{ keepsResults, isOwned },
+    scope,
+    conversationId,
+    prefixes,
+    messages: messages.length,
+    first,
+    bytes: body.length,
+    model: scanned.model,
+    purpose,
+    session: session || sessionOf({ received: body, messages }),
+    opening: openingEnd(messages),
+    keepsResults,
+    isOwned,
     segments: segments && {
       scope: segments.scope,
       version: `${segments.directives.version} ${segments.steps.joined}`,

@@ -15,7 +15,9 @@ import type { ReadBody } from '../request/read.ts';
 import { type DecidedSegments, SegmentDescriber } from '../segments/describe.ts';
 
 /** The texts of a request's messages, as far as they were read. */
-export type ReadTexts = Pick<ReadBody, 'found' | 'results' | 'texts'>;
+export type ReadTexts = Pick<ReadBody, 'found' | 'results' | 'texts' | 'messages'>;
+
+const HEAD_BYTES = 300;
 
 /** Reads messages for observers. A text is decoded and hashed only if the pipeline has not done so already. */
 export class SeenMessages {
@@ -38,8 +40,27 @@ export class SeenMessages {
     const idsOf = (source: ScannedText) =>
       results.flatMap((result) => (result.source === source ? [result.pruneId] : []));
     const segments: readonly SeenSegment[] = this.#describer?.of(index, idsOf) ?? [];
-    const chars = [...results, ...segments].reduce((sum, { text }) => sum + text.length, 1);
-    return { index, results, segments, chars };
+    let chars = 1;
+    for (const { text } of results) chars += text.length;
+    for (const { text } of segments) chars += text.length;
+    const { role = 'other' } = this.#read.messages[index] ?? {};
+    return { index, role, words: this.#wordsOf(index), head: this.#headOf(index), results, segments, chars };
+  }
+
+  #wordsOf(index: number): string[] {
+    const { messages, texts } = this.#read;
+    const message = messages[index];
+    if (message?.role !== 'user') return [];
+    const words = message.texts.filter(({ use, literal }) => use === 'words' && !isTooLong(literal));
+    return words.map(({ literal }) => texts.at(literal) ?? '');
+  }
+
+  #headOf(index: number): string {
+    const { messages, texts } = this.#read;
+    const message = messages[index];
+    if (message?.role !== 'other') return '';
+    const { start, end } = message.span;
+    return texts.bytes.toString('latin1', start, Math.min(end, start + HEAD_BYTES));
   }
 
   #resultsOf(index: number): (SeenResult & { readonly source: ScannedText })[] {

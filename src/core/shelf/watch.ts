@@ -4,7 +4,7 @@ import type { FailureReporter } from '../../base/failures.ts';
 import { WorkQueue } from '../../base/work-queue.ts';
 import { type BackgroundWriter, WriteBehind } from '../../base/write-behind.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import type { Dialect } from '../../wires/dialects/dialect.ts';
+import type { Dialect, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
 import type { SeenDeclaration, SeenTools, ShelfConversation, ShelfStore, ShelfSums } from '../ports/shelf.ts';
 import { outsideMessages, type Rewritten } from '../request/rewritten.ts';
@@ -56,6 +56,13 @@ const CONTROL = /\p{Cc}/u;
 /** Matches a request that only warms a cache or asks for a single token. It does not start a conversation. */
 const SIDE = /"(?:generate"\s*:\s*false|max_(?:completion_|output_)?tokens"\s*:\s*1\s*[,}])/;
 
+/** The calls in the first messages of a conversation. */
+interface CountedCalls {
+  readonly messages: number;
+  readonly last: ScannedMessage;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
 /** Records which tools conversations declare and call, and what unused ones cost. No request waits for it. */
 export class ToolWatch {
   readonly #options: ToolWatchOptions;
@@ -68,6 +75,11 @@ export class ToolWatch {
   readonly #calls = new LRUCache<string, string>({
     maxSize: MAX_REMEMBERED_CHARS,
     sizeCalculation: (calls) => CONVERSATION_SIZE + calls.length,
+  });
+  /** The calls in the messages of each conversation that were counted; messages known from before are the same objects. */
+  readonly #counted = new LRUCache<string, CountedCalls>({
+    maxSize: MAX_REMEMBERED_TOOLS,
+    sizeCalculation: ({ counts }) => CONVERSATION_SIZE + counts.size,
   });
   /** What is not written yet. */
   #seen: SeenTools[] = [];
@@ -107,11 +119,10 @@ export class ToolWatch {
     const key = keyOf(project, conversationId);
     const known = this.#known.get(key);
     if (!known && outsideMessages(read).some((part) => SIDE.test(part.toString('latin1')))) return;
-    const calls = new Map(ofAnswer);
-    for (const { name } of messages.flatMap((message) => message.calls)) calls.set(name, (calls.get(name) ?? 0) + 1);
-    for (const name of calls.keys()) if (!isName(name)) calls.delete(name);
+    const calls = this.#callsOf(key, messages, ofAnswer);
+    if (known && calls.size === 0) return;
     const called = JSON.stringify([...calls]);
-    if (known && (calls.size === 0 || this.#calls.get(key) === called)) return;
+    if (known && this.#calls.get(key) === called) return;
     const declares = !known && declarationsOf(received, wire, read.outside).length > 0; // without a walk through the messages
     const declarations = declares ? declarationsIn(received, wire) : [];
     if (!known && declarations.length === 0) return;
@@ -131,6 +142,26 @@ export class ToolWatch {
     });
     this.#calls.set(key, called);
     this.#behind.soon();
+  }
+
+  /** How often each tool was called: in the messages, of which only new ones are counted, and in the answer. */
+  #callsOf(
+    key: string,
+    messages: readonly ScannedMessage[],
+    ofAnswer: ReadonlyMap<string, number>,
+  ): ReadonlyMap<string, number> {
+    const before = this.#counted.get(key);
+    const isSame = before !== undefined && messages[before.messages - 1] === before.last;
+    const counts = new Map(isSame ? before.counts : []);
+    const from = isSame ? before.messages : 0;
+    for (let i = from; i < messages.length; i++)
+      for (const { name } of messages[i]?.calls ?? []) if (isName(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const last = messages.at(-1);
+    if (last) this.#counted.set(key, { messages: messages.length, last, counts });
+    if (ofAnswer.size === 0) return counts;
+    const all = new Map(counts);
+    for (const [name, count] of ofAnswer) if (isName(name)) all.set(name, (all.get(name) ?? 0) + count);
+    return all;
   }
 
   /** All of it at once, so that the store commits it together; bills of conversations that are new here follow. */

@@ -80,25 +80,45 @@ export function addFeatures(
   [start, end]: readonly [start: number, end: number],
   { times = 1, marked = false } = {},
 ): void {
-  const steps = new Int32Array(72);
-  scan(json, start, end, steps);
-  const [markers, markerChars] = marked ? markersIn(json, start, end) : [0, 0];
-  const to = (kind: number, from?: readonly number[]): number => {
-    let sum = 0;
-    for (let state = 0; state < 9; state++) {
-      if (!from || from.includes(state)) sum += steps[state * 8 + kind] ?? 0;
-    }
-    return sum;
+  STEPS.fill(0);
+  scan(json, start, end, STEPS);
+  const letters = all(SMALL) + all(CAPITAL);
+  const inside = step(SMALL, SMALL) + step(CAPITAL, SMALL) + step(SMALL, CAPITAL) + step(CAPITAL, CAPITAL);
+  const [digits, signs, blanks] = [all(DIGIT), all(SIGN), step(BLANK, BLANK) + step(BLANKS, BLANK)];
+  const add = (at: number, count: number): void => {
+    into[at] = (into[at] ?? 0) + times * count;
   };
-  const [small, capital, digits, signs] = [to(SMALL), to(CAPITAL), to(DIGIT), to(SIGN)];
-  const blanks = to(BLANK, [BLANK, BLANKS]);
-  const inside = to(SMALL, [SMALL, CAPITAL]) + to(CAPITAL, [SMALL, CAPITAL]);
-  const counts = [
-    ...[small + capital, small + capital - inside, digits, digits - to(DIGIT, [DIGIT])],
-    ...[signs, signs - to(SIGN, [SIGN]), to(LINE_END), to(OTHER)],
-    ...[to(BLANK) - blanks, blanks, to(BLANK, [BLANK]), to(CAPITAL, [SMALL]), markers, markerChars],
-  ];
-  for (const [i, count] of counts.entries()) into[i] = (into[i] ?? 0) + times * count;
+  add(0, letters);
+  add(1, letters - inside);
+  add(2, digits);
+  add(3, digits - step(DIGIT, DIGIT));
+  add(4, signs);
+  add(5, signs - step(SIGN, SIGN));
+  add(6, all(LINE_END));
+  add(7, all(OTHER));
+  add(8, all(BLANK) - blanks);
+  add(9, blanks);
+  add(10, step(BLANK, BLANK));
+  add(11, step(SMALL, CAPITAL));
+  if (!marked) return;
+  const [markers, markerChars] = markersIn(json, start, end);
+  add(12, markers);
+  add(13, markerChars);
+}
+
+/** Numbers of pairs of consecutive classes in the text that is being counted. */
+const STEPS = new Int32Array(72);
+
+/** Number of characters of a class that follow one of another class, or the state of being within blanks. */
+function step(from: number, to: number): number {
+  return STEPS[from * 8 + to] ?? 0;
+}
+
+/** Number of characters of a class. */
+function all(kind: number): number {
+  let sum = 0;
+  for (let state = 0; state < 9; state++) sum += step(state, kind);
+  return sum;
 }
 
 /** Counts pairs of consecutive classes, and nothing else, because it runs over every byte. */

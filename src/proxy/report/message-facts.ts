@@ -1,11 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { AddedMessages, HeadFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
-import { BodyTexts } from '../../core/request/body-texts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
-import { userTexts } from '../../core/request/user-texts.ts';
+import { userSigns } from '../../core/request/user-signs.ts';
 import type { ShelvedTools } from '../../core/shelf/shelf.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { addFeatures, noFeatures, type TextFeatures } from '../../engine/text/features.ts';
@@ -15,14 +14,7 @@ import type { Conversation } from '../../wires/goal/conversation.ts';
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { field, parsed } from '../../wires/json/value.ts';
 import { isRecovery, shellRecovery } from '../../wires/transcript/shell-recovery.ts';
-import {
-  editFailed,
-  isCorrection,
-  isEdit,
-  isTestRun,
-  type TestOutcome,
-  testOutcome,
-} from '../../wires/transcript/work-signs.ts';
+import { editFailed, isEdit, isTestRun, type TestOutcome, testOutcome } from '../../wires/transcript/work-signs.ts';
 
 /** The messages of a conversation's newest request, with their facts. */
 interface Remembered {
@@ -317,12 +309,11 @@ export function workOf(rewritten: Rewritten, since: number, corrections: boolean
   for (const message of messages.slice(since)) {
     if (message.role === 'assistant') addCalls(work, received, message, conversation);
     else addAnswers(work, received, message, conversation);
-    if (message.role !== 'user') continue;
-    const words = userTexts(new BodyTexts(received), message).map((text) => text.words);
-    if (words.every((part) => part === '')) continue;
+    const said = message.role === 'user' ? userSigns(message) : undefined;
+    if (!said?.hasWords) continue;
     work.userMessages++;
     // the first message of a conversation has nothing to correct
-    if (corrections && since > 0 && isCorrection(words.join('\n').trim())) work.corrections++;
+    if (corrections && since > 0 && said.corrects) work.corrections++;
   }
   return work;
 }

@@ -125,18 +125,18 @@ export function useSums(
   atMs: number,
   savesTokens: boolean,
 ): SumGroup[] {
-  const at = { day: new Date(atMs).toISOString().slice(0, 10), project: '' } as const;
+  const day = new Date(atMs).toISOString().slice(0, 10);
+  const sums: SumGroup[] = [{ day, project: '', slice: 'wire', key: wire, fields: fieldsOf(fresh, 1, savesTokens) }];
+  const use = (tool: string, texts: readonly TextOutcome[], requests: number): void => {
+    const fields = fieldsOf(texts, requests, savesTokens);
+    sums.push({ day, project: '', slice: 'use', key: `${model}\t${tool}`, fields });
+  };
+  if (fresh.length === 0) use('', fresh, 1);
+  else for (const [tool, texts] of groupBy(fresh, (text) => text.tool)) use(tool, texts, sums.length === 1 ? 1 : 0);
+  if (fallbacks.length === 0) return sums;
   const forced = new Set(fallbacks.flatMap((code) => forcedReason(code) ?? []));
-  const tools = groupBy(fresh, ({ tool }) => tool);
-  if (fresh.length === 0) tools.set('', []);
-  return [
-    { ...at, slice: 'wire', key: wire, fields: fieldsOf(fresh, 1, savesTokens) },
-    ...Array.from(tools, ([tool, texts], i): SumGroup => {
-      const fields = fieldsOf(texts, i === 0 ? 1 : 0, savesTokens);
-      return { ...at, slice: 'use', key: `${model}\t${tool}`, fields };
-    }),
-    ...Array.from(forced, (key): SumGroup => ({ ...at, project, slice: 'whole', key, fields: { requests: 1 } })),
-  ];
+  for (const key of forced) sums.push({ day, project, slice: 'whole', key, fields: { requests: 1 } });
+  return sums;
 }
 
 function fieldsOf(texts: readonly TextOutcome[], requests: number, savesTokens: boolean): SumGroup['fields'] {

@@ -52,10 +52,20 @@ const READ_NAME = /(?:^|[^a-z])(?:read|view|open|cat|get_file|file_read|load)(?:
 const SEARCH_NAME = /(?:^|[^a-z])(?:grep|search|rg|ripgrep|find_in|codebase|lookup)(?:$|[^a-z])/i;
 const LIST_NAME = /(?:^|[^a-z])(?:ls|list|glob|tree|dir|directory)(?:$|[^a-z])/i;
 
+/** Facts of calls, each read once. */
+const known = new WeakMap<ToolCall, CallFacts>();
+/** A result without a known call may be a file that is about to be edited. */
+const UNKNOWN: CallFacts = { hints: { origin: 'read' }, question: '', said: '' };
+
 /** Reads a tool call: the origin of its result, and the patterns, paths and questions in its arguments. */
 export function callFacts(call: ToolCall | undefined): CallFacts {
-  // a result without a known call may be a file that is about to be edited
-  if (!call) return { hints: { origin: 'read' }, question: '', said: '' };
+  if (!call) return UNKNOWN;
+  const facts = known.get(call) ?? readFacts(call);
+  known.set(call, facts);
+  return facts;
+}
+
+function readFacts(call: ToolCall): CallFacts {
   const args = parseArgs(call.args);
   const verb = fileVerb(args);
   const command = verb === null ? innerCommand(words(args, COMMAND_KEYS)) : '';

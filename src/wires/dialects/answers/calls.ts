@@ -26,12 +26,12 @@ export class AnswerCalls {
   #collect(value: unknown, depth: number): void {
     if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
     const fields = value as Fields;
-    if (CALL_TYPES.has(String(fields.type))) this.#take(fields, fields);
+    if (CALL_TYPES.has(fields.type as string)) this.#take(fields, fields);
     for (const name of CALL_FIELDS) {
       const called = fields[name];
       if (typeof called === 'object' && called !== null) this.#take(called as Fields, fields);
     }
-    for (const [name, inner] of Object.entries(fields)) if (!SKIPPED_FIELDS.has(name)) this.#collect(inner, depth + 1);
+    for (const name in fields) if (!SKIPPED_FIELDS.has(name)) this.#collect(fields[name], depth + 1);
   }
 
   #take(named: Fields, call: Fields): void {

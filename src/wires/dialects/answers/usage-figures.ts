@@ -67,14 +67,37 @@ export class UsageFigures {
   }
 }
 
+/** A spelling of a figure: the summands' paths as lists of keys. */
+interface Spelling {
+  readonly figure: (typeof FIGURES)[number];
+  readonly summands: readonly (readonly string[])[];
+}
+
+/** The spellings of each format, read once. */
+const spellings = new WeakMap<Figures, readonly Spelling[]>();
+
+function spellingsOf(figures: Figures): readonly Spelling[] {
+  const known = spellings.get(figures);
+  if (known) return known;
+  const read = FIGURES.flatMap((figure) =>
+    (figures[figure] ?? []).map((spelling) => ({
+      figure,
+      summands: spelling.split('+').map((path) => path.split('.')),
+    })),
+  );
+  spellings.set(figures, read);
+  return read;
+}
+
 function countsIn(usage: object, figures: Figures): Counts {
   const counts: Counts = {};
-  for (const figure of FIGURES) {
-    for (const spelling of figures[figure] ?? []) {
-      const summands = spelling.split('+').flatMap((path) => finiteNumber(valueAt(usage, path)) ?? []);
-      const sum = summands.reduce((total, count) => total + Math.max(0, count), 0);
-      if (summands.length > 0) counts[figure] = Math.max(counts[figure] ?? 0, sum);
+  for (const { figure, summands } of spellingsOf(figures)) {
+    let sum: number | null = null;
+    for (const path of summands) {
+      const count = finiteNumber(path.reduce<unknown>(field, usage));
+      if (count !== null) sum = (sum ?? 0) + Math.max(0, count);
     }
+    if (sum !== null) counts[figure] = Math.max(counts[figure] ?? 0, sum);
   }
   return counts;
 }
