@@ -1,0 +1,97 @@
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { Clock } from '../core/ports.ts';
+import type { HeadSaving } from '../ledger/bill.ts';
+import { AvoidedCompactions } from '../ledger/compactions.ts';
+import { pricesOf } from '../ledger/installed-prices.ts';
+import { Learner } from '../ledger/learning.ts';
+import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
+import { frontRate, type Prices } from '../ledger/prices.ts';
+import type { Context } from './context.ts';
+
+/**
+ * Opens the ledger over a store. A broken price file is not fatal: its models are then counted in tokens only, not in
+ * dollars.
+ */
+export function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger {
+  const { settings, store, events, failures, clock, log, behind } = context;
+  const onFailure = failures.of('ledger');
+  const learner = settings.learn ? learnerOver(context) : null;
+  const prices = loggedPrices(context);
+  const avoided = new AvoidedCompactions(store.compactions, onFailure);
+  const ledger = new Ledger({
+    store: store.ledger,
+    prices,
+    clock,
+    behind,
+    processId: context.ids.uuid(),
+    onFailure,
+    findPrune: (pruneId) => store.findPrune(pruneId),
+    conversationOf: (pruneId) => events.runOf(pruneId),
+    learner: learner ?? undefined,
+    ...counters,
+    onBilled: (turn, head) => {
+      counters.onBilled?.(turn, head);
+      counters.onRated?.(turn, frontRate(prices, turn), head);
+      if (avoided.billed(turn)) counters.onCompaction?.('avoided');
+    },
+    onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
+      log.warn({ figures }, 'too many ledger figures for one day: further projects are counted under (others)'),
+    ),
+  });
+  const ledgerStarted = store.ready().then(
+    () => ledger.start(),
+    (cause: unknown) => onFailure('calibration_not_read', cause),
+  );
+  return { ledger, learner, ledgerStarted, prices };
+}
+
+/** Counters of bills, for metrics. */
+export interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
+  /** A client compacted a conversation, or was spared it. */
+  readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
+  /**
+   * A request was billed; `rate` is in dollars for a token at its front, where the tools are, and `null` without a
+   * price.
+   */
+  readonly onRated?: (turn: LedgerTurn, rate: number | null, head: HeadSaving) => void;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Counts each call, and logs at most one per hour. */
+function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (figures: number) => void) {
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  return (figures: number): void => {
+    count?.(figures);
+    if (clock.nowMs() - loggedMs < HOUR_MS) return;
+    loggedMs = clock.nowMs();
+    log(figures);
+  };
+}
+
+/** The ledger, and the learner that uses it; `null` if learning is off. */
+interface OpenLedger {
+  readonly ledger: Ledger;
+  readonly learner: Learner | null;
+  readonly prices: Prices;
+  /** Settles after the first write to the store, which announces this process to others. Never rejects. */
+  readonly ledgerStarted: Promise<void>;
+}
+
+function learnerOver({ store, clock, log, failures }: Context): Learner {
+  return new Learner({
+    store: store.ledger,
+    clock,
+    onFailure: failures.of('ledger'),
+    onStep: (step, before) =>
+      log.info({ ...step, before }, step.step < before ? 'cuts become milder' : 'cuts become bolder'),
+  });
+}
+
+/** The prices; problems in their files are logged. */
+function loggedPrices({ settings, log }: Pick<Context, 'settings' | 'log'>): Prices {
+  const prices = pricesOf(settings);
+  for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);
+  for (const warning of prices.warnings) log.warn({ reason: 'price_key_unknown' }, warning);
+  return prices;
+}

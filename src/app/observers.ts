@@ -1,0 +1,93 @@
+import { CompactionWatch } from '../core/compactions/watch.ts';
+import type { Turns } from '../core/decide/turns.ts';
+import { Archiving } from '../core/recall/archiving.ts';
+import { ResultKeeper } from '../core/recall/keeper.ts';
+import { Recall } from '../core/recall/recall.ts';
+import { type ResultSink, ResultWriter } from '../core/recall/writer.ts';
+import { SeenReader } from '../core/seen/reader.ts';
+import { SegmentObserver } from '../core/segments/observer.ts';
+import { stashId } from '../core/segments/text-segments.ts';
+import { ToolWatch } from '../core/shelf/watch.ts';
+import { DirectiveBook } from '../gc/directive-book.ts';
+import { Recorder } from '../gc/recorder.ts';
+import type { Context } from './context.ts';
+import type { LedgerCounters } from './ledger.ts';
+import { findSettingsOf, globs } from './pipeline.ts';
+import { MainThreadRecall, type RecallSink, RecallThread } from './recall-thread.ts';
+import { fileOf } from './store.ts';
+
+/** What observes requests. */
+export interface Observers {
+  /** Hands what is new in proxied requests to the observers. */
+  readonly seen: SeenReader;
+  /** Stores and indexes results. */
+  readonly sink: RecallSink;
+  /** Resolves when what requests brought so far is stored. Never rejects. */
+  readonly flushSeen: () => Promise<void>;
+  /** Notes which tools are declared and called; absent where the shelf is off. */
+  readonly toolWatch: ToolWatch | undefined;
+}
+
+export function openObservers(context: Context, turns: Turns, counters: LedgerCounters | undefined): Observers {
+  const { settings, store, failures, clock, behind } = context;
+  const recorder = new Recorder({
+    ...{ store: store.segments, clock, stashId, behind, onFailure: failures.of('segments') },
+    keepsOpenings: settings.conversationTitles,
+  });
+  const sink = openSink(context);
+  const keeper = openKeeper(context, sink);
+  const compactions = new CompactionWatch({
+    store: store.compactions,
+    clock,
+    onSeen: () => counters?.onCompaction?.('seen'),
+    onFailure: failures.of('compactions'),
+  });
+  const seen = new SeenReader({
+    find: findSettingsOf(settings),
+    observers: [new SegmentObserver(recorder), keeper, compactions],
+    turns,
+    onFailure: failures.of('segments'),
+  });
+  const flushSeen = async (): Promise<void> => {
+    await seen.flush();
+    await Promise.all([recorder.flush(), keeper.flush(), compactions.flush()]);
+  };
+  const toolWatch = openToolWatch(context);
+  return { seen, flushSeen, sink, toolWatch };
+}
+
+function openToolWatch({ settings, store, behind, failures }: Context): ToolWatch | undefined {
+  if (settings.toolShelf === 'off') return undefined;
+  const never = globs(settings.toolShelfNever);
+  return new ToolWatch({ store: store.shelf, never, behind, onFailure: failures.of('shelf') });
+}
+
+/** Results of a store in a file are stored and indexed on a thread of its own. */
+function openSink({ settings, store, clock, failures }: Context): RecallSink {
+  const keepsAll = settings.recall === 'on';
+  const fallback = new MainThreadRecall(
+    new ResultWriter({ store, keepsAll }),
+    new Archiving({ recall: store.recall }, clock),
+  );
+  const file = fileOf(settings);
+  if (file === null) return fallback;
+  return new RecallThread({
+    ...{ settings: { store: file, keepsAll }, fallback, recall: store.recall },
+    onFailure: failures.of('recall'),
+  });
+}
+
+function openKeeper({ settings, store, failures, clock, behind }: Context, sink: ResultSink): ResultKeeper {
+  return new ResultKeeper({
+    sink,
+    clock,
+    directives: new DirectiveBook(store.segments),
+    ttlMs: settings.pruneIdTtlS * 1000,
+    behind,
+    onFailure: failures.of('recall'),
+  });
+}
+
+export function openRecall({ store }: Context, flush: () => Promise<void>): Recall {
+  return new Recall({ store: store.recall, flush, indexes: true });
+}
