@@ -80,7 +80,7 @@ describe('an opinion of a line', () => {
 
 describe('the lines that are sent to another backend', () => {
   it('are all lines with a word if they fit, otherwise the most relevant ones, each content once', () => {
-    const text = `${'same words here\n'.repeat(50)}\n---\nthe voucher is printed\n${'other words there\n'.repeat(50)}`;
+    const text = `${'one sentence that fifty lines of this text have in common with each other\n'.repeat(50)}\n---\nthe voucher is printed\n${'and another sentence that fifty more lines of it have in common too\n'.repeat(50)}`;
     const input = { text, goal: 'where is the voucher printed?', sourceType: 'docs' as const };
     expect(sampleLines(input, 200)).toHaveLength(101);
     const few = sampleLines(input, 3);

@@ -42,10 +42,11 @@ export interface Protectable {
   readonly inner: Inner;
   /** The source type of the contract: the caller's if given, else the kind's. */
   readonly sourceType: SourceType;
+  readonly hints: Hints | undefined;
 }
 
 /** What was read of a text. Arrays are indexed by line. */
-export interface Reading extends Omit<Protectable, 'inner'> {
+export interface Reading extends Omit<Protectable, 'inner' | 'hints'> {
   readonly kind: Kind;
   /** The kind's finer name, such as `python`, `test-run`, `grep`. */
   readonly name: string;
@@ -95,8 +96,11 @@ export interface Boldness {
   readonly deep: number;
 }
 
-/** Which lines may be rows of states: all, those of tables with bars, or `key: value` lines. */
-export type RowScope = 'all' | 'bars' | 'keys' | 'none';
+/**
+ * Which lines may be rows of states: all, those of tables with bars, lines with a key, or the lines of tables (with
+ * separators or aligned).
+ */
+export type RowScope = 'all' | 'bars' | 'keys' | 'tables' | 'none';
 
 /** The lines that stay because they carry the structure of a text. */
 export interface Structure {
@@ -135,10 +139,11 @@ export interface Kind {
   /** Whether words outside the goal take part in the ranking. */
   readonly ranksByAllWords?: boolean;
   /**
-   * The rows of states in texts of a name. Default: none. Logs have rules of their own for failures and rare lines, and
-   * in code words of failure are names.
+   * The rows of states in texts of a name. Default: none: in code, words of failure are names.
    */
   rows?(name: string, hints: Hints | undefined): RowScope;
+  /** The lines of a text of a name that may be rows of states. Default: all. */
+  mayBeRow?(text: Pick<Protectable, 'view' | 'templates'>, name: string): (line: number) => boolean;
   /** Protects lines that matter only for this goal. */
   protectMatches?(reading: Reading, keep: Uint8Array): void;
   /** The value of each line for the goal, up to a common factor. */

@@ -42,11 +42,10 @@ export class ColumnCounts {
     let others = 0;
     let run = 0;
     let blanks = 0;
-    const indented = codes[from] === SPACE;
     for (let i = from; i < to; i++) {
       const kind = CLASSES[codes[i] ?? 0];
       if (kind !== BLANK) {
-        if (blanks > 1 && !indented) count(this.#places, i - from);
+        if (blanks > 1 && i - blanks > from) count(this.#places, i - from);
         blanks = 0;
       } else blanks++;
       if (kind === LETTER) {

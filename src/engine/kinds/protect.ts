@@ -13,7 +13,7 @@ const END = '⟦NO_PRUNE_END⟧';
 /** Marks the lines that must stay: for each line, an index into `RULES`. */
 export function protectLines(
   { kind, name }: Pick<Reading, 'kind' | 'name'>,
-  text: Omit<Protectable, 'inner'>,
+  text: Omit<Protectable, 'inner' | 'hints'>,
   hints: Hints | undefined,
 ): Uint8Array {
   const { view } = text;
@@ -33,9 +33,9 @@ export function protectLines(
   const inner = { first, end: Math.max(first, view.n - tail) };
   if (hints?.origin !== 'read') protectIds(view, inner, protect);
   protectChangedFiles(view, inner, hints?.command ?? '', protect);
-  kind.protect({ ...text, inner }, protect);
+  kind.protect({ ...text, inner, hints }, protect);
   const scope = kind.rows?.(name, hints) ?? 'none';
-  if (scope !== 'none') protectRows(view, inner, scope, protect);
+  if (scope !== 'none') protectRows(view, inner, scope, protect, kind.mayBeRow?.(text, name));
   return rules;
 }
 

@@ -46,15 +46,23 @@ const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+):\d+:|^((?:[A-Za-z]:)?[^:\n]+?)-\d+-|^
  */
 const NUMBER_ALONE = /^\s*(?:L|Line )?\d+(?::|-(?!\d))/;
 
+/** If a larger share of the rows begin with another name, a program printed a state of each. Chosen. */
+const MOST_FIRST = 0.9;
+
 /** Keeps one hit of each file. */
-function protectFirstHits({ view, inner }: Protectable, protect: Protect): void {
+function protectFirstHits({ view, inner, hints }: Protectable, protect: Protect): void {
+  const first: number[] = [];
   let previous = '';
+  let rows = 0;
   for (let i = inner.first; i < inner.end; i++) {
     if (isBlankLine(view, i)) continue;
     const file = fileOfHit(view, i);
-    if (file !== previous) protect(i, 'file-spread');
+    if (file !== previous) first.push(i);
     previous = file;
+    rows++;
   }
+  const mayBeSearch = hints?.origin !== 'command' || SEARCH_COMMAND.test(hints.command ?? '');
+  if (mayBeSearch || first.length <= rows * MOST_FIRST) for (const i of first) protect(i, 'file-spread');
 }
 
 function fileOfHit(view: View, i: number): string {

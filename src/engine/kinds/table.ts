@@ -16,9 +16,11 @@ export const table: Kind = {
   sourceType: 'docs',
   names: { table: 'csv tsv' },
   shapes: [],
-  looksLike(seen) {
+  looksLike(seen, hints) {
     const printed = seen.compiler + seen.testing < seen.lines * 0.1;
-    return (isTable(seen) || seen.aligned > seen.lines * 0.9) && printed ? 0.4 : 0;
+    // code has no two columns that most lines share
+    const isLikeCode = hints?.origin === 'command' && seen.codeLike > seen.lines * 0.6;
+    return (isTable(seen) || seen.aligned > seen.lines * (isLikeCode ? 0.6 : 0.9)) && printed ? 0.4 : 0;
   },
   units: (view) => evenUnits(view.n, 1),
   protect(text, protect) {

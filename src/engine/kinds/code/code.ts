@@ -10,6 +10,8 @@ import { type Analysis, type Kind, READ_SIZE } from '../kind.ts';
 import { protectSource } from './protect.ts';
 import { codeUnits } from './units.ts';
 
+const OF_KEYS: ReadonlySet<string> = new Set(['toml', 'yaml']);
+
 /** Source code in any language, and configuration in a similar form. */
 export const code: Kind = {
   family: 'code',
@@ -48,6 +50,8 @@ export const code: Kind = {
     // headings are not protected: in code, a line that begins like one is a comment
     else if (text.sourceType === 'logs') protectByContract(text, protect);
   },
+  // what programs print as `key = value` may look like configuration
+  rows: (name, hints) => (hints?.origin === 'command' && OF_KEYS.has(name) ? 'keys' : 'none'),
   ranksByAllWords: true,
   rank: (reading) => rankByMeasures(code.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, CODE_WEIGHTS),

@@ -2,13 +2,14 @@ import { rankByMeasures } from '../../rank/prose.ts';
 import { LOG_WEIGHTS } from '../../rank/weights.ts';
 import { evenUnits } from '../../text/units.ts';
 import { protectByContract } from '../contract.ts';
-import { always, type Kind, type Shapes } from '../kind.ts';
+import { always, type Kind, type RowScope, type Shapes } from '../kind.ts';
 import { informativeTerms } from './informative-terms.ts';
 import { LOG_SHAPES } from './lines.ts';
 import { natureOfCut, withoutNewLines } from './nature.ts';
 import { keepNews, keepOddLines } from './news.ts';
 import { protectLog } from './protect.ts';
 import { measureLog } from './rank.ts';
+import { mayBeRow } from './rows.ts';
 
 /** Lines per block of a log. Chosen: logs have no blocks of their own. */
 const LINES_OF_A_BLOCK = 12;
@@ -21,6 +22,14 @@ const COMPILED = 0.05;
 const TESTED = 0.1;
 const TRACED = 0.4;
 const STAMPED = 0.5;
+
+/** Compilers and traces have rules of their own for each of their lines. */
+const ROWS: Readonly<Record<string, RowScope>> = {
+  'build-log': 'all',
+  'test-run': 'all',
+  log: 'tables',
+  'grepped-log': 'tables',
+};
 
 /** What programs print while they run: logs, test runs, builds, compilers, traces. */
 export const log: Kind = {
@@ -35,7 +44,8 @@ export const log: Kind = {
     if (text.sourceType !== 'logs') protectLog(text, protect);
   },
   informativeTerms,
-  rows: (name) => (name === 'build-log' ? 'all' : 'none'),
+  rows: (name) => ROWS[name] ?? 'none',
+  mayBeRow,
   protectMatches(reading, keep) {
     keepOddLines(reading, keep);
     keepNews(reading, keep);

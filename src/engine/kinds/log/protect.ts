@@ -4,6 +4,7 @@ import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
 import { type Inner, type Protect, protectEdge } from '../protection.ts';
 import { endsTrace, possibleReports, reportBits, reportsIn } from './lines.ts';
+import { protectNumbers } from './numbers.ts';
 
 const FAILURE = reportBits('failure');
 const TROUBLE = reportBits('trouble');
@@ -53,8 +54,9 @@ function protectCommands(view: View, { first, end }: Inner, protect: Protect): v
   if (echoed.length <= Math.max(FEW_ECHOED, (end - first) * MOST_ECHOED)) for (const i of echoed) protect(i, 'heading');
 }
 
-/** Keeps failures, stack traces, summaries, echoed commands, the first and the last line. */
-export function protectLog({ view, templates, inner }: Protectable, protect: Protect): void {
+/** Keeps failures, stack traces, summaries, unusual numbers, echoed commands, the first and the last line. */
+export function protectLog(text: Protectable, protect: Protect): void {
+  const { view, templates, inner } = text;
   const possible = possibleReports(view);
   const frames = new Frames(view, possible);
   for (let i = inner.first; i < inner.end; i++) {
@@ -70,6 +72,7 @@ export function protectLog({ view, templates, inner }: Protectable, protect: Pro
       protectTrace(view, templates, frames, i, inner.end, protect);
     else if ((reports & SUMMARY) !== 0) protect(i, 'summary');
   }
+  protectNumbers(text, protect);
   protectCommands(view, inner, protect);
   protectEdge(view, inner, false, protect);
   protectEdge(view, inner, true, protect);

@@ -1,4 +1,4 @@
-import { flag, logOf, type Measure, measure, spread, unitScale } from '../../rank/measures.ts';
+import { flag, logOf, type Measure, measure, spread, sumOf, unitScale } from '../../rank/measures.ts';
 import type { View } from '../../text/view.ts';
 import type { Reading } from '../kind.ts';
 import { possibleReports, reportBits, reportsIn } from './lines.ts';
@@ -63,7 +63,7 @@ export function measureLog({
     measure('match', unitScale(match.raw.slice())),
     measure('news', news),
     flag('passed', passed, 1),
-    ...measurePlaces(view),
+    ...measurePlaces(view, count, shape),
   ];
 }
 
@@ -80,7 +80,7 @@ function afterglow(hot: Float64Array): Float64Array {
   return out;
 }
 
-function measurePlaces({ n, indent, firstNonBlank, to }: View): Measure[] {
+function measurePlaces({ n, indent, firstNonBlank, to }: View, count: Int32Array, shape: Int32Array): Measure[] {
   const late = new Float64Array(n);
   const deep = new Float64Array(n);
   const length = new Float64Array(n);
@@ -90,5 +90,14 @@ function measurePlaces({ n, indent, firstNonBlank, to }: View): Measure[] {
     deep[i] = Math.min(DEEP, indent[i] ?? 0) / DEEP;
     length[i] = logOf((to[i] ?? 0) - (firstNonBlank[i] ?? 0)) / LONG;
   }
+  rareFirst(late, (i) => 1 / Math.sqrt(count[shape[i] ?? 0] ?? 1));
   return [measure('late', late), measure('indent', deep), measure('length', length)];
+}
+
+/** Shifts the allowance of the tail to its rare lines; the sum stays the same unless it exceeds what they can take. */
+function rareFirst(late: Float64Array, rarity: (i: number) => number): void {
+  const before = sumOf(late);
+  for (let i = 0; i < late.length; i++) late[i] = (late[i] ?? 0) * rarity(i);
+  const factor = before / Math.max(Number.MIN_VALUE, sumOf(late));
+  for (let i = 0; i < late.length; i++) late[i] = Math.min(1, (late[i] ?? 0) * factor);
 }

@@ -1,6 +1,6 @@
 import { BAR, COMMA, DOT, isDigit, OPENING_BRACKET, PERCENT, QUOTE, SPACE, TAB } from '../../text/chars.ts';
 import type { View } from '../../text/view.ts';
-import { isBoxBar, type Layout, READ_CHARS, type RowGroup } from './layout.ts';
+import { isBoxBar, keyEnd, type Layout, READ_CHARS, type RowGroup } from './layout.ts';
 
 /**
  * How the values of a row are assigned to columns: by their number in the row, or by the place of the line at which they
@@ -63,6 +63,13 @@ export function eachColumn(view: View, i: number, { layout }: RowGroup, columns:
   });
 }
 
+/** Number of values in a row. */
+export function valueCount(view: View, i: number, layout: Layout): number {
+  let count = 0;
+  eachValue(view, i, layout, () => count++);
+  return count;
+}
+
 function isBlank(code: number | undefined): boolean {
   return code === SPACE || code === TAB;
 }
@@ -82,7 +89,7 @@ function eachValue({ text, codes, firstNonBlank, to }: View, i: number, layout: 
     return;
   }
   if (layout === 'key') {
-    let start = text.indexOf(':', first) + 1;
+    let start = keyEnd(text, first) + 1;
     while (start < last && isBlank(codes[start])) start++;
     if (start > first) found(0, start, Math.max(start, last));
     return;

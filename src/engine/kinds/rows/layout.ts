@@ -1,4 +1,4 @@
-import { BAR, COLON, COMMA, QUOTE, SPACE, TAB } from '../../text/chars.ts';
+import { BAR, COLON, COMMA, EQUALS, QUOTE, SPACE, TAB } from '../../text/chars.ts';
 import { isBlankLine, type View } from '../../text/view.ts';
 import type { RowScope } from '../kind.ts';
 
@@ -8,6 +8,8 @@ export type Layout = 'bars' | 'tabs' | 'commas' | 'aligned' | 'words' | 'key';
 /** Rows with the same layout: the same separators, or the same position of the second column. */
 export interface RowGroup {
   readonly layout: Layout;
+  /** Number of words of rows with words alone; else 0. */
+  readonly words: number;
   /** Line indices, ascending. */
   readonly rows: number[];
 }
@@ -28,7 +30,7 @@ const BLANK = 1;
 const SIGN = 2;
 const SEPARATOR = 3;
 const CLASSES = new Uint8Array(65536).fill(SIGN, 0x2001).fill(SIGN, 0, 48).fill(SIGN, 58, 65);
-for (const code of [BAR, QUOTE, COMMA, COLON, 0x2502, 0x2503, 0x2551]) CLASSES[code] = SEPARATOR;
+for (const code of [BAR, QUOTE, COMMA, COLON, EQUALS, 0x2502, 0x2503, 0x2551]) CLASSES[code] = SEPARATOR;
 CLASSES[SPACE] = BLANK;
 CLASSES[TAB] = BLANK;
 
@@ -36,19 +38,35 @@ const LAYOUTS: readonly Layout[] = ['bars', 'tabs', 'commas', 'aligned', 'words'
 /** Group keys are the layout's index plus a multiple of this. */
 const KINDS = 8;
 
-/** Divides the lines `[first, end)` into groups of rows; `key: value` lines are in a group of their key as well. */
-export function rowGroups(view: View, first: number, end: number, scope: RowScope = 'all'): RowGroup[] {
+/** Layouts of tables, which are not sentences. */
+const OF_TABLES = 4;
+
+/**
+ * Divides the lines `[first, end)` into groups of rows; lines with a key (`key: value`, `key = value`) are in a group of
+ * their key as well.
+ */
+export function rowGroups(
+  view: View,
+  first: number,
+  end: number,
+  scope: RowScope,
+  isCandidate: (line: number) => boolean,
+): RowGroup[] {
   const groups = new Map<number, RowGroup>();
   const add = (key: number, i: number): void => {
     const group = groups.get(key);
     if (group) group.rows.push(i);
-    else groups.set(key, { layout: LAYOUTS[key % KINDS] ?? 'words', rows: [i] });
+    else {
+      const layout = LAYOUTS[key % KINDS] ?? 'words';
+      groups.set(key, { layout, words: layout === 'words' ? Math.floor(key / KINDS) : 0, rows: [i] });
+    }
   };
   for (let i = first; i < end; i++) {
-    if (isBlankLine(view, i) || (scope === 'bars' && view.codes[view.firstNonBlank[i] ?? 0] !== BAR)) continue;
+    if (isBlankLine(view, i) || !isCandidate(i) || (scope === 'bars' && view.codes[view.firstNonBlank[i] ?? 0] !== BAR))
+      continue;
     const { layout, key } = lineLayout(view, i);
-    if (layout >= 0 && scope !== 'keys') add(layout, i);
-    if (key >= 0) add(key, i);
+    if (layout >= 0 && scope !== 'keys' && (scope !== 'tables' || layout % KINDS < OF_TABLES)) add(layout, i);
+    if (key >= 0 && scope !== 'tables') add(key, i);
   }
   return [...groups.values()];
 }
@@ -58,6 +76,23 @@ function keyHash(codes: Uint16Array, start: number, end: number, indent: number)
   let hash = 0x811c9dc5 ^ indent;
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ (codes[at] ?? 0), 0x01000193);
   return hash >>> 11;
+}
+
+/** Whether a colon or an equals sign with blanks around it ends a key. */
+function isKeyEnd(codes: Uint16Array, at: number, end: number): boolean {
+  if (CLASSES[at + 1 < end ? (codes[at + 1] ?? 0) : SPACE] !== BLANK) return false;
+  return codes[at] === COLON || CLASSES[codes[at - 1] ?? 0] === BLANK;
+}
+
+/** Offset of the sign that ends the key of a line with a key. */
+export function keyEnd(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const sign = text[at];
+    if (sign === '\n') break;
+    if (sign === ':' && /\s/.test(text[at + 1] ?? ' ')) return at;
+    if (sign === '=' && text[at - 1] === ' ' && /\s/.test(text[at + 1] ?? ' ')) return at;
+  }
+  return start;
 }
 
 const found = { layout: -1, key: -1 };
@@ -92,8 +127,8 @@ function lineLayout(
     if (kind === SIGN) continue;
     if (code === QUOTE) quoted = !quoted;
     else if (code === COMMA) commas += quoted ? 0 : 1;
-    else if (code !== COLON) bars++;
-    else if (colon < 0 && at > start && CLASSES[at + 1 < end ? (codes[at + 1] ?? 0) : SPACE] === BLANK) colon = at;
+    else if (code !== COLON && code !== EQUALS) bars++;
+    else if (colon < 0 && at > start && isKeyEnd(codes, at, end)) colon = at;
   }
   found.key = colon < 0 || colon - start > MAX_KEY ? -1 : keyHash(codes, start, colon, start - origin) * KINDS + 5;
   // rulers have no columns

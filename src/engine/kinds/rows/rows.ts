@@ -1,31 +1,31 @@
 import { isBlankLine, type View } from '../../text/view.ts';
 import type { RowScope } from '../kind.ts';
 import type { Inner, Protect } from '../protection.ts';
-import { type Columns, columnsOf, eachColumn, numberIn, valueHash } from './columns.ts';
-import { READ_CHARS, type RowGroup, rowGroups } from './layout.ts';
+import { type Columns, columnsOf, eachColumn, numberIn, valueCount, valueHash } from './columns.ts';
+import { keyEnd, READ_CHARS, type RowGroup, rowGroups } from './layout.ts';
+import {
+  COUNTS_FAULTS,
+  farNumbers,
+  LEAST_NUMBERS as LEAST_FOR_COLUMNS,
+  MOST_SHARE,
+  MOST_VALUES,
+  type NumberInRow,
+  OF_STATE,
+  RARE_ROWS,
+  RARE_SHARE,
+  USUAL_SHARE,
+} from './numbers.ts';
 import { FAILED_ROW, stateOf, UNFINISHED_ROW } from './state-words.ts';
 
-/**
- * Minimum number of rows of one layout for words of failure, and for values that are rare in a column. Chosen, as all
- * below.
- */
+/** Minimum number of rows of one layout for words of failure. Chosen, as all below. */
 const LEAST_ROWS = 3;
-const LEAST_FOR_COLUMNS = 8;
-/** If more than this share of the rows differ, the column is no state, or the word no sign of anything. */
-const MOST_SHARE = 0.2;
 /** So many rows with words of failure stay in any table. */
 const FEW_FAILED = 5;
-/** A value is rare, and an unfinished state unusual, on at most this share of the rows, or on this many rows. */
-const RARE_SHARE = 0.02;
-const RARE_ROWS = 2;
+/** An unfinished state is unusual on at most this share of the rows, or on this many rows. */
 const UNFINISHED_SHARE = 0.05;
 const UNFINISHED_ROWS = 3;
-/** Maximum number of different values of a state. */
-const MOST_VALUES = 10;
 /** Numbers are values like others if nearly all rows have the same one. */
 const FEW_NUMBERS = 3;
-/** A column of values with fewer rows each is no state: its largest values together have at least this share. */
-const USUAL_SHARE = 0.8;
 /** Longest row with words alone in which a word of failure is a state and not part of a sentence, in words. */
 const SHORT_ROW = 6;
 /** Longest cell in which a word of failure is a state, in words. */
@@ -38,20 +38,23 @@ const MOST_RECORD = 16;
  * Keeps the rows that differ from the rows like them: by a value that is rare in a column of few values, by a word of
  * failure or of an unfinished state, or by a number far from the others in a column whose name says that it is a state.
  * Columns are found in the rows themselves. Lines that continue such a row stay with it.
+ *
+ * @param isCandidate - whether a line may be a row. Default: all.
  */
 export function protectRows(
   view: View,
   { first, end }: Inner,
   scope: Exclude<RowScope, 'none'>,
   protect: Protect,
+  isCandidate: (line: number) => boolean = () => true,
 ): void {
-  const groups = rowGroups(view, first, end, scope);
+  const groups = rowGroups(view, first, end, scope, isCandidate);
   const isRow = new Uint8Array(view.n);
   for (const { rows } of groups) if (rows.length >= LEAST_FOR_COLUMNS) for (const i of rows) isRow[i] = 1;
   for (const i of oddLines(groups)) protect(i, 'state');
   // short rows of words alone differ in their number of words
   const short = groups.filter(({ layout }) => layout === 'words').flatMap(({ rows }) => rows);
-  for (const i of statedRows(view, { layout: 'words', rows: short })) protect(i, 'state');
+  for (const i of statedRows(view, { layout: 'words', words: 0, rows: short })) protect(i, 'state');
   for (const group of groups) {
     if (group.rows.length < LEAST_ROWS) continue;
     const keep = (i: number, rule: 'state' | 'outlier'): void => {
@@ -62,8 +65,14 @@ export function protectRows(
     // JSON has rules of its own for failures
     if (group.layout !== 'words' && scope !== 'keys') for (const i of statedRows(view, group)) keep(i, 'state');
     if (group.rows.length < LEAST_FOR_COLUMNS) continue;
+    if (group.layout === 'aligned') for (const i of unevenRows(view, group)) keep(i, 'state');
     const columns = columnsOf(view, group);
     for (const i of rareRows(view, group, columns)) keep(i, 'state');
+    if (group.layout === 'tabs') {
+      // cells may be several columns of words
+      const words: RowGroup = { ...group, layout: 'words' };
+      for (const i of rareRows(view, words, columnsOf(view, words))) keep(i, 'state');
+    }
     for (const i of outlyingRows(view, group, columns, first)) keep(i, 'outlier');
   }
 }
@@ -71,14 +80,33 @@ export function protectRows(
 /** If at least this share of the rows have one layout, the few others differ from them. */
 const MAIN_SHARE = 0.9;
 
+/** Rows with this many words are no sentences. */
+const FEW_WORDS = 3;
+
 /** The few lines whose layout differs from that of nearly all others. */
 function oddLines(groups: readonly RowGroup[]): number[] {
   const layouts = groups.filter(({ layout }) => layout !== 'key');
   const all = layouts.reduce((sum, { rows }) => sum + rows.length, 0);
-  // rows of words alone may be sentences, which differ in length
-  const main = layouts.reduce((most, { layout, rows }) => (layout === 'words' ? most : Math.max(most, rows.length)), 0);
+  // rows of many words alone may be sentences, which differ in length
+  const main = layouts.reduce((most, { layout, rows, words }) => {
+    return layout === 'words' && words > FEW_WORDS ? most : Math.max(most, rows.length);
+  }, 0);
   const odd = layouts.filter(({ rows }) => rows.length <= Math.max(RARE_ROWS, all * RARE_SHARE));
   return all < LEAST_FOR_COLUMNS || main < all * MAIN_SHARE ? [] : odd.flatMap(({ rows }) => rows);
+}
+
+/** The few rows with more or fewer values than nearly all others. */
+function unevenRows(view: View, { layout, rows }: RowGroup): number[] {
+  const byCount = new Map<number, number[]>();
+  for (const i of rows) {
+    const count = valueCount(view, i, layout);
+    const found = byCount.get(count);
+    if (found) found.push(i);
+    else byCount.set(count, [i]);
+  }
+  const lists = [...byCount.values()];
+  if (Math.max(...lists.map((list) => list.length)) < rows.length * MAIN_SHARE) return [];
+  return lists.filter((list) => list.length <= Math.max(RARE_ROWS, rows.length * RARE_SHARE)).flat();
 }
 
 /** Rows with words of failure, and those with words of an unfinished state if they are few. */
@@ -103,7 +131,7 @@ function isState({ text, firstNonBlank, to }: View, i: number, layout: RowGroup[
   if (layout === 'bars' || layout === 'tabs' || layout === 'commas') return true;
   const row = text.slice(firstNonBlank[i], Math.min(to[i] ?? 0, (firstNonBlank[i] ?? 0) + READ_CHARS));
   if (layout === 'words') return row.split(' ').length <= SHORT_ROW;
-  const value = layout === 'key' ? row.slice(row.indexOf(':') + 1).trim() : row;
+  const value = layout === 'key' ? row.slice(keyEnd(row, 0) + 1).trim() : row;
   return value.split(/ {2,}|\t/).some((part) => part.split(' ').length <= SHORT_CELL && stateOfText(part) !== 0);
 }
 
@@ -178,19 +206,6 @@ function isAmount(view: View, start: number, end: number): boolean {
   return !(end - start === 3 && first >= 49 && first <= 53) && !Number.isNaN(numberIn(view, start, end));
 }
 
-/** Names of columns whose numbers are states: any count above 0, or a number far from the others, matters. */
-const COUNTS_FAULTS =
-  /exit|err|fail|conflict|vuln|lost|crash|reject|time_?outs?|drop|unreach|dead|kill|unhealthy|critical|high|missing|broken|flak|che?cksum|cksum|fault|bad/i;
-const OF_STATE =
-  /restart|cover|stmts|branch|func|lines|miss|retr|lag|use%|used%|capacity|cpu|mem|load|latency|p9\d|pending|%/i;
-/** A number is far from the others at this many times their median distance from the median. */
-const FAR = 8;
-/** Minimum distance, as a share of the median, and as a number. */
-const LEAST_SHARE = 0.3;
-const LEAST_DISTANCE = 3;
-/** Maximum number of rows that stay for the numbers of a column, or this share of the rows if that is more. */
-const MOST_OUTLIERS = 5;
-
 function outlyingRows(view: View, group: RowGroup, columns: readonly Columns[], first: number): number[] {
   const [head = 0] = group.rows;
   const heads = [head, head - 1, head - 2, first].filter((i) => i >= 0 && !isBlankLine(view, i));
@@ -209,11 +224,6 @@ function outlyingRows(view: View, group: RowGroup, columns: readonly Columns[], 
   });
 }
 
-interface NumberInRow {
-  readonly i: number;
-  readonly value: number;
-}
-
 function numbersIn(view: View, group: RowGroup, columns: Columns, column: number): NumberInRow[] {
   const numbers: NumberInRow[] = [];
   for (const i of group.rows) {
@@ -223,23 +233,6 @@ function numbersIn(view: View, group: RowGroup, columns: Columns, column: number
     });
   }
   return numbers;
-}
-
-/** Rows whose number is far from the others; `faults`: any number is far from 0. */
-function farNumbers(numbers: readonly NumberInRow[], faults: boolean): number[] {
-  if (numbers.length < LEAST_FOR_COLUMNS) return [];
-  const middle = medianOf(numbers.map(({ value }) => value));
-  const spread = medianOf(numbers.map(({ value }) => Math.abs(value - middle)));
-  const least = faults && middle === 0 ? 1 : Math.max(LEAST_DISTANCE, LEAST_SHARE * Math.abs(middle), FAR * spread);
-  const far = numbers
-    .filter(({ value }) => Math.abs(value - middle) >= least)
-    .sort((a, b) => Math.abs(b.value - middle) - Math.abs(a.value - middle) || a.i - b.i);
-  if (far.length > numbers.length * MOST_SHARE) return [];
-  return far.slice(0, Math.max(MOST_OUTLIERS, numbers.length * RARE_SHARE)).map(({ i }) => i);
-}
-
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 }
 
 /** Keeps the lines below a row that continue it: indented deeper, or with an empty first cell. */

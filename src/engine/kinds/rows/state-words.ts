@@ -22,7 +22,7 @@ const FAILED = [
 const UNFINISHED = [
   'pending|waiting|queued|\\w{0,20}creating|provisioning|terminating|starting|stopping|restarting|updating|rebooting',
   'in[ _-]?progress|\\w{0,20}progressing|\\w{0,20}initiali[sz]ing|Init:\\d+/\\d+|unknown|blocked|stalled|stuck|paused|suspended',
-  'draining|SchedulingDisabled|inactive|stopped|dead|exited|disabled|skipped|cancell?ed|stale|missed|deprecated|yanked',
+  'draining|SchedulingDisabled|inactive|stopped|dead|exited|disabled|skipped|ignored|cancell?ed|stale|missed|deprecated|yanked',
   'warn(?:ings?)?|unstable|flaky|locked|hold|held|detached|recovering|rebuilding|partial|incomplete|\\w{1,40}(?:Pending|_IN_PROGRESS)',
   'destroyed|replaced|reverted|ausstehend|wartend|en attente|in attesa|pendiente|pendente',
 ].join('|');
@@ -51,7 +51,7 @@ const PIECES = [
   'unread unhealth unavail unreach unrespon unsync unmet unverif unknown unstable unmerg unauthor unschedul outof',
   'notready nothealth not-ready notavail notreach notrespon notsync notmet notverif pending waiting queued creating',
   'provision terminat starting stopp updating rebooting progress initial init: blocked stalled stuck paused suspend draining',
-  'schedulingdis inactive dead disabled skipped cancel stale missed deprec yanked warn flaky locked hold held detach',
+  'schedulingdis inactive dead disabled skipped ignored cancel stale missed deprec yanked warn flaky locked hold held detach',
   'recover rebuild destroyed replaced revert partial incomplete ausst wartend pendiente pendente ошиб сбой неуд отказ 失 错',
   '錯 エラー 異 ✗ ✖ ✕ ❌',
 ].flatMap((line) => line.split(' '));

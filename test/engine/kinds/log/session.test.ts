@@ -103,6 +103,17 @@ describe('a session log', () => {
     }
   });
 
+  it.each(Object.entries(TABLES))('keeps %s at 50 places in its tail, where quiet lines go first', (_, table) => {
+    for (let placement = 0; placement < 50; placement++) {
+      const quiet = beats(0, 200 + pick(placement, 100));
+      const at = quiet.length - 1 - pick(placement * 3, 60);
+      const all = [...quiet.slice(0, at), ...table, ...quiet.slice(at)];
+      const { plan: made, cut } = plan(all);
+      expect(made.cuts.length).toBeGreaterThan(0);
+      expect(all.filter((line, i) => table.includes(line) && cut(i + 1))).toEqual([]);
+    }
+  });
+
   it('cuts as repetitive only lines of shapes that are repeated', () => {
     for (let placement = 0; placement < 50; placement++) {
       const table = Object.values(TABLES)[placement % 10] ?? [];

@@ -1,0 +1,37 @@
+import { COLON, isDigit, OPENING_BRACE } from '../../text/chars.ts';
+import type { View } from '../../text/view.ts';
+import type { Protectable } from '../kind.ts';
+import { possibleReports, reportBits } from './lines.ts';
+
+const PASSED = reportBits('passed');
+/** Lines of a shape that is at least this frequent are no rows of a table within a log. Chosen, as the next. */
+const COMMON = 8;
+/** Characters at the beginning of a line in which its time is looked for. */
+const TIME_CHARS = 28;
+
+/**
+ * The lines that may be rows of states, as few as possible, because each of them is read: in a log those without a time
+ * and of a seldom shape, in a test run those that do not report a passed test.
+ */
+export function mayBeRow(
+  { view, templates: { shape, count } }: Pick<Protectable, 'view' | 'templates'>,
+  name: string,
+): (line: number) => boolean {
+  if (name === 'build-log') return () => true;
+  if (name === 'test-run') {
+    const possible = possibleReports(view);
+    return (i) => ((possible[i] ?? 0) & PASSED) === 0;
+  }
+  return (i) => (count[shape[i] ?? 0] ?? 0) < COMMON && !isLogLine(view, i);
+}
+
+/** Whether a line begins with a time, or is JSON. */
+function isLogLine({ codes, firstNonBlank, to }: View, i: number): boolean {
+  const start = firstNonBlank[i] ?? 0;
+  if (codes[start] === OPENING_BRACE) return true;
+  const end = Math.min((to[i] ?? 0) - 1, start + TIME_CHARS);
+  for (let at = start + 1; at < end; at++) {
+    if (codes[at] === COLON && isDigit(codes[at - 1] ?? 0) && isDigit(codes[at + 1] ?? 0)) return true;
+  }
+  return false;
+}
