@@ -1,19 +1,17 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../../src/app/store.ts';
 import { edition } from '../../../src/edition.ts';
 import type { Erased } from '../../../src/store/erase/erasure.ts';
-import { movedTables } from '../../../src/store/move/tables.ts';
 import { change } from '../../../src/store/sql/steps.ts';
 import { run } from '../../cli/fake-io.ts';
 import { chatBody, type Message, oneResult, toolTurn } from '../../helpers/chat.ts';
-import { json, startUpstream } from '../../helpers/fake-upstream.ts';
-import { messagesBody, oneCall } from '../../helpers/messages.ts';
+import { startUpstream } from '../../helpers/fake-upstream.ts';
 import { hasPostgres } from '../../helpers/postgres.ts';
 import { settingsOf, startProxy } from '../../helpers/proxy.ts';
 import { until } from '../../helpers/until.ts';
-import type { Stage } from '../page/stage.ts';
+import { filesWith, fillEveryTable, rowsOf, TRACES, WORD } from './every-table.ts';
 import { aLog, keys, Member, members, onFile, onPostgres, type Place, startTeam } from './team.ts';
 
 const PROVIDER = { authorization: 'Bearer sk-provider' };
@@ -122,85 +120,28 @@ describe.each([
   });
 });
 
-/** A word of the user that is in everything they send. */
-const WORD = 'zanzibarquux';
-
-/** All rows of all tables, as text. */
-async function rowsOf(place: Place): Promise<Map<string, string>> {
-  const store = await openStore(settingsOf(place), { edition, clock: { nowMs: () => Date.now() } });
-  try {
-    await store.ready();
-    const found = new Map<string, string>();
-    for (const { name } of movedTables) {
-      const rows = await store.sql.all<Record<string, unknown>>(`SELECT * FROM main.${name}`, []);
-      found.set(name, JSON.stringify(rows.map((row) => Object.values(row).map(textOf))));
-    }
-    return found;
-  } finally {
-    await store.close();
-  }
-}
-
-function textOf(cell: unknown): string {
-  return cell instanceof Uint8Array ? Buffer.from(cell).toString('latin1') : String(cell);
-}
-
-/** Requests of a project that leave rows of every kind: answered ones, failed ones, and some without a large text. */
-async function useEverything(stage: Stage, member: Member): Promise<void> {
-  const ask = (path: string, body: object | Buffer) => member.send(path, body, PROVIDER);
-  await member.prunes(stage, aLog(7), `${WORD} asks: why did it fail?`);
-  const short = { model: 'm', messages: [{ role: 'user', content: `${WORD} says hello` }] };
-  await ask('/v1/chat/completions', short);
-  const { answer } = stage.upstream;
-  stage.upstream.answer = (_request, res) => json(res, 500, { error: { message: 'broken' } });
-  await ask('/v1/chat/completions', { ...short, messages: [{ role: 'user', content: `${WORD} fails` }] });
-  stage.upstream.answer = (_request, res) => json(res, 200, RESPONSE);
-  await ask('/v1/responses', { model: 'm', input: `${WORD} wants to know` });
-  await ask('/v1/responses', { model: 'm', previous_response_id: 'resp_1', input: `${WORD} goes on` });
-  stage.upstream.answer = answer;
-  await ask('/v1/messages', messagesBody(oneCall(`${WORD}\n${aLog(8)}`)));
-}
-
-const RESPONSE = {
-  ...{ id: 'resp_1', object: 'response', status: 'completed', model: 'm' },
-  output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: `${WORD} is answered` }] }],
-  usage: { input_tokens: 10, output_tokens: 2 },
-};
-
 describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
 ])('the words of a user on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('are in no row and no file after the erasure of their project', async () => {
+  it.skipIf(!runs)('are in no row of any table and in no file after the erasure of their project', async () => {
     const place = await open();
-    const stage = await startTeam(place, { MCP_PRUNER_CONVERSATION_TITLES: 'true', MCP_PRUNER_TOOL_SHELF: 'on' });
-    const { web, api } = await members(stage, place, ['web', 'api']);
-    await useEverything(stage, web);
-    await api.send(
-      '/v1/chat/completions',
-      { model: 'm', messages: [{ role: 'user', content: 'other words' }] },
-      PROVIDER,
-    );
-    await stage.close(); // everything is written
+    await fillEveryTable(place);
     const before = await rowsOf(place);
+    expect([...before].flatMap(([table, rows]) => (rows === '[]' ? [table] : []))).toEqual([]);
     const withWord = [...before].flatMap(([table, rows]) => (rows.includes(WORD) ? [table] : []));
-    expect(withWord).toEqual(expect.arrayContaining(['conversation', 'reply']));
-    const states = JSON.parse(before.get('ledger_state') ?? '[]') as string[][];
-    const ofWeb = states.filter((row) => row.some((cell) => cell.startsWith('conversation\nweb')));
-    expect(ofWeb.length).toBeGreaterThan(2); // also of conversations without a large text
+    expect(withWord).toEqual(expect.arrayContaining(['conversation', 'reply', 'recall']));
+    expect(await filesWith(place, [WORD])).not.toEqual([]);
 
-    const { code, err, document } = await erase(place, '--project', 'web');
+    const { code, err, document } = await erase(place, '--project', 'web', '--with-settings');
     expect([code, err, document.complete, document.missing]).toEqual([0, '', true, []]);
     const after = await rowsOf(place);
     for (const [table, rows] of after) {
-      expect([table, rows.includes(WORD), rows.includes('conversation\\nweb\\n')]).toEqual([table, false, false]);
+      expect([table, TRACES.filter((trace) => rows.includes(trace))]).toEqual([table, []]);
     }
     expect(after.get('ledger_state')).toContain('conversation\\napi\\n');
-    if (place.MCP_PRUNER_DATABASE_URL === undefined) {
-      for (const file of [stage.dbPath, `${stage.dbPath}-wal`]) {
-        expect(existsSync(file) && readFileSync(file).includes(WORD)).toBe(false);
-      }
-    } else expect(document.not_searched.join()).toContain('write-ahead log');
+    expect(await filesWith(place, [WORD])).toEqual([]);
+    if (place.MCP_PRUNER_DATABASE_URL !== undefined) expect(document.not_searched.join()).toContain('write-ahead log');
   });
 });
 
