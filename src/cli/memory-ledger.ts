@@ -46,6 +46,10 @@ export class MemoryLedger implements LedgerStore {
     return [];
   }
 
+  async processes(): Promise<number> {
+    return 0;
+  }
+
   async turns(): Promise<readonly LedgerTurn[]> {
     return [];
   }

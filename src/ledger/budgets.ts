@@ -4,9 +4,10 @@ import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { Clock } from '../core/ports.ts';
 import { dayOf, dollarsOf, type Price, type Prices, ratesFor } from './prices.ts';
+import { ALIVE_MS, PROCESSES } from './settlement.ts';
 
 export interface BudgetsOptions {
-  readonly store: Pick<LedgerStore, 'spent'>;
+  readonly store: Pick<LedgerStore, 'spent' | 'processes'>;
   readonly clock: Clock;
   /** The budgets in force. */
   readonly budgets: () => readonly Budget[];
@@ -39,6 +40,9 @@ const UNBILLED_MS = 60_000;
 /** Requests of earlier days may be billed after midnight, so the whole month is read again after this time. */
 const WHOLE_MS = 3_600_000;
 
+/** Dollars below which sums differ from zero only by rounding. */
+const NOTHING = 1e-9;
+
 type Dollars = ReadonlyMap<string, number>;
 
 /** The requests of a key or a project that are in progress in this process, and the size of its recent bills. */
@@ -63,8 +67,9 @@ interface Unbilled {
  * Enforces monthly budgets of keys and projects in dollars. The amount spent is the sum of bills on all replicas: it is
  * read every two seconds, and bills of this process are added in between. A request in progress in this process counts
  * as much as the largest recent bill, and at least as its own size; until a first bill is known, there is one request at
- * a time. Hence a budget can be exceeded by the requests that other replicas have in progress when it is reached, and no
- * running request is aborted.
+ * a time. What is left is divided among the processes that share the store, because none knows the requests of the others
+ * that are in progress or billed a moment ago. Each may have one request in any case, and the next one once all know its
+ * bill, so a budget can be exceeded by one request of each other process. No running request is aborted.
  */
 export class Budgets implements BudgetGate {
   readonly #options: BudgetsOptions;
@@ -82,6 +87,8 @@ export class Budgets implements BudgetGate {
   readonly #unbilled = new Map<string, Unbilled>();
   /** Wakes the requests that wait for a first bill. */
   readonly #waiting = new Set<() => void>();
+  /** Number of processes that bill requests in the store. */
+  #processes = 1;
   #timer: NodeJS.Timeout | undefined;
   #failing = false;
 
@@ -243,7 +250,12 @@ export class Budgets implements BudgetGate {
     try {
       const isWhole = day !== this.#day || nowMs - this.#wholeAt > WHOLE_MS;
       this.#since = new Map();
-      const rows = await store.spent({ sinceDay: isWhole ? month : day });
+      const heartbeats = { lineage: PROCESSES, aliveFromMs: Math.trunc(nowMs) - ALIVE_MS };
+      const [rows, processes] = await Promise.all([
+        store.spent({ sinceDay: isWhole ? month : day }),
+        store.processes(heartbeats),
+      ]);
+      this.#processes = Math.max(1, processes);
       const of = (isThen: (rowDay: string) => boolean): Dollars => addedUp(rows.filter((row) => isThen(row.day)));
       if (isWhole) {
         if (day.slice(0, 7) !== this.#day.slice(0, 7)) this.#warned.clear();
@@ -282,8 +294,17 @@ export class Budgets implements BudgetGate {
   }
 
   #spent(name: string): number {
-    const billed = (this.#before.get(name) ?? 0) + (this.#today.get(name) ?? 0) + (this.#since.get(name) ?? 0);
-    return billed + (this.#accounts.get(name)?.unbilled ?? 0);
+    return this.#read(name) + this.#ownSpent(name);
+  }
+
+  /** Dollars that all processes had billed when they were read. */
+  #read(name: string): number {
+    return (this.#before.get(name) ?? 0) + (this.#today.get(name) ?? 0);
+  }
+
+  /** Dollars of answered requests of this process since then. */
+  #ownSpent(name: string): number {
+    return (this.#since.get(name) ?? 0) + (this.#accounts.get(name)?.unbilled ?? 0);
   }
 
   /** @param dollars - the request's own size */
@@ -293,9 +314,12 @@ export class Budgets implements BudgetGate {
     const left = budget.dollars - this.#spent(name);
     const { reserved, underWay, largest } = this.#accountOf(name);
     const expected = Math.max(dollars, largest ?? 0);
-    if (left > 0 && reserved + expected <= left) return null;
+    const own = this.#ownSpent(name);
+    const share = (budget.dollars - this.#read(name)) / this.#processes;
+    const isOnly = underWay === 0 && own < NOTHING && expected <= left;
+    if (left > 0 && (own + reserved + expected <= share || isOnly)) return null;
     const code = budget.of === 'key' ? 'key_dollars_used_up' : 'project_dollars_used_up';
-    if (underWay > 0 && expected <= left) return { code, retryAfterS: UNDER_WAY_RETRY_S };
+    if (left > 0 && expected <= left) return { code, retryAfterS: UNDER_WAY_RETRY_S };
     const nowMs = this.#options.clock.nowMs();
     const now = new Date(nowMs);
     const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);

@@ -17,9 +17,9 @@ import { ModelScale } from './model-scale.ts';
  */
 export const SETTLE_MS = 2_500;
 /** Lineage of the states by which processes record that they use the store. */
-const PROCESSES = 'process';
+export const PROCESSES = 'process';
 /** A process without a record for this long counts as ended. */
-const ALIVE_MS = 86_400_000;
+export const ALIVE_MS = 86_400_000;
 /** Format of waiting requests. Those in another format are billed by the version that wrote them. */
 const FORMAT_VERSION = 3;
 

@@ -95,6 +95,14 @@ export class StoredLedger implements LedgerStore {
     );
   }
 
+  async processes({ lineage, aliveFromMs }: Parameters<LedgerStore['processes']>[0]): Promise<number> {
+    const [row] = await this.#rows.all<{ count: number }>(
+      'SELECT count(*) AS count FROM main.ledger_state WHERE lineage = ? AND at_ms >= ?',
+      [lineage, aliveFromMs],
+    );
+    return Number(row?.count ?? 0);
+  }
+
   totals({ sinceDay, project = null }: { sinceDay: string; project?: string | null }): Promise<readonly LedgerSum[]> {
     const from = `FROM main.ledger_sum WHERE day >= ? AND (CAST(? AS text) IS NULL OR project = ?) AND`;
     return this.#rows.all(

@@ -92,6 +92,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
           sum({ field: 'dollars', value: 7, day: '2026-11-19' }),
         ],
       );
+      expect(await ledger.processes({ lineage: 'process', aliveFromMs: 0 })).toBe(0);
       const spent = await ledger.spent({ sinceDay: '2026-11-20' });
       expect(spent.toSorted((a, b) => a.dollars - b.dollars)).toEqual([
         { day: '2026-11-20', of: 'project', name: 'p', dollars: 2 },

@@ -149,6 +149,8 @@ export interface LedgerStore {
   }): Promise<readonly LedgerSum[]>;
   /** Dollars by day, key and project, of days from `sinceDay` on. */
   spent(query: { readonly sinceDay: string }): Promise<readonly SpentDollars[]>;
+  /** Number of processes that bill requests in this store, by their heartbeats. */
+  processes(query: Omit<SettleQuery['process'], 'name'>): Promise<number>;
   /**
    * The figures of `sums`, added up for a report: those of `all` by day with `project` `''`, newest first, and by
    * project with `day` `''`; of models, keys, tools and misses by `key` alone.

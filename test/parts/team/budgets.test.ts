@@ -149,6 +149,32 @@ describe('budgets', () => {
     await placeOf(budgets.enter(asking()));
   });
 
+  it('are exceeded by several processes at once by one request of each other process at most', async () => {
+    const dollars = 1;
+    const limits = [{ of: 'key', name: 'key_1', dollars: 10 }] as const;
+    for (const processes of [1, 3, 20]) {
+      const store = { spent: async () => [], processes: async () => processes };
+      const all = Array.from({ length: processes }, () => budgetsOf(limits, { store }));
+      const places: Reservation[] = [];
+      for (const budgets of all) {
+        await budgets.refresh();
+        (await placeOf(budgets.enter(asking()))).settle(0, true); // the first bill
+        for (let i = 0; i < 60; i++) {
+          const entered = await budgets.enter(asking({ dollars }));
+          if (!('code' in entered)) places.push(entered);
+        }
+      }
+      expect(places.length * dollars).toBeGreaterThanOrEqual(9);
+      expect(places.length * dollars).toBeLessThanOrEqual(10 + (processes - 1));
+      // answered requests count until all processes know their bills
+      for (const place of places) place.settle(dollars, true);
+      for (const budgets of all) {
+        const entered = await budgets.enter(asking({ dollars }));
+        expect(entered).toMatchObject({ code: 'key_dollars_used_up' });
+      }
+    }
+  });
+
   it('refuse a request that is larger than what is left, until the month ends', async () => {
     const budgets = budgetsOf(ofKey);
     await budgets.refresh();
@@ -190,7 +216,10 @@ describe('budgets', () => {
     const warned: number[] = [];
     let isAway = false;
     const budgets = budgetsOf([{ of: 'project', name: 'web', dollars: 10 }], {
-      store: { spent: (query) => (isAway ? Promise.reject(new Error('away')) : ledger.spent(query)) },
+      store: {
+        spent: (query) => (isAway ? Promise.reject(new Error('away')) : ledger.spent(query)),
+        processes: async () => 1,
+      },
       clock,
       onWarn: (_budget, dollars) => warned.push(dollars),
       onFailure: (reason) => failures.push(reason),

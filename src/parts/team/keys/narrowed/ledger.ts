@@ -28,6 +28,7 @@ export class NarrowedLedger implements LedgerStore {
 
   /** Budgets are those of the whole server. */
   spent = unsupported;
+  processes = unsupported;
 
   async totals({ sinceDay, project }: Parameters<LedgerStore['totals']>[0]): Promise<readonly LedgerSum[]> {
     const all = await Promise.all(
