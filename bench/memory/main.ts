@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { burst, median } from '../speed/load.ts';
 import { bodyOf, largeBody } from '../speed/payloads.ts';
-import { rssMib, type Stack, starters, startUpstream } from '../speed/stacks.ts';
+import { cpuMs, rssMib, type Stack, starters, startUpstream } from '../speed/stacks.ts';
 
 const MAX_GROWTH = 1.05;
 const MAX_RATIO = 2.5;
@@ -66,12 +66,16 @@ try {
     }
     const stack = await start(upstream.url);
     try {
+      const before = cpuMs(stack.pid);
       const sizes = await flood(stack);
+      const cpu = (cpuMs(stack.pid) - before) / Number(values.requests);
       const [half, end] = [quarter(sizes, 2), quarter(sizes, 4)];
       ends.set(name, end);
       const figures = { half, end, most: Math.max(...sizes) };
       const text = Object.entries(figures).map(([what, mib]) => `${what} ${Math.round(mib)}`);
-      process.stdout.write(`${name}: MiB ${text.join(', ')}, growth in the last half ${(end / half).toFixed(3)}\n`);
+      process.stdout.write(
+        `${name}: MiB ${text.join(', ')}, growth in the last half ${(end / half).toFixed(3)}; CPU ms a request ${cpu.toFixed(1)}\n`,
+      );
       if (name === 'pruner' && end > half * MAX_GROWTH) process.exitCode = 1;
     } finally {
       await stack.stop();

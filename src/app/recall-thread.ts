@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FailureReporter } from '../base/failures.ts';
+import { workerLimits } from '../base/worker-limits.ts';
 import type { RecallStore } from '../core/ports/recall.ts';
 import { type Archiving, PAUSE_MS } from '../core/recall/archiving.ts';
 import type { KeptResults, ResultSink } from '../core/recall/writer.ts';
@@ -59,6 +60,8 @@ const PROGRAM = new URL('./recall-worker.js', import.meta.url);
 const MAX_FAULTS = 3;
 /** Time without work after which the thread ends, in milliseconds: it takes 20 MB. */
 const IDLE_MS = 30_000;
+/** Its heap, as a share of the main thread's. */
+const HEAP_SHARE = 1 / 4;
 
 /**
  * Stores, compresses and indexes results on a thread with its own connection to the store's file. The thread starts
@@ -113,7 +116,7 @@ export class RecallThread implements RecallSink {
     if (this.#worker !== null || this.#program === null || !this.#canStart()) return this.#worker;
     const worker = new Worker(this.#program, {
       workerData: this.#options.settings,
-      resourceLimits: { maxYoungGenerationSizeMb: 16 },
+      resourceLimits: workerLimits(HEAP_SHARE),
     });
     worker.unref();
     worker.on('message', (answer: ArchiveAnswer) => this.#received(answer));

@@ -286,7 +286,11 @@ export class Checkpointer {
     if (this.#closed) return null;
     try {
       const driver = driverFile();
-      const worker = new Worker(PROGRAM, { eval: true, workerData: { driver, path: this.#path } });
+      const worker = new Worker(PROGRAM, {
+        eval: true,
+        workerData: { driver, path: this.#path },
+        resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
+      });
       worker.unref();
       worker.on('error', () => undefined); // 'exit' follows
       worker.on('exit', () => {

@@ -1,5 +1,6 @@
 import { accessSync, chmodSync, closeSync, constants, openSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 import type Database from 'better-sqlite3';
 import type { PartTables } from '../part-tables.ts';
 import { sqliteDriver } from './driver.ts';
@@ -26,6 +27,10 @@ const SIDE_FILES = ['-wal', '-shm'] as const;
 const AUTO_CHECKPOINT_PAGES = 16_384;
 /** Compressed texts are a few KB, and would waste a good part of larger pages (4096: 10 % more in all). */
 const PAGE_BYTES = 2048;
+const MIN_CACHE_KIB = 2 * 1024;
+/** The default of SQLite's driver. */
+const MAX_CACHE_KIB = 16 * 1024;
+const CACHE_HEAP_SHARE = 64;
 /** Free pages are reused; those beyond this share of the file, and this number, are returned to the file system. */
 const FREE_SHARE = 0.02;
 const FREE_PAGES = 64;
@@ -200,8 +205,15 @@ function unlockSides(path: string): void {
   }
 }
 
+/** The size of the page cache, in KiB. A process with a small heap is meant to be small as a whole. */
+function cacheKib(): number {
+  const share = getHeapStatistics().heap_size_limit / CACHE_HEAP_SHARE / 1024;
+  return Math.round(Math.min(MAX_CACHE_KIB, Math.max(MIN_CACHE_KIB, share)));
+}
+
 function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, sync, parts }: OpenOptions): void {
   const version = checkSchema(db, path, parts); // before any write: the file may belong to another program
+  db.pragma(`cache_size = -${cacheKib()}`);
   db.pragma('foreign_keys = ON');
   db.pragma('trusted_schema = OFF');
   const latest = migrations.at(-1)?.version ?? 0;

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FailureReporter } from '../../../base/failures.ts';
+import { workerLimits } from '../../../base/worker-limits.ts';
 import type { Decision } from '../../ports.ts';
 import { type Job, lateDecision } from '../decision.ts';
 import type { Decider } from '../decision-maker.ts';
@@ -35,6 +36,8 @@ const GRACE_MS = 250;
 /** Number of threads that may end by a fault before no new thread is started. */
 const MAX_FAULTS = 3;
 const MAX_THREADS = 4;
+/** The heap of a thread, as a share of the main thread's. */
+const HEAP_SHARE = 1 / 2;
 
 interface Waiting {
   readonly job: Job;
@@ -110,7 +113,7 @@ export class WorkerDecider implements Decider {
 
   #start(): Worker | null {
     if (this.#program === null || !this.#canStart() || this.#all.size >= threads()) return null;
-    const worker = new Worker(this.#program, { resourceLimits: { maxYoungGenerationSizeMb: 16 } });
+    const worker = new Worker(this.#program, { resourceLimits: workerLimits(HEAP_SHARE) });
     worker.unref();
     worker.on('error', () => {}); // its exit follows
     worker.on('exit', () => this.#forget(worker));
