@@ -8,7 +8,7 @@ import { median, quantile } from './load.ts';
 import { sections } from './sections.ts';
 import { type Stack, starters, startUpstream } from './stacks.ts';
 
-const USAGE = `npm run bench -- speed [--quick] [--rounds 5] [--only small,bodies,conversation,sse,rpc,memory,start]
+const USAGE = `npm run bench -- speed [--quick] [--rounds 5] [--only small,bodies,conversation,stall,sse,rpc,field,memory,start]
                        [--stacks pruner,hpm,undici,collect,nginx,portkey,llmtrim] [--peers bench] [--before FOLDER] [--json result.json]
 Needs a build (npm run build). --before is another checkout of this project, built. Peers are compared where they are installed (npm install --prefix bench).
 `;
@@ -95,9 +95,11 @@ function print(figures: Figures, rounds: number): void {
 
 function printGoals(figures: Figures): void {
   say('\ngoals: ratios that must be reached, and the best that seem possible');
+  const before = new Map(verdicts(figures, 'before').map(({ what, value }) => [what, `before ${show(value)}`]));
   for (const { what, value, sign, must, stretch, reached } of verdicts(figures)) {
     const bounds = `must ${sign} ${must}, stretch ${stretch}`;
-    say(`  ${what.padEnd(52)} ${show(value).padStart(7)}   ${bounds.padEnd(28)} ${reached}`);
+    const [now, then] = [show(value).padStart(7), (before.get(what) ?? '').padEnd(14)];
+    say(`  ${what.padEnd(52)} ${now}   ${then} ${bounds.padEnd(28)} ${reached}`);
   }
 }
 

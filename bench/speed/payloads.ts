@@ -71,7 +71,7 @@ interface ToolResult {
 }
 
 /** Calls made at once, and what came of them. */
-function toolTurn(...results: readonly ToolResult[]): Message[] {
+export function toolTurn(...results: readonly ToolResult[]): Message[] {
   const calls = results.map(({ id, name, args }) => ({
     id,
     type: 'function',

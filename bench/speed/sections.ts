@@ -1,4 +1,5 @@
 import { Pool } from 'undici';
+import { field } from './field.ts';
 import { type Bench, note, type Section } from './figures.ts';
 import { abortDelay, type Burst, burst, median, quantile, readStream, warmUp } from './load.ts';
 import { conversation, goingOn, largeBody, newMb, plainBody, smallBody } from './payloads.ts';
@@ -151,7 +152,7 @@ const stall: Section = {
   name: 'stall',
   async run(bench) {
     const bodies = [smallBody()];
-    const shown = bench.stacks.filter(({ name }) => name === 'pruner' || name === 'undici');
+    const shown = bench.stacks.filter(({ name }) => ['pruner', 'before', 'undici'].includes(name));
     await interleaved(bench, shown, async (stack, round) => {
       const rest = await burst(stack, { bodies, requests: 200, concurrency: 1 });
       note(bench, 'stall: small request at rest, p99 ms', stack.name, quantile(rest.latenciesMs, 0.99));
@@ -208,4 +209,4 @@ const memory: Section = {
   },
 };
 
-export const sections: readonly Section[] = [small, bodies, turns, stall, streams, rpc, memory];
+export const sections: readonly Section[] = [small, bodies, turns, stall, streams, rpc, field, memory];

@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { afterwards, tempFolder } from './afterwards.ts';
+import { compiled } from './built.ts';
+
+const PRELOAD = fileURLToPath(new URL('measured-preload.mjs', import.meta.url));
+
+/** The built server as a process of its own that reports what its main thread allocates. */
+export class MeasuredProcess {
+  readonly #child: ChildProcess;
+  readonly #url: string;
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.#url = `${url}/v1/chat/completions`;
+    afterwards(() => this.#agent.destroy());
+  }
+
+  /** Sends a body and reads the answer. */
+  send(body: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': body.length };
+      const sent = request(this.#url, { method: 'POST', agent: this.#agent, headers }, (answer) => {
+        answer.resume().once('end', resolve);
+      });
+      sent.once('error', reject).end(body);
+    });
+  }
+
+  /** Bytes of JavaScript objects that the server allocates during work; collected ones count as well. */
+  async allocated(work: () => Promise<void>): Promise<number> {
+    await this.#ask('start');
+    await work();
+    return this.#ask('allocated');
+  }
+
+  /** Bytes of live JavaScript objects. */
+  heap(): Promise<number> {
+    return this.#ask('heap');
+  }
+
+  async #ask(name: 'start' | 'allocated' | 'heap'): Promise<number> {
+    const answered = once(this.#child, 'message');
+    this.#child.send(name);
+    const [value] = (await answered) as [number];
+    return value;
+  }
+}
+
+/** Starts the built server in front of an upstream, and waits until it listens. It is killed with the test. */
+export async function startMeasuredProcess(upstreamUrl: string): Promise<MeasuredProcess> {
+  const folder = tempFolder();
+  const child = spawn(process.execPath, ['--import', PRELOAD, compiled('cli.js'), 'serve', '--port', '0'], {
+    env: { HOME: folder, MCP_PRUNER_UPSTREAM_URL: upstreamUrl, MCP_PRUNER_DB_PATH: `${folder}/store.db` },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  afterwards(() => child.kill('SIGKILL'));
+  const output: string[] = [];
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output.push(chunk.toString());
+      const found = /"url":"(http:[^"]+)"/.exec(output.join(''))?.[1];
+      if (found) resolve(found);
+      if (output.length > 100) output.length = 0; // nobody reads the log of a server that runs
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${output.join('')}`)));
+  });
+  return new MeasuredProcess(child, url);
+}
