@@ -141,14 +141,15 @@ export class Reporter {
     savings?.record(report, atMs);
     for (const reason of new Set(report.fallbacks)) this.#options.notUnderstood?.count(reason);
     const counts = shadow || !report.forwardedOriginal;
-    const all = sumsOf(report.outcomes);
-    const line = lineOf(report, all, counts ? all.tokensBefore - all.tokensAfter : 0, shadow);
     // each cut counts once: in the request in which it was new
     const fresh = report.outcomes.slice(report.newFrom);
     const sums = sumsOf(fresh);
     const saved = counts ? sums.tokensBefore - sums.tokensAfter : 0;
-    if (report.status >= 500 || report.upstreamError) log.warn(line, 'model request');
-    else log.info(line, 'model request');
+    const level = report.status >= 500 || report.upstreamError ? 'warn' : 'info';
+    if (log.isLevelEnabled(level)) {
+      const all = sumsOf(report.outcomes);
+      log[level](lineOf(report, all, counts ? all.tokensBefore - all.tokensAfter : 0, shadow), 'model request');
+    }
     metrics.request({
       route: report.wire === 'chat' ? 'chat_completions' : report.wire,
       status: report.status,
