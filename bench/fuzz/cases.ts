@@ -247,7 +247,7 @@ function chatCase(random: Random): ChatCase {
     turns: random.list(turns, (index) => turn(random, index)),
     mutations: random.once(3) ? random.list(random.between(1, 3), () => mutation(random)) : [],
     onFile: random.once(150),
-    wire: random.pick(['chat', 'messages', 'responses', 'gemini']),
+    wire: random.pick(['chat', 'messages', 'responses', 'gemini', 'interactions']),
   };
 }
 

@@ -2,6 +2,7 @@ import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/d
 import { bedrockConverse } from '../../src/wires/dialects/bedrock-converse/dialect.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { googleGemini } from '../../src/wires/dialects/google-gemini/dialect.ts';
+import { googleInteractions } from '../../src/wires/dialects/google-interactions/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import type { Turn } from './cases.ts';
@@ -116,7 +117,28 @@ const converse: WireShape = {
   kindKey: 'role',
 };
 
-export const shapes: Readonly<Record<WireName, WireShape>> = { chat, messages, responses, gemini, converse };
+const interactions: WireShape = {
+  dialect: googleInteractions,
+  list: 'input',
+  call: (id, { tool, args }, content) => [
+    { type: 'function_call', id, name: tool, arguments: inputOf(args) },
+    { type: 'function_result', call_id: id, name: tool, result: content },
+  ],
+  user: (content) => ({
+    type: 'user_input',
+    content: Array.isArray(content) ? content : [{ type: 'text', text: content }],
+  }),
+  mayCut: (path, kind) =>
+    kind === 'user_input'
+      ? path[2] === 'content' && isTextPath(path, 3)
+      : kind === 'function_result' && path[2] === 'result' && isTextPath(path, 3),
+  kindKey: 'type',
+};
+
+export const shapes: Readonly<Record<WireName, WireShape>> = {
+  ...{ chat, messages, responses },
+  ...{ gemini, interactions, converse },
+};
 
 /** A content as blocks of Converse, which say what they are by their key. */
 function asBlocks(content: unknown): unknown {

@@ -86,14 +86,16 @@ export function answeredFrom({ fresh }: RequestFacts): number {
   return Math.max(0, fresh.answerFrom ?? fresh.from - 1);
 }
 
+const ALTERNATING: ReadonlySet<RequestFacts['wire']> = new Set(['responses', 'interactions']);
+
 /**
- * Whether a request directly follows a known one, as far as its messages show. On the Responses wire, calls and results
+ * Whether a request directly follows a known one, as far as its messages show. On these wires, calls and results
  * alternate within one answer, so the end of the previous request cannot be detected.
  */
 export function follows(known: Known, facts: RequestFacts): boolean {
   const length = known.messages.length;
   if (shared(known, facts.messages, false) < length) return false;
-  return facts.wire === 'responses' || length >= answeredFrom(facts);
+  return ALTERNATING.has(facts.wire) || length >= answeredFrom(facts);
 }
 
 /**

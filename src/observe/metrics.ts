@@ -35,6 +35,7 @@ export type Route =
   | 'messages'
   | 'responses'
   | 'gemini'
+  | 'interactions'
   | 'converse'
   | 'passthrough'
   | 'rpc'

@@ -28,6 +28,7 @@ const PROXIED: ReadonlySet<Route> = new Set<Route>([
   'messages',
   'responses',
   'gemini',
+  'interactions',
   'converse',
   'passthrough',
 ]);

@@ -59,6 +59,7 @@ const PATHS = {
   messages: '/v1/messages',
   responses: '/v1/responses',
   gemini: `/v1beta/models/${MODEL}:generateContent`,
+  interactions: '/v1beta/interactions',
   converse: `/model/${MODEL}/converse`,
 };
 
@@ -66,7 +67,9 @@ function bodyOf(wire: keyof typeof PATHS, text: string): object {
   const message = { role: 'user', content: text };
   if (wire === 'gemini') return { contents: [{ role: 'user', parts: [{ text }] }] };
   if (wire === 'converse') return { messages: [{ role: 'user', content: [{ text }] }] };
-  return wire === 'responses' ? { model: MODEL, input: text } : { model: MODEL, max_tokens: 9, messages: [message] };
+  return wire === 'responses' || wire === 'interactions'
+    ? { model: MODEL, input: text }
+    : { model: MODEL, max_tokens: 9, messages: [message] };
 }
 
 const ENCODINGS: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [

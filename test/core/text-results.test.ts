@@ -34,6 +34,13 @@ const bodies: Readonly<Record<Dialect['name'], (turns: readonly string[]) => obj
       content: [{ type: i % 2 === 0 ? 'input_text' : 'output_text', text }],
     })),
   }),
+  interactions: (turns) => ({
+    model: 'm',
+    input: turns.map((text, i) => ({
+      type: i % 2 === 0 ? 'user_input' : 'model_output',
+      content: [{ type: 'text', text }],
+    })),
+  }),
   converse: (turns) => ({
     messages: turns.map((text, i) => ({ role: roleOf(i), content: [{ text }] })),
   }),

@@ -5,7 +5,7 @@ import type { Span } from '../json/cursor.ts';
  * provider names; it must pass `test/contract/dialect.suite.ts`.
  */
 export interface Dialect {
-  readonly name: 'chat' | 'messages' | 'responses' | 'gemini' | 'converse';
+  readonly name: 'chat' | 'messages' | 'responses' | 'gemini' | 'interactions' | 'converse';
   /**
    * Whether the provider verifies that a request repeats earlier messages as they were sent: `always`; only while the
    * model's reasoning is part of the conversation; or `never`. After a changed message such a provider refuses the

@@ -1,5 +1,6 @@
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import { googleGemini } from '../dialects/google-gemini/dialect.ts';
+import { googleInteractions } from '../dialects/google-interactions/dialect.ts';
 import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { azure } from './azure.ts';
@@ -33,9 +34,10 @@ export const openai: Provider = {
 /** Google's Gemini API. */
 const google: Provider = {
   ...facts.google,
-  dialects: [googleGemini],
+  dialects: [googleGemini, googleInteractions],
   takes(path, line, { geminiUrl }) {
-    const operation = operationOf(googleGemini, line.method, path);
+    const operation =
+      operationOf(googleGemini, line.method, path) ?? operationOf(googleInteractions, line.method, path);
     return operation || isBelow(path, '/v1beta') ? belowBase(operation, line, geminiUrl) : null;
   },
 };

@@ -62,7 +62,7 @@ export const facts = {
     variable: 'MCP_PRUNER_GEMINI_URL',
     field: 'gemini_upstream',
     path: '/v1beta',
-    wires: ['gemini'],
+    wires: ['gemini', 'interactions'],
   },
   vertex: {
     name: 'vertex',
@@ -99,7 +99,9 @@ export type BaseUrls = Readonly<Record<'upstreamUrl' | 'anthropicUrl' | 'geminiU
 
 export const providerFacts: readonly ProviderFacts[] = Object.values(facts);
 
+const GOOGLE: ReadonlySet<Dialect['name']> = new Set(facts.google.wires);
+
 /** The provider that the requests of a wire go to by default. */
 export function providerOfWire(wire: Dialect['name']): (typeof facts)['openai' | 'anthropic' | 'google'] {
-  return wire === 'messages' ? facts.anthropic : wire === 'gemini' ? facts.google : facts.openai;
+  return wire === 'messages' ? facts.anthropic : GOOGLE.has(wire) ? facts.google : facts.openai;
 }
