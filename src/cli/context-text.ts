@@ -1,5 +1,5 @@
 import type { ColdFigures } from '../core/ports/compactions.ts';
-import type { ContextReport } from '../ledger/compactions.ts';
+import type { ContextReport } from '../core/ports/context-report.ts';
 import { count, money, plural } from './report/words.ts';
 import { printable } from './terminal.ts';
 
@@ -13,7 +13,8 @@ export function contextText({ compactions, cold }: ContextReport): string {
     lines.push('', `Compactions: ${seen} seen, ${avoided} avoided`);
     for (const one of conversations.slice(0, MOST_SHOWN)) {
       const what = one.avoided ? 'avoided' : one.compacted_by ? `compacted by ${one.compacted_by}` : 'continues';
-      const lengths = `${count(one.peak_sent)} tokens sent of ${count(one.peak_whole)}, threshold ${count(one.threshold)}`;
+      const threshold = one.threshold === null ? 'unknown' : count(one.threshold);
+      const lengths = `${count(one.peak_sent)} tokens sent of ${count(one.peak_whole)}, threshold ${threshold}`;
       lines.push(`  ${printable(one.id).slice(0, 12)}  ${lengths}: ${what}`);
     }
   }

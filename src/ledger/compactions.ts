@@ -1,47 +1,15 @@
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { FailureReporter } from '../base/failures.ts';
-import type { ColdFigures, CompactionStore, ContextPeak, StoredCompaction } from '../core/ports/compactions.ts';
+import type { CompactionStore, ContextPeak, StoredCompaction } from '../core/ports/compactions.ts';
+import type { CompactionReport, ContextReport, ContextShown, Threshold } from '../core/ports/context-report.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { groupBy } from '../engine/group-by.ts';
+import { type ClientRow, clientRowOf, installedClientRows } from './client-lengths.ts';
 
-/** The assumed threshold, in tokens, of a client with too few known compactions. */
-const DEFAULT_THRESHOLD = 160_000;
 const ENOUGH_COMPACTIONS = 3;
 const MAX_PEAKS = 10_000;
+const MAX_LENGTHS = 1_000;
 const MAX_LISTED = 100;
-
-/**
- * A conversation that was compacted, continues from a compacted one, or avoided a compaction. Lengths are in tokens.
- */
-export interface ContextShown {
-  readonly id: string;
-  /** The conversation whose summary it begins with, or `null`. */
-  readonly continues: string | null;
-  readonly project: string;
-  readonly model: string;
-  /** Product name of its user agent; `''` where it is not known. */
-  readonly client: string;
-  /** The client that compacted it, or `null`. */
-  readonly compacted_by: string | null;
-  /** Unpruned, it would have passed the threshold; as forwarded, it never did. */
-  readonly avoided: boolean;
-  readonly peak_sent: number;
-  readonly peak_whole: number;
-  readonly threshold: number;
-}
-
-export interface CompactionReport {
-  readonly seen: number;
-  readonly avoided: number;
-  /** The longest first, at most 100. */
-  readonly conversations: readonly ContextShown[];
-}
-
-/** Compactions, and what pauses cost, as `report`, `stats` and the page show them. */
-export interface ContextReport {
-  readonly compactions: CompactionReport;
-  readonly cold: ColdFigures;
-}
 
 /** @throws StoreUnavailable */
 export async function readContexts(
@@ -58,19 +26,23 @@ export async function readContexts(
   return { compactions: compactionsOf(seen, all, peaks), cold };
 }
 
-/** @param all - compactions of any time, from which the thresholds are learned */
+/**
+ * @param all - compactions of any time, from which the thresholds are learned
+ * @param rows - thresholds of clients with too few of them
+ */
 export function compactionsOf(
   seen: readonly StoredCompaction[],
   all: readonly StoredCompaction[],
   peaks: readonly ContextPeak[],
+  rows: readonly ClientRow[] = installedClientRows(),
 ): CompactionReport {
-  const thresholds = thresholdsOf(all);
+  const thresholds = thresholdsOf(all, rows);
   const compacted = new Map(seen.map((one) => [keyOf(one.project, one.continues), one]));
   const continued = new Map(seen.map((one) => [keyOf(one.project, one.conversation), one]));
   const known = new Map(peaks.map((peak) => [keyOf(peak.project, peak.conversationId), peak]));
   const shownOf = (of: Omit<ContextPeak, 'turns' | 'lastMs'>): ContextShown => {
     const key = keyOf(of.project, of.conversationId);
-    const { tokens: threshold } = thresholds(of);
+    const threshold = thresholds(of)?.tokens ?? null;
     const before = continued.get(key);
     return {
       id: of.conversationId,
@@ -79,7 +51,7 @@ export function compactionsOf(
       model: of.model,
       client: of.product,
       compacted_by: compacted.get(key)?.client ?? null,
-      avoided: of.whole > threshold && of.sent <= threshold,
+      avoided: threshold !== null && of.whole > threshold && of.sent <= threshold,
       peak_sent: Number(of.sent),
       peak_whole: Number(of.whole),
       threshold,
@@ -105,17 +77,13 @@ export function compactionsOf(
 /** The key of a threshold. Two clients on one model compact at different lengths. */
 type Compacting = Pick<StoredCompaction, 'project' | 'product' | 'model'>;
 
-/** The length in tokens at which a client compacts its history. */
-export interface Threshold {
-  readonly tokens: number;
-  /** Whether it was learned from the client's compactions; otherwise it is the default. */
-  readonly learned: boolean;
-}
+type Thresholds = (of: Compacting) => Threshold | null;
 
-type Thresholds = (of: Compacting) => Threshold;
-
-/** The threshold of each client with a model in a project: the median length of its compactions. */
-function thresholdsOf(all: readonly StoredCompaction[]): Thresholds {
+/**
+ * The threshold of each client with a model in a project: the median length of its compactions, else that of its row,
+ * else `null`.
+ */
+function thresholdsOf(all: readonly StoredCompaction[], rows: readonly ClientRow[]): Thresholds {
   const groups = groupBy(all, nameOf);
   const medians = new Map<string, number>();
   for (const [name, some] of groups) {
@@ -123,19 +91,41 @@ function thresholdsOf(all: readonly StoredCompaction[]): Thresholds {
     const median = sorted[sorted.length >> 1];
     if (median !== undefined && sorted.length >= ENOUGH_COMPACTIONS) medians.set(name, median);
   }
+  const lengths = new KnownLengths(rows);
   return (of) => {
     const median = medians.get(nameOf(of));
-    return { tokens: median ?? DEFAULT_THRESHOLD, learned: median !== undefined };
+    if (median !== undefined) return { tokens: median, learned: true };
+    return lengths.get(of);
   };
+}
+
+/** The lengths of rows by client and model. */
+class KnownLengths {
+  readonly #rows: readonly ClientRow[];
+  readonly #known = new BoundedMap<string, { readonly length: Threshold | null }>(MAX_LENGTHS);
+
+  constructor(rows: readonly ClientRow[]) {
+    this.#rows = rows;
+  }
+
+  get({ product, model }: Pick<Compacting, 'product' | 'model'>): Threshold | null {
+    const key = keyOf(product, model);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known.length;
+    const row = clientRowOf(this.#rows, { product, model });
+    const length = row === undefined ? null : { tokens: row.tokens, learned: false };
+    this.#known.set(key, { length });
+    return length;
+  }
 }
 
 function nameOf({ project, product, model }: Compacting): string {
   return keyOf(project, model, product);
 }
 
-/** The threshold of a client with a model in a project. @throws StoreUnavailable */
-export async function readThreshold(store: Pick<CompactionStore, 'since'>, of: Compacting): Promise<Threshold> {
-  return thresholdsOf(await store.since({ sinceMs: 0, project: of.project }))(of);
+/** The threshold of a client with a model in a project; `null` if it is unknown. @throws StoreUnavailable */
+export async function readThreshold(store: Pick<CompactionStore, 'since'>, of: Compacting): Promise<Threshold | null> {
+  return thresholdsOf(await store.since({ sinceMs: 0, project: of.project }), installedClientRows())(of);
 }
 
 function keyOf(...parts: readonly string[]): string {
@@ -152,7 +142,7 @@ export class AvoidedCompactions {
   readonly #onFailure: FailureReporter;
   /** Conversations that are beyond the threshold when unpruned. */
   readonly #beyond = new BoundedMap<string, true>(MAX_CONVERSATIONS);
-  #thresholds = thresholdsOf([]);
+  #thresholds = thresholdsOf([], installedClientRows());
   #learntMs = Number.NEGATIVE_INFINITY;
 
   constructor(store: Pick<CompactionStore, 'since'>, onFailure: FailureReporter) {
@@ -165,7 +155,8 @@ export class AvoidedCompactions {
     if (conversationId === '') return false;
     this.#learn();
     const key = keyOf(project, conversationId);
-    const { tokens: threshold } = this.#thresholds({ project, product: client ?? '', model });
+    const threshold = this.#thresholds({ project, product: client ?? '', model })?.tokens;
+    if (threshold === undefined) return false;
     const sent = fresh + write5m + write1h + read;
     if (sent + Math.max(0, removed) <= threshold) {
       this.#beyond.delete(key);
@@ -182,7 +173,7 @@ export class AvoidedCompactions {
     this.#learntMs = now;
     this.#store.since({ sinceMs: 0 }).then(
       (all) => {
-        this.#thresholds = thresholdsOf(all);
+        this.#thresholds = thresholdsOf(all, installedClientRows());
       },
       (cause: unknown) => this.#onFailure('thresholds_not_read', cause),
     );

@@ -1,7 +1,9 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerSum, Others, SumGroup } from '../core/ports/ledger-store.ts';
-import type { RegretFacts, TextFacts } from '../core/ports/request-facts.ts';
+import { prefixKeyOf } from '../core/ports/prefix-breaks.ts';
+import type { RegretFacts, RequestFacts, TextFacts } from '../core/ports/request-facts.ts';
 import type { Bill } from './bill.ts';
+import type { Miss } from './known.ts';
 import { STEP_FIELDS, stepKey } from './learning.ts';
 import type { NewTokens } from './model-scale.ts';
 import { dayOf } from './prices.ts';
@@ -111,6 +113,12 @@ export function stepSums(
   field: keyof typeof STEP_FIELDS,
 ): SumGroup {
   return { day: dayOf(atMs), project, slice: 'step', key: stepKey(text), fields: { [STEP_FIELDS[field]]: 1 } };
+}
+
+/** A request for which the provider reported a changed history, with what the ledger knows of the change. */
+export function brokenSums({ atMs, project, requestId, conversationId }: RequestFacts, { cause, at }: Miss): SumGroup {
+  const key = prefixKeyOf('request', requestId, conversationId, cause, String(at));
+  return { day: dayOf(atMs), project, slice: 'prefix', key, fields: { reported: 1 } };
 }
 
 const OTHERS: Others = '(others)';

@@ -1,5 +1,8 @@
+import type { MissCause } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
-import type { PrefixBreakReport } from '../core/ports/prefix-breaks.ts';
+import { changedWords, type PrefixBreak, type PrefixBreakReport } from '../core/ports/prefix-breaks.ts';
+
+const MAX_LISTED = 20;
 
 /** What providers reported since a day. @throws StoreUnavailable */
 export async function readPrefixBreaks(
@@ -9,9 +12,14 @@ export async function readPrefixBreaks(
   const sums = await store.sums({ sinceDay, slice: 'prefix', ...(project !== undefined && { project }) });
   const models = new Map<string, { requests: number; reported: number }>();
   const conversations = new Map<string, number>();
-  for (const { key, field, value } of sums) {
-    const [kind = '', name = ''] = partsOf(key);
+  const breaks: (PrefixBreak & { readonly day: string })[] = [];
+  for (const { day, key, field, value } of sums) {
+    const [kind = '', name = '', conversation = '', cause = 'unknown', at = '-1'] = key.split('\t');
     if (kind === 'conversation') conversations.set(name, (conversations.get(name) ?? 0) + value);
+    if (kind === 'request') {
+      const changed = changedWords(cause as MissCause, Number(at));
+      breaks.push({ day, request_id: name, conversation, changed });
+    }
     if (kind !== 'model' || (field !== 'requests' && field !== 'reported')) continue;
     const counts = models.get(name) ?? { requests: 0, reported: 0 };
     counts[field] += value;
@@ -27,11 +35,9 @@ export async function readPrefixBreaks(
     conversations: [...conversations]
       .map(([id, reported]) => ({ id, reported }))
       .toSorted((a, b) => b.reported - a.reported),
+    breaks: breaks
+      .toSorted((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0))
+      .slice(0, MAX_LISTED)
+      .map(({ day: _day, ...rest }) => rest),
   };
-}
-
-/** Splits a key at its first tab. Undoes `prefixKeyOf`. */
-function partsOf(key: string): readonly [kind: string, name: string] {
-  const at = key.indexOf('\t');
-  return [key.slice(0, at), key.slice(at + 1)];
 }

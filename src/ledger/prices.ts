@@ -231,6 +231,11 @@ export function fittingName({ model: words }: Price, model: string): string | nu
   return words.split(/\s+/).find((word) => names.some(fitOf(word))) ?? null;
 }
 
+/** Whether one of the names and globs of a row, separated by blanks, matches a model. */
+export function fitsModel(words: string, model: string): boolean {
+  return namesOf(model).some(fitOf(words));
+}
+
 /** Names by which a model is looked up: unchanged, and without prefixes and suffixes. */
 function namesOf(model: string): readonly string[] {
   return [...new Set([alike(model), alike(bareName(model))])];

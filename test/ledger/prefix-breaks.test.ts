@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { checkPrefixes } from '../../src/cli/doctor/prefixes.ts';
 import { readPrefixBreaks } from '../../src/ledger/prefix-breaks.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { run } from '../cli/fake-io.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
 
@@ -51,6 +52,8 @@ it('what providers report about changed history is counted once for each request
     ]),
   );
   expect(report).toMatchObject({ reported: 2, requests: 4 });
+  const broken = lines.filter(({ requestId }) => report.breaks.some(({ request_id }) => request_id === requestId));
+  expect(broken.map(({ model }) => model).toSorted()).toEqual(['claude-opus-5', 'gpt-6.2']);
   const ids = report.conversations.map(({ id }) => id);
   expect(lines.map(({ conversationId }) => conversationId)).toEqual(expect.arrayContaining(ids));
   expect(report.conversations.reduce((sum, { reported }) => sum + reported, 0)).toBe(2);
@@ -65,4 +68,30 @@ it('doctor shows the reports of the running proxy, and an alarm only if there ar
   expect(counts(1, 1204)).toMatchObject([{ level: 'note', advice: expect.stringContaining('log') }]);
   expect(counts(0, 0)).toEqual([]);
   expect(checkPrefixes(null)).toEqual([]);
+});
+
+it('a report of changed history says what the client changed in the request', async () => {
+  const isBroken = { now: false };
+  const upstream = await startUpstream((_request, res) => {
+    const report = isBroken.now ? { input_transformations: [{ id: 'rs_1', reason: 'prefix_mismatch' }] } : {};
+    json(res, 200, { id: 'resp_1', object: 'response', output: [], usage: USAGE, ...report });
+  });
+  const proxy = await startProxy(upstream);
+  const post = async (...words: string[]): Promise<void> => {
+    const input = words.map((content, i) => ({ role: i % 2 === 0 ? 'user' : 'assistant', content }));
+    const body = JSON.stringify({ model: 'gpt-6.2', input, prompt_cache_key: 'k' });
+    const headers = { 'content-type': 'application/json' };
+    await (await fetch(`${proxy.url}/v1/responses`, { method: 'POST', headers, body })).text();
+  };
+  await post('Why does the checkout fail?');
+  await post('Why does the checkout fail?', 'I look.', 'Go on.');
+  isBroken.now = true;
+  await post('Why does the checkout fail?', 'I look again.', 'Go on.', 'Done.', 'And the cart?');
+  await proxy.stop();
+  const { out } = await run(['report'], {
+    env: { MCP_PRUNER_DB_PATH: proxy.dbPath },
+    clock: { nowMs: () => Date.now() },
+  });
+  expect(out).toContain('prefix breaks reported by the provider: 1 of 3 requests');
+  expect(out).toMatch(/ {2}request \S+, conversation \S+: the client changed message 1\n/);
 });

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { compactingClient, containsSummary } from '../../src/core/compactions/signs.ts';
 import type { ContextPeak, StoredCompaction } from '../../src/core/ports/compactions.ts';
+import { type ClientRow, clientRowOf, installedClientRows } from '../../src/ledger/client-lengths.ts';
 import { AvoidedCompactions, compactionsOf, readThreshold } from '../../src/ledger/compactions.ts';
 import { run } from '../cli/fake-io.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
@@ -28,6 +29,14 @@ describe('a prompt for a compaction', () => {
       'Generate a new <state_snapshot> based on the provided history.\n\nFirst, reason in your scratchpad. Then, generate the updated <state_snapshot>.',
     ],
     ['cline', 'Summarize this session for continuation. Be concise and factual.\n\nuser: hi'],
+    [
+      'pi',
+      '<conversation>\n[User]: hi\n</conversation>\n\nThe messages above are a conversation to summarize. Create a structured context checkpoint summary that another LLM will use',
+    ],
+    [
+      'pi',
+      '<conversation>\n[User]: hi\n</conversation>\n\n<previous-summary>\nfish\n</previous-summary>\n\nThe messages above are NEW conversation messages to incorporate into the existing summary provided in',
+    ],
   ])('of %s is recognised', (client, text) => {
     expect(compactingClient(text)).toBe(client);
   });
@@ -37,6 +46,7 @@ describe('a prompt for a compaction', () => {
     'What does "Your task is to create a detailed summary of the conversation so far" mean?',
     'Summarize this session for me',
     'Compact the context of this file',
+    'The messages above are a conversation to summarize. Create a structured context checkpoint summary',
     '',
   ])("is not recognised in a user's own words: %s", (text) => {
     expect(compactingClient(text)).toBeNull();
@@ -46,6 +56,8 @@ describe('a prompt for a compaction', () => {
     expect(
       containsSummary('This session is being continued from a previous conversation that ran out of context.'),
     ).toBe(true);
+    const pi = 'The conversation history before this point was compacted into the following summary:\n\n<summary>fish';
+    expect(containsSummary(pi)).toBe(true);
     expect(containsSummary('Continue the session')).toBe(false);
   });
 });
@@ -53,6 +65,9 @@ describe('a prompt for a compaction', () => {
 describe('the compactions of a report', () => {
   const peak = (id: string, sent: number, whole: number): ContextPeak => ({
     ...{ project: 'p', conversationId: id, model: 'm', product: 'claude-cli', turns: 3, sent, whole, lastMs: 1 },
+  });
+  const row = (client: string, model: string, tokens: number): ClientRow => ({
+    ...{ client, model, tokens, version: '1', day: '2026-11-27', source: 's' },
   });
   const compaction = (continues: string, conversation: string, tokens: number): StoredCompaction => ({
     ...{ project: 'p', continues, conversation, client: 'claude-code', product: 'claude-cli', model: 'm' },
@@ -64,8 +79,16 @@ describe('the compactions of a report', () => {
       [],
       [],
       [peak('a', 150_000, 170_000), peak('b', 150_000, 155_000), peak('c', 165_000, 200_000)],
+      [row('claude-cli', 'm', 160_000)],
     );
     expect([seen, avoided, conversations.map(({ id }) => id)]).toEqual([0, 1, ['a']]);
+  });
+
+  it('counts none of a client whose threshold is unknown', () => {
+    const peaks = [peak('a', 150_000, 2_000_000)];
+    expect(compactionsOf([], [], peaks, [row('codex', 'm', 160_000)]).avoided).toBe(0);
+    const [compacted] = compactionsOf([compaction('a', 'b', 90_000)], [], peaks, []).conversations;
+    expect(compacted).toMatchObject({ avoided: false, threshold: null });
   });
 
   it('learns the threshold from three compactions on, and links conversations', () => {
@@ -97,7 +120,9 @@ describe('the compactions of a report', () => {
     const store = { since: async () => all };
     const of = { project: 'p', model: 'm' };
     expect(await readThreshold(store, { ...of, product: 'opencode' })).toEqual({ tokens: 300_000, learned: true });
-    expect(await readThreshold(store, { ...of, product: 'codex' })).toEqual({ tokens: 160_000, learned: false });
+    expect(await readThreshold(store, { ...of, product: 'codex' })).toBeNull();
+    const claude = { project: 'p', model: 'claude-opus-5', product: 'claude-cli' };
+    expect(await readThreshold(store, claude)).toEqual({ tokens: 967_000, learned: false });
     const watch = new AvoidedCompactions(store, () => expect.unreachable());
     const turn = { ...aTurn('1', { project: 'p', model: 'm' }), fresh: 0, write5m: 0, write1h: 0 };
     const billed = (client: string, read: number) =>
@@ -107,6 +132,21 @@ describe('the compactions of a report', () => {
     const counted = ['claude-cli', 'claude-cli', 'opencode'].map((client) => billed(client, 90_000));
     expect(counted).toEqual([true, false, false]);
   });
+});
+
+it.each([
+  ['claude-cli', 'claude-opus-5-20260401', 967_000],
+  ['claude-cli', 'claude-sonnet-5-5', 967_000],
+  ['claude-cli', 'anthropic/claude-sonnet-4.6', 167_000],
+  ['codex_cli_rs', 'gpt-6.2-sol', 450_000],
+  ['codex_exec', 'gpt-6.2-astra', 244_800],
+  ['GeminiCLI', 'gemini-3-pro', 524_288],
+  ['copilot', 'anything', 160_000],
+  ['opencode', 'claude-opus-5', 968_000],
+  ['codex_exec', 'claude-opus-5', undefined],
+  ['curl', 'gpt-6.2-sol', undefined],
+])('%s with %s compacts at %s tokens', (product, model, tokens) => {
+  expect(clientRowOf(installedClientRows(), { product, model })?.tokens).toBe(tokens);
 });
 
 const PROMPT = 'Your task is to create a detailed summary of the conversation so far, paying close attention to it.';

@@ -10,6 +10,6 @@ export function checkPrefixes(running: Pick<ProxyHealth, 'prefixBreaks'> | null)
   const what = prefixBreakLine({ reported, requests });
   if (reported === 0) return [{ level: 'ok', what }];
   const advice =
-    'the log names each request; if the session changed its proxy or its store midway, compact it or start a new one, else report it';
+    'the log names each request, `mcp-pruner report` what changed; if the session changed its proxy or its store midway, compact it or start a new one, else report it';
   return [{ level: 'note', what, advice }];
 }

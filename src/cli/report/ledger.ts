@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
-import { type PrefixBreakReport, prefixBreakLine } from '../../core/ports/prefix-breaks.ts';
+import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
 import { UserError } from '../../errors/errors.ts';
-import type { ContextReport } from '../../ledger/compactions.ts';
 import { type Call, type Io, textOption } from '../command.ts';
 import { contextText } from '../context-text.ts';
 import { withStore } from '../open-store.ts';
 import { readSettings } from '../read-settings.ts';
 import { readShelf, type ShelfReport, shelfText } from '../shelf-text.ts';
-import { painter } from '../terminal.ts';
+import { painter, printable } from '../terminal.ts';
 import { reportHtml } from './html.ts';
 import { sinceDayOf } from './since.ts';
 import { reportText } from './text.ts';
@@ -54,7 +54,9 @@ export async function readLedger(
 }
 
 function breaksText({ prefix_breaks: breaks }: BreaksReport): string {
-  return breaks.requests === 0 ? '' : `\n${prefixBreakLine(breaks)}\n`;
+  if (breaks.requests === 0) return '';
+  const named = prefixBreakLines(breaks).map((line) => `  ${printable(line)}\n`);
+  return `\n${prefixBreakLine(breaks)}\n${named.join('')}`;
 }
 
 function writeHtml(call: Call, io: Io, ledger: LedgerReport): void {

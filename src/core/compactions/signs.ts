@@ -19,6 +19,21 @@ const PROMPTS: readonly { readonly client: string; readonly begins?: string; rea
   { client: 'opencode', begins: 'Provide a detailed prompt for continuing our conversation above' },
   { client: 'gemini-cli', ends: 'First, reason in your scratchpad. Then, generate the' },
   { client: 'gemini-cli', begins: 'Critically evaluate the <state_snapshot> you just generated' },
+  {
+    client: 'pi',
+    begins: '<conversation>',
+    ends: 'The messages above are a conversation to summarize. Create a structured context checkpoint summary',
+  },
+  {
+    client: 'pi',
+    begins: '<conversation>',
+    ends: 'The messages above are NEW conversation messages to incorporate into the existing summary',
+  },
+  {
+    client: 'pi',
+    begins: '<conversation>',
+    ends: 'The messages above are earlier context from an ongoing conversation. Later messages are stored separately',
+  },
   { client: 'cline', begins: 'Summarize this session for continuation. Be concise and factual.' },
   {
     client: 'cline',
@@ -39,8 +54,8 @@ const TAIL_CHARS = 8_000;
 export function compactingClient(text: string): string | null {
   const asked = text.trimStart().replace(PREAMBLE, '').replace(INSTRUCTIONS, '');
   const tail = asked.slice(-TAIL_CHARS);
-  const found = PROMPTS.find(({ begins, ends }) =>
-    begins === undefined ? ends !== undefined && lineBegins(tail, ends) : asked.startsWith(begins),
+  const found = PROMPTS.find(
+    ({ begins = '', ends }) => asked.startsWith(begins) && (ends === undefined || lineBegins(tail, ends)),
   );
   return found?.client ?? null;
 }
@@ -55,6 +70,7 @@ const SUMMARIES: readonly string[] = [
   'Another language model started to solve this problem and produced a summary',
   'What did we do so far?',
   '<state_snapshot>',
+  'The conversation history before this point was compacted into the following summary:',
 ];
 
 /** Whether a user message contains a client's summary of the earlier history. */

@@ -3,7 +3,7 @@ export interface Compaction {
   readonly project: string;
   /** The conversation that was summarised. */
   readonly continues: string;
-  /** By its prompt: `claude-code`, `codex`, `opencode`, `gemini-cli` or `cline`. */
+  /** By its prompt: `claude-code`, `codex`, `opencode`, `gemini-cli`, `cline` or `pi`. */
   readonly client: string;
   /** Product name of the user agent, as in the ledger; `''` if unknown. */
   readonly product: string;

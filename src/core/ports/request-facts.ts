@@ -151,6 +151,8 @@ export interface RequestFacts extends NamedRequest {
   readonly summarised?: boolean;
   /** Shadow mode: it was forwarded whole, and `removed` is negative: minus what would have been removed. */
   readonly shadow?: true;
+  /** The provider reported that its history was changed, and the request is to be named in reports. */
+  readonly prefixBroken?: true;
   /** What this request adds after the model's last answer, as forwarded. */
   readonly fresh: FreshFacts;
   /** Set if the request counts towards a budget. */

@@ -5,6 +5,7 @@ import { PageAccess } from '../../app/page/access.ts';
 import { settingsInWords } from '../../config/show.ts';
 import { allowedCallers } from '../../core/web-origin.ts';
 import { readContexts, readThreshold } from '../../ledger/compactions.ts';
+import { readPrefixBreaks } from '../../ledger/prefix-breaks.ts';
 import { openPage } from './page.ts';
 import type { PageParts } from './parts.ts';
 
@@ -30,6 +31,7 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     ledger: parts.pageLedger ?? parts.ledger,
     savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
+    prefixBreaks: (query) => readPrefixBreaks(store.ledger, query),
     threshold: (of) => readThreshold(store.compactions, of),
     recall: parts.recall,
     project: parts.viewerProject ?? 'default',

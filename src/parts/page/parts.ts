@@ -4,7 +4,9 @@ import type { Answer } from '../../app/page/answers.ts';
 import type { FailureReporter } from '../../base/failures.ts';
 import type { Pruner } from '../../core/calls/api.ts';
 import type { BrowseStore } from '../../core/ports/browse.ts';
+import type { ContextReport, Threshold } from '../../core/ports/context-report.ts';
 import type { LedgerReader } from '../../core/ports/ledger-report.ts';
+import type { PrefixBreakReport } from '../../core/ports/prefix-breaks.ts';
 import type { ProjectSettingsStore } from '../../core/ports/project-settings.ts';
 import type { Records } from '../../core/ports/records.ts';
 import type { SegmentStore } from '../../core/ports/segments.ts';
@@ -14,7 +16,7 @@ import type { Recall } from '../../core/recall/recall.ts';
 import type { SavingAlarm } from '../../core/saving-alarm.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { ContextGc } from '../../gc/context-gc.ts';
-import type { ContextReport, readThreshold, Threshold } from '../../ledger/compactions.ts';
+import type { readThreshold } from '../../ledger/compactions.ts';
 import type { SentAs, SettingShown } from './shapes.ts';
 
 /** The parts from which the page is built. */
@@ -40,8 +42,13 @@ export interface PageParts {
   readonly savingAlarm: () => SavingAlarm | null;
   /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
   readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
-  /** The length at which a client compacts. May reject with `StoreUnavailable`. */
-  readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold>;
+  /** What providers reported about changed history since a day. May reject with `StoreUnavailable`. */
+  readonly prefixBreaks: (query: {
+    readonly sinceDay: string;
+    readonly project?: string;
+  }) => Promise<PrefixBreakReport>;
+  /** The length at which a client compacts; `null` if it is unknown. May reject with `StoreUnavailable`. */
+  readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold | null>;
   readonly recall: Pick<Recall, 'search'>;
   /** The project that is searched where none is named. */
   readonly project: string;

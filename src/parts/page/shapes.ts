@@ -1,5 +1,12 @@
 import type { ConversationBill } from '../../core/ports/browse.ts';
+import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { BilledFigures, LedgerTurn, TokenCounts } from '../../core/ports/ledger.ts';
+import type { PrefixBreakReport } from '../../core/ports/prefix-breaks.ts';
+
+/** Compactions and pauses, and what providers reported about changed history. */
+export interface ContextsShown extends ContextReport {
+  readonly prefix_breaks: PrefixBreakReport;
+}
 
 /** A text of a request that was new in it, and what became of it. */
 export interface TextShown {

@@ -2,9 +2,8 @@ import type { SeriesQuery } from '../../core/ports/browse.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { MAX_HITS, type RecallAnswer } from '../../core/recall/recall.ts';
 import { alarmWords } from '../../core/saving-alarm.ts';
-import type { ContextReport } from '../../ledger/compactions.ts';
 import type { PageParts } from './parts.ts';
-import type { DeclaredShown, LinesShown, PrunePage, ShelfShown, StoreShown } from './shapes.ts';
+import type { ContextsShown, DeclaredShown, LinesShown, PrunePage, ShelfShown, StoreShown } from './shapes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PRUNES_OF_A_PAGE = 50;
@@ -105,14 +104,16 @@ export async function shelfView(
   return { tools: dearest.slice(0, MOST_LINES), more: Math.max(0, tools.length - MOST_LINES), wouldSave, saved };
 }
 
-/** Compactions seen and avoided, and what pauses cost, in the last days. @throws StoreUnavailable */
+/** Compactions, the cost of pauses, and reported prefix breaks of the last days. @throws StoreUnavailable */
 export async function contextsView(
-  { contexts, clock }: PageParts,
+  { contexts, prefixBreaks, clock }: PageParts,
   days: number,
   project: string | undefined,
-): Promise<ContextReport> {
+): Promise<ContextsShown> {
   const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
-  return contexts({ sinceDay, project });
+  const query = { sinceDay, project };
+  const [report, breaks] = await Promise.all([contexts(query), prefixBreaks(query)]);
+  return { ...report, prefix_breaks: breaks };
 }
 
 /** Tool results that contain the words of a query. @throws StoreUnavailable */

@@ -2,6 +2,8 @@ import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import { prefixKeyOf } from '../../core/ports/prefix-breaks.ts';
 import type { RequestReport } from './request-report.ts';
 
+const MOST_NAMED = 20;
+
 /** Requests on wires on which providers verify the history, and those for which they reported a changed one. */
 export interface PrefixBreakCounts {
   readonly requests: number;
@@ -12,6 +14,7 @@ export interface PrefixBreakCounts {
 export class PrefixBreaks {
   #requests = 0;
   #reported = 0;
+  #named = { day: '', count: 0 };
 
   /** @returns whether the request's answer reports a changed history; `null` if it does not count */
   count({ verifiesHistory, facts, reports }: RequestReport): boolean | null {
@@ -20,6 +23,13 @@ export class PrefixBreaks {
     this.#requests++;
     if (isReported) this.#reported++;
     return isReported;
+  }
+
+  /** Whether a request with such a report is kept by its id: the first of each day (UTC) are. */
+  isNamed(atMs: number): boolean {
+    const day = new Date(atMs).toISOString().slice(0, 10);
+    if (day !== this.#named.day) this.#named = { day, count: 0 };
+    return this.#named.count++ < MOST_NAMED;
   }
 
   report(): PrefixBreakCounts {

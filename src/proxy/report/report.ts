@@ -171,16 +171,20 @@ export class Reporter {
     if (report.foreign) return;
     report.watched?.ended(endedOf(report), atMs);
     if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
-    if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage, report.answerTokens), report.counted);
-    this.#options.ledger.count([...useSums(report, fresh, atMs, saved > 0), ...this.#prefixSums(report, atMs)]);
+    const isBroken = this.#options.prefixBreaks?.count(report) ?? null;
+    if (report.facts) {
+      const facts = endedFacts(report.facts, atMs, report.usage, report.answerTokens);
+      const isNamed = isBroken === true && this.#options.prefixBreaks?.isNamed(atMs) === true;
+      this.#bill(isNamed ? { ...facts, prefixBroken: true } : facts, report.counted);
+    }
+    const prefix = isBroken === null ? [] : this.#prefixSums(report, isBroken, atMs);
+    this.#options.ledger.count([...useSums(report, fresh, atMs, saved > 0), ...prefix]);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }
 
-  /** Counts a provider's report about changed history. */
-  #prefixSums(report: RequestReport, atMs: number): SumGroup[] {
-    const { prefixBreaks, metrics, log } = this.#options;
-    const isReported = prefixBreaks?.count(report) ?? null;
-    if (isReported === null) return [];
+  /** Reports what a provider says about changed history. */
+  #prefixSums(report: RequestReport, isReported: boolean, atMs: number): SumGroup[] {
+    const { metrics, log } = this.#options;
     const { wire, model, requestId, conversationId } = report;
     if (isReported) {
       metrics.prefixBreak({ wire, model });

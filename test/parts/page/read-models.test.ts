@@ -132,7 +132,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
       await read(path);
     expect(await read(`conversation?name=${name}`)).toMatchObject({ conversation: { name, project: 'default' } });
     expect(await read(`timeline?name=${name}`)).toMatchObject({
-      threshold: { tokens: 160_000, learned: false },
+      threshold: null,
       turns: [{}, {}, {}, {}],
       compactions: [],
       recoveries: [],

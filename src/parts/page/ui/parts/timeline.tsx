@@ -286,7 +286,7 @@ function ConversationEvents({
           <i class="mark threshold" aria-hidden="true" />
           {threshold.learned
             ? `Its client compacts at ${compact(threshold.tokens)} tokens, the median of its compactions`
-            : `Its client is assumed to compact at ${compact(threshold.tokens)} tokens: fewer than three compactions were seen`}
+            : `Its client compacts at ${compact(threshold.tokens)} tokens with this model, as far as is known (config/clients.toml)`}
           {isAvoided(turns, threshold.tokens) && '. Cuts kept this conversation below that'}
         </li>
       )}

@@ -3,7 +3,8 @@ import { compact, dollars, number, plural, share } from '../../../../app/page/ui
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Empty, Figure, Head } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../../core/ports/ledger-report.ts';
-import type { ContextReport } from '../../../../ledger/compactions.ts';
+import { prefixBreakLine, prefixBreakLines } from '../../../../core/ports/prefix-breaks.ts';
+import type { ContextsShown } from '../../shapes.ts';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
 import { useNews } from '../parts/live-reload.tsx';
 import { useFilters } from '../route.tsx';
@@ -23,7 +24,7 @@ export function OverviewView() {
   const project = filters.project ?? '';
   const query = { days, project: project === '' ? null : project };
   const report = useLoaded<LedgerReport>('ledger', query);
-  const contexts = useLoaded<ContextReport>('contexts', query);
+  const contexts = useLoaded<ContextsShown>('contexts', query);
   const [projects, setProjects] = useState<readonly string[]>([]);
   useNews(() => {
     report.reload();
@@ -61,12 +62,13 @@ function reasonsOf({ failures }: CheckedShare): string {
   return failures.length === 0 ? '' : `: ${failures.map((one) => `${number(one.requests)} ${one.reason}`).join(', ')}`;
 }
 
-function Report({ report, contexts, days }: { report: LedgerReport; contexts: ContextReport | null; days: number }) {
+function Report({ report, contexts, days }: { report: LedgerReport; contexts: ContextsShown | null; days: number }) {
   const { checked, totals } = report;
   const isPriced = totals.requests > totals.unpriced;
   return (
     <>
       <Sentence report={report} contexts={contexts} />
+      {contexts !== null && contexts.prefix_breaks.requests > 0 && <Breaks breaks={contexts.prefix_breaks} />}
       {report.notes.length > 0 && (
         <ul class="quiet small notes">
           {report.notes.map((note) => (
@@ -103,6 +105,23 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
   );
 }
 
+/** What providers reported about changed history: one line, and an alarm if there is anything to report. */
+function Breaks({ breaks }: { breaks: ContextsShown['prefix_breaks'] }) {
+  const line = prefixBreakLine(breaks);
+  const sentence = `${line[0]?.toUpperCase() ?? ''}${line.slice(1)}`;
+  if (breaks.reported === 0) return <p class="quiet small">{sentence}</p>;
+  return (
+    <div class="note bad" role="alert">
+      {sentence}
+      <ul class="small">
+        {prefixBreakLines(breaks).map((one) => (
+          <li key={one}>{one}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
 /** Days from the first request of the span to today. */
 function daysOf({ days }: LedgerReport): number {
   const first = days.findLast(({ requests }) => requests > 0)?.day ?? '';
@@ -111,7 +130,7 @@ function daysOf({ days }: LedgerReport): number {
 }
 
 /** The whole report in one sentence. */
-function Sentence({ report, contexts }: { report: LedgerReport; contexts: ContextReport | null }) {
+function Sentence({ report, contexts }: { report: LedgerReport; contexts: ContextsShown | null }) {
   const { totals, tools } = report;
   const isPriced = totals.requests > totals.unpriced;
   const regrets = tools.reduce((sum, { regrets: of }) => sum + of.recovered + of.reread + of.quoted, 0);
