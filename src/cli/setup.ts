@@ -4,7 +4,7 @@ import { type EditOutcome, undoEdits, writeEdits } from '../agents/edit-file.ts'
 import { snippet } from '../agents/edit-text.ts';
 import { findEntry } from '../agents/mcp-servers.ts';
 import type { Loaded } from '../config/load.ts';
-import { isLocalUrl } from '../config/warnings.ts';
+import { isAnthropicsOwn, isLocalUrl } from '../config/warnings.ts';
 import { UserError } from '../errors/errors.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
@@ -37,6 +37,10 @@ export const setup: Command = {
     undo: { type: 'boolean', doc: 'undo the change' },
     model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
     proxy: { type: 'string', value: '<url>', doc: 'a proxy that others run, such as https://pruner.example' },
+    'first-party': {
+      type: 'boolean',
+      doc: "claude: treat the proxy as Anthropic's own API, by an internal switch of Claude Code",
+    },
     mcp: {
       type: 'string',
       value: '<way>',
@@ -120,7 +124,21 @@ function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: P
   const mcp = mcpAccess(call, io, loaded, client, purpose, { origin, hasKey: key !== null });
   const cloudBypassesProxy = client.cloud?.(placeOf(io))?.signing === 'unknown';
   const hasLocalModel = isLocalUrl(loaded.settings.anthropicUrl);
-  return { baseUrl: `${origin}/v1`, origin, mcp, model, cloudBypassesProxy, hasLocalModel };
+  const isAsked = call.values['first-party'] === true;
+  if (isAsked) checkFirstParty(call, io, loaded, client);
+  const asFirstParty = isAsked || purpose === 'undo';
+  return { baseUrl: `${origin}/v1`, origin, mcp, model, cloudBypassesProxy, hasLocalModel, asFirstParty };
+}
+
+/** @throws UsageError unless the requests of Claude Code go to Anthropic's own API */
+function checkFirstParty(call: Call, io: Io, { settings }: Loaded, client: Client): void {
+  if (client.name !== 'claude') throw new UsageError('--first-party is a switch of Claude Code');
+  const cloud = client.cloud?.(placeOf(io)) ?? null;
+  const proxy = textOption(call, 'proxy');
+  const upstream = cloud?.title ?? proxy ?? settings.anthropicUrl;
+  if (cloud !== null || proxy !== undefined || !isAnthropicsOwn(settings.anthropicUrl)) {
+    throw new UsageError(`--first-party needs Anthropic's own API behind the proxy of this machine, not ${upstream}`);
+  }
 }
 
 function mcpAccess(

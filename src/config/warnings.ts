@@ -19,6 +19,11 @@ export function isLocalUrl(url: string): boolean {
   return /^(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}$/.test(hostname);
 }
 
+/** Whether a URL is Anthropic's own API, not a gateway, a cloud or another model. */
+export function isAnthropicsOwn(url: string): boolean {
+  return URL.canParse(url) && new URL(url).hostname === 'api.anthropic.com';
+}
+
 /** Tokens that other machines can try have at least this many characters. */
 const MIN_TOKEN_CHARS = 24;
 

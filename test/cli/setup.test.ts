@@ -113,6 +113,30 @@ describe('mcp-pruner setup', () => {
     expect(readFileSync(join(at.home, '.qwen/settings.json'), 'utf8')).toContain(`Bearer ${token}`);
   });
 
+  it("tells Claude Code that the proxy is Anthropic's own API only if that is asked for and true", async () => {
+    const at = machine();
+    const file = join(at.home, '.claude/settings.json');
+    const name = '_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL';
+    const other = { MCP_PRUNER_ANTHROPIC_URL: 'https://gateway.example/v1' };
+    await run(at, ['setup', 'claude', '--write']);
+    expect(readFileSync(file, 'utf8')).not.toContain(name);
+    const doctor = (env = {}) => run(at, ['doctor'], env);
+    expect((await doctor()).out).toContain(`setup claude --first-party --write sets ${name}=1`);
+    expect((await doctor(other)).out).not.toContain(name);
+    for (const args of [['qwen'], ['claude', '--proxy', 'https://pruner.example']])
+      expect(await run(at, ['setup', ...args, '--first-party'])).toMatchObject({ code: 2 });
+    expect(await run(at, ['setup', 'claude', '--first-party'], other)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("needs Anthropic's own API"),
+    });
+    await run(at, ['setup', 'claude', '--write', '--first-party']);
+    expect(JSON.parse(readFileSync(file, 'utf8')).env[name]).toBe('1');
+    expect((await doctor()).out).not.toContain(name);
+    expect((await doctor(other)).out).toContain(`remove ${name}`);
+    await run(at, ['setup', 'claude', '--undo']);
+    expect(readdirSync(at.home)).toEqual([]);
+  });
+
   it('leaves all files unchanged if one is refused, and nothing behind after --undo', async () => {
     const at = machine();
     writeFileSync(join(at.home, '.claude.json'), '{ // mine\n}');

@@ -16,6 +16,7 @@ node test/clients/run.mjs [name…]      names of set-ups, or the beginning of n
   --start                 start the built proxy (dist/cli.js) for each set-up; the default
   --proxy URL             use a running proxy; it must forward to http://127.0.0.1:<--upstream-port>/v1
   --upstream-port N       where the scripted model listens with --proxy (default 8107)
+  --switch                in mid-session the proxy is killed, and goes on with MCP_PRUNER_ENABLED=false
   --direct                no proxy at all: shows that the set-ups work by themselves
   --timeout SECONDS       of one client (default 240)
   --json FILE             write the results there as well
@@ -34,6 +35,7 @@ const { values, positionals } = parseArgs({
   options: {
     start: { type: 'boolean', default: false },
     direct: { type: 'boolean', default: false },
+    switch: { type: 'boolean', default: false },
     proxy: { type: 'string' },
     'upstream-port': { type: 'string', default: '8107' },
     timeout: { type: 'string', default: '240' },
@@ -57,6 +59,7 @@ async function once(driver, installed, through, then) {
     upstreamPort: Number(values['upstream-port']),
     timeoutMs: Number(values.timeout) * 1000,
     keep: values.keep,
+    switched: values.switch ? { MCP_PRUNER_ENABLED: 'false' } : undefined,
   });
   try {
     const verdict = await then(session, nonce);

@@ -52,6 +52,17 @@ function environment(wiring: Wiring, place: ClientPlace): Record<string, string>
  */
 const ATTRIBUTION = 'CLAUDE_CODE_ATTRIBUTION_HEADER';
 
+/**
+ * An internal switch of Claude Code: its base URL counts as Anthropic's own. Otherwise Claude Code leaves out the global
+ * cache scope, its cache diagnosis, and reports about thinking whose history was changed.
+ */
+export const FIRST_PARTY = '_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL';
+
+/** Whether Claude Code takes its base URL for Anthropic's own. */
+export function isAsFirstParty(place: ClientPlace): boolean {
+  return !['', '0', 'false'].includes(variablesOf(place)(FIRST_PARTY).toLowerCase());
+}
+
 /** The variables that point it to the proxy; none if its requests go to a cloud without the proxy. */
 function addresses({ origin, cloudBypassesProxy }: Wiring, place: ClientPlace): Record<string, string> {
   const cloud = cloudOf(place);
@@ -66,7 +77,8 @@ function providerEdit(wiring: Wiring, place: ClientPlace): Edit {
   const entries = variables.map(([name, value]): JsonEntry => ({ path: ['env', name], value }));
   const search: JsonEntry = { path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'true', ifAbsent: true };
   const attribution: JsonEntry = { path: ['env', ATTRIBUTION], value: '0', ifAbsent: true };
-  const more = wiring.hasLocalModel ? [search, attribution] : [search];
+  const firstParty: JsonEntry = { path: ['env', FIRST_PARTY], value: '1' };
+  const more = [search, ...(wiring.hasLocalModel ? [attribution] : []), ...(wiring.asFirstParty ? [firstParty] : [])];
   return { format: 'json', file: settingsFile(place), entries: entries.length === 0 ? [] : [...entries, ...more] };
 }
 

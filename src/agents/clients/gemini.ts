@@ -34,7 +34,12 @@ export const gemini: Client = {
     return {
       args: [],
       env: { GOOGLE_GEMINI_BASE_URL: origin, GEMINI_CLI_HOME: join(folder, RUN_HOME), ...withoutProxies(place) },
-      ...linkedHome(join(RUN_HOME, '.gemini'), own, { name: SETTINGS, text: JSON.stringify(settings, null, 2) }, place),
+      ...linkedHome(
+        join(RUN_HOME, '.gemini'),
+        own,
+        [{ name: SETTINGS, text: JSON.stringify(settings, null, 2) }],
+        place,
+      ),
     };
   },
   edits: ({ mcp }, place) => [

@@ -56,7 +56,7 @@ export const kimi: Client = {
         ...(key ? { KIMI_MODEL_API_KEY: key } : {}),
         KIMI_CODE_HOME: join(folder, RUN_HOME),
       },
-      ...linkedHome(RUN_HOME, own, { name: SERVERS, text: JSON.stringify(servers, null, 2) }, place),
+      ...linkedHome(RUN_HOME, own, [{ name: SERVERS, text: JSON.stringify(servers, null, 2) }], place),
     };
   },
   edits: ({ mcp }, place) => serverEdits(join(settingsFolder(place), SERVERS), mcp, serverJson),

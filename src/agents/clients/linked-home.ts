@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { ClientPlace, Launch } from './client.ts';
 
 /**
- * A folder of settings for one run: one file is the run's own, everything else in it links to the user's folder, so
+ * A folder of settings for one run: some files are the run's own, everything else in it links to the user's folder, so
  * that logins, sessions and histories stay where they are.
  *
  * @param home - path of the folder, relative to that of the run
@@ -11,12 +11,12 @@ import type { ClientPlace, Launch } from './client.ts';
 export function linkedHome(
   home: string,
   own: string,
-  file: { readonly name: string; readonly text: string },
+  files: readonly { readonly name: string; readonly text: string }[],
   place: ClientPlace,
 ): Required<Pick<Launch, 'files' | 'links'>> {
-  const others = (place.listFolder?.(own) ?? []).filter((name) => name !== file.name);
+  const others = (place.listFolder?.(own) ?? []).filter((name) => files.every((file) => file.name !== name));
   return {
-    files: [{ name: join(home, file.name), text: file.text }],
+    files: files.map(({ name, text }) => ({ name: join(home, name), text })),
     links: others.map((name) => ({ name: join(home, name), target: join(own, name) })),
   };
 }

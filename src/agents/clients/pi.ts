@@ -1,10 +1,22 @@
 import { join } from 'node:path';
 import { readLooseJson } from '../edit-json.ts';
-import type { Client, ClientPlace, JsonEntry, Wiring } from './client.ts';
+import {
+  type Client,
+  type ClientPlace,
+  headersJson,
+  type JsonEntry,
+  type JsonValue,
+  type McpAccess,
+  serverEdits,
+  serverEntries,
+  stdioJson,
+  type Wiring,
+} from './client.ts';
 import { linkedHome } from './linked-home.ts';
 import { mergeJson } from './merge-json.ts';
 
 const MODELS = 'models.json';
+const SERVERS = 'mcp.json';
 /** Its settings for one run, in the folder of that run. */
 const RUN_HOME = 'pi-home';
 
@@ -18,27 +30,40 @@ function addresses({ baseUrl, origin }: Wiring): JsonEntry[] {
   return Object.entries(urls).map(([name, url]): JsonEntry => ({ path: ['providers', name, 'baseUrl'], value: url }));
 }
 
+/** Without `direct`, pi declares no tool of the server to the model. Versions before 1.0 ignore the file. */
+function directServer(mcp: McpAccess): JsonValue {
+  return mcp.transport === 'http'
+    ? { url: mcp.url, ...headersJson(mcp), exposure: 'direct' }
+    : stdioJson(mcp.server, { exposure: 'direct' });
+}
+
 export const pi: Client = {
   name: 'pi',
   title: 'pi',
   command: 'pi',
   wire: 'messages',
   needsModel: false,
-  usesMcp: false,
+  usesMcp: true,
+  keepsToken: true,
   launch(wiring, place, folder) {
     const own = agentFolder(place);
-    const models = mergeJson(readLooseJson(place.readFile(join(own, MODELS))) ?? {}, addresses(wiring));
+    const merged = (name: string, entries: readonly JsonEntry[]) => {
+      const before = readLooseJson(place.readFile(join(own, name))) ?? {};
+      return { name, text: JSON.stringify(mergeJson(before, entries), null, 2) };
+    };
+    const files = [merged(MODELS, addresses(wiring)), merged(SERVERS, serverEntries(wiring.mcp, directServer))];
     return {
       args: [],
       env: { PI_CODING_AGENT_DIR: join(folder, RUN_HOME) },
-      ...linkedHome(RUN_HOME, own, { name: MODELS, text: JSON.stringify(models, null, 2) }, place),
+      ...linkedHome(RUN_HOME, own, files, place),
     };
   },
   edits: (wiring, place) => [
     { format: 'json', file: join(agentFolder(place), MODELS), comments: true, entries: addresses(wiring) },
+    ...serverEdits(join(agentFolder(place), SERVERS), wiring.mcp, directServer),
   ],
   notes: [
     'Its providers openai, anthropic and google go through the proxy, with their models and keys.',
-    'pi does not support MCP: it recovers cut lines in its shell, with mcp-pruner recover.',
+    'Versions before 1.0 have no MCP: they recover cut lines in the shell, with mcp-pruner recover.',
   ],
 };

@@ -4,11 +4,13 @@ import type { Settings } from '../../config/settings.ts';
 import { SettingsError } from '../../config/settings-error.ts';
 import { isGuarded, servingProblem } from '../../config/warnings.ts';
 import { type Command, configOption, type Io } from '../command.ts';
+import { fileReader } from '../file-reader.ts';
 import { readSettings } from '../read-settings.ts';
 import { painter, printableLine } from '../terminal.ts';
 import { wrapped } from '../wrap.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAgents } from './agents.ts';
+import { checkFirstParty } from './first-party.ts';
 import { checkPauses } from './pauses.ts';
 import { checkPrefixes } from './prefixes.ts';
 import { checkPrices } from './prices.ts';
@@ -74,6 +76,7 @@ const checks: readonly ((examined: Examined) => Promise<readonly Finding[]> | re
   ({ settings, io }) => checkPrices(settings, io),
   ({ settings, io }) => checkPauses(settings, io),
   ({ agents }) => agents.findings,
+  ({ settings, io }) => checkFirstParty(settings, { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) }),
   ({ io }) => checkTeamKeys(io),
   ({ settings, io, agents }) => checkAddresses(settings, io, agents.own),
 ];

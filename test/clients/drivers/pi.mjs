@@ -14,7 +14,8 @@ async function run(
 ) {
   const config = join(home, '.pi/agent');
   mkdirSync(config, { recursive: true });
-  const model = { id: 'scripted', contextWindow: 200_000, maxTokens: 8000 };
+  // with reasoning the history is bound on responses
+  const model = { id: 'scripted', contextWindow: 200_000, maxTokens: 8000, reasoning: api === 'openai-responses' };
   const address = api === 'anthropic-messages' ? bareUrl : baseUrl;
   const scripted = { baseUrl: address, api, apiKey, models: [model] };
   writeFileSync(join(config, 'models.json'), JSON.stringify({ providers: { scripted } }));

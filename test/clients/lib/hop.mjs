@@ -9,16 +9,18 @@ export const HOP_HEADER = 'x-clients-hop';
  * as it came, since signatures of AWS cover it.
  *
  * @param {string} target - origin to relay to, without a path
+ * @param {() => Promise<void>} [before] - called before each request is relayed
  * @returns {Promise<{ url: string, seen: Exchange[], close: () => Promise<void> }>}
  *
  * @typedef {{ id: string, method: string, path: string, headers: Record<string, unknown>, sent: string, status: number,
  *   answerHeaders: Record<string, unknown>, answer: Buffer, clientLeft: boolean }} Exchange
  */
-export async function startHop(target) {
+export async function startHop(target, before = async () => {}) {
   /** @type {Exchange[]} */
   const seen = [];
   const server = await listen(async (req, res) => {
     const body = await readAll(req);
+    await before();
     const exchange = {
       id: String(seen.length + 1),
       method: req.method ?? '',

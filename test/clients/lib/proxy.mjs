@@ -34,51 +34,63 @@ async function answersHealth(origin) {
  *
  * @param {{ upstream: string, folder: string, settings?: Record<string, string> }} options - `upstream` without `/v1`;
  *   `folder` takes the store
- * @returns {Promise<{ origin: string, log: () => string, close: () => Promise<void> }>}
+ * @returns {Promise<{ origin: string, log: () => string, close: () => Promise<void>, restart: (settings: Record<string,
+ *   string>) => Promise<void> }>} `restart` kills it, and starts it again with other settings besides
  */
 export async function startProxy({ upstream, folder, settings = {} }) {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const child = spawn(process.execPath, [CLI, 'serve'], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: folder,
-      MCP_PRUNER_PORT: String(port),
-      MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
-      MCP_PRUNER_ANTHROPIC_URL: `${upstream}/v1`,
-      MCP_PRUNER_GEMINI_URL: `${upstream}/v1beta`,
-      MCP_PRUNER_VERTEX_URL: upstream,
-      MCP_PRUNER_BEDROCK_URL: upstream,
-      MCP_PRUNER_AZURE_URL: upstream,
-      MCP_PRUNER_DB_PATH: `${folder}/pruner.db`,
-      // what a run shows must not depend on how busy the machine is
-      MCP_PRUNER_TIMEOUT_MS: '30000',
-      ...settings,
-    },
-  });
   let log = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text) => {
-      log += text;
+  const launch = async (more) => {
+    const child = spawn(process.execPath, [CLI, 'serve'], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...environmentOf(upstream, folder, port), ...settings, ...more },
     });
-  }
-  const ended = new Promise((resolve) => {
-    child.once('error', resolve);
-    child.once('exit', resolve);
-  });
-  const close = async () => {
-    child.kill('SIGTERM');
-    const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
-    await ended;
-    clearTimeout(timer);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        log += text;
+      });
+    }
+    const ended = new Promise((resolve) => {
+      child.once('error', resolve);
+      child.once('exit', resolve);
+    });
+    const end = async (signal) => {
+      child.kill(signal);
+      const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+      await ended;
+      clearTimeout(timer);
+    };
+    for (let tries = 0; tries < 100; tries++) {
+      if (child.exitCode !== null) break;
+      if (await answersHealth(origin)) return end;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await end('SIGKILL');
+    throw new Error(`the proxy did not start: ${log.slice(-1000)}`);
   };
-  for (let tries = 0; tries < 100; tries++) {
-    if (child.exitCode !== null) break;
-    if (await answersHealth(origin)) return { origin, log: () => log, close };
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  await close();
-  throw new Error(`the proxy did not start: ${log.slice(-1000)}`);
+  let end = await launch({});
+  const restart = async (more) => {
+    await end('SIGKILL');
+    end = await launch(more);
+  };
+  return { origin, log: () => log, close: () => end('SIGTERM'), restart };
+}
+
+function environmentOf(upstream, folder, port) {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    MCP_PRUNER_PORT: String(port),
+    MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
+    MCP_PRUNER_ANTHROPIC_URL: `${upstream}/v1`,
+    MCP_PRUNER_GEMINI_URL: `${upstream}/v1beta`,
+    MCP_PRUNER_VERTEX_URL: upstream,
+    MCP_PRUNER_BEDROCK_URL: upstream,
+    MCP_PRUNER_AZURE_URL: upstream,
+    MCP_PRUNER_DB_PATH: `${folder}/pruner.db`,
+    // what a run shows must not depend on how busy the machine is
+    MCP_PRUNER_TIMEOUT_MS: '30000',
+  };
 }

@@ -11,6 +11,11 @@ import { startUpstream } from './upstream.mjs';
 /** The key that the clients are given. */
 export const API_KEY = 'sk-scripted-0000';
 
+/** The log is read first, so that something is still to come when it has been cut. */
+function logFirst(steps) {
+  return steps.includes('log') ? ['log', ...steps.filter((step) => step !== 'log')] : steps;
+}
+
 /** What the proxy answers itself; an agent that it starts is given one address for everything. */
 const OWN = /^\/(?:health|rpc)\b/;
 
@@ -50,11 +55,11 @@ export function environment(home) {
  * @param {object} driver
  * @param {{ folder: string, node: string }} installed
  * @param {{ through: 'direct' | 'start' | string, upstreamPort?: number, timeoutMs: number, keep: boolean, nonce: string,
- *   settings?: Record<string, string>, root?: string, task?: string }} options - `through` is the origin of a running proxy,
- *   or one of the two words; `root` a folder that outlives the session, with the client's home and the proxy's store
+ *   settings?: Record<string, string>, switched?: Record<string, string>, root?: string, task?: string }} options - `through` is the origin of a running proxy,
+ *   or one of the two words; with the settings `switched` it starts again as soon as the log was sent; `root` a folder that outlives the session, with the client's home and the proxy's store
  */
 export async function runSession(driver, installed, options) {
-  const { through, upstreamPort = 0, timeoutMs, keep, nonce, settings, task = TASK } = options;
+  const { through, upstreamPort = 0, timeoutMs, keep, nonce, settings, switched, task = TASK } = options;
   const root = options.root ?? mkdtempSync(join(tmpdir(), `client-${driver.name}-`));
   const [home, work, state] = ['home', 'work', 'proxy'].map((name) => join(root, name));
   for (const folder of [join(home, 'tmp'), work, state]) mkdirSync(folder, { recursive: true });
@@ -63,7 +68,8 @@ export async function runSession(driver, installed, options) {
   const closers = [];
   try {
     const port = through === 'start' || through === 'direct' ? 0 : upstreamPort;
-    const steps = driver.steps.filter((step) => through !== 'direct' || !PROXY_STEPS.includes(step));
+    const inOrder = switched === undefined ? driver.steps : logFirst(driver.steps);
+    const steps = inOrder.filter((step) => through !== 'direct' || !PROXY_STEPS.includes(step));
     const upstream = await startUpstream({
       nonce,
       steps,
@@ -74,6 +80,7 @@ export async function runSession(driver, installed, options) {
     closers.push(upstream.close);
     let origin = through;
     let proxyLog = () => '';
+    let restart = null;
     if (through === 'start') {
       const proxy = await startProxy({
         upstream: upstream.url,
@@ -83,8 +90,14 @@ export async function runSession(driver, installed, options) {
       closers.push(proxy.close);
       origin = proxy.origin;
       proxyLog = proxy.log;
+      if (switched !== undefined) restart = () => proxy.restart(switched);
     }
-    const hop = await startHop(through === 'direct' ? upstream.url : origin);
+    const hop = await startHop(through === 'direct' ? upstream.url : origin, async () => {
+      if (restart === null || !upstream.seen.some(({ step }) => step !== 'title' && steps.indexOf(step) !== 0)) return;
+      const once = restart;
+      restart = null;
+      await once();
+    });
     closers.push(hop.close);
 
     const { result, answer } = await driver.run({
