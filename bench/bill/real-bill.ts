@@ -7,7 +7,7 @@ const WRITTEN = 1.25;
 const WRITTEN_1H = 2;
 
 /** Where contexts are taken to be compacted, in tokens, and what they begin with again beside the system prompt. */
-export const LIMITS = [128_000, 160_000, 200_000] as const;
+export const LIMITS = [160_000, 200_000, 245_000, 450_000, 967_000] as const;
 const COMPACTED = 8_000;
 
 /** A call of `recover_text` and its answer, for one line. */

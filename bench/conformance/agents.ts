@@ -1,22 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import WebSocket from 'ws';
+import { zstdStored } from '../../test/helpers/zstd-frame.ts';
 import { Random } from '../fuzz/random.ts';
 import { makeText } from '../fuzz/texts.ts';
-import type { AgentPlan, Script } from './types.ts';
-import { type Correspondent, runName } from './upstream.ts';
+import { type Call, type ClientWire, clientWires } from './client-wires.ts';
+import type { Correspondent } from './correspondent.ts';
+import type { AgentPlan, Json, Script } from './types.ts';
 
-type Json = Record<string, unknown>;
-
-/** A tool that every agent declares, with a description long enough to be shortened. */
-function toolNamed(name: string): { name: string; description: string; parameters: Json } {
-  const properties = {
-    target: { type: 'string', description: 'The path or the command, relative to the root of the project.' },
-  };
-  const description = `Runs ${name}. ${'Use it when the task needs it, and prefer the smallest target that answers the question. '.repeat(8)}`;
-  return { name, description, parameters: { type: 'object', properties, required: ['target'] } };
-}
-
-const TOOLS = ['bash', 'read_file', 'grep', 'list_dir'].map(toolNamed);
 const COMMANDS = [
   'npm test',
   'cat app.log',
@@ -32,23 +22,18 @@ const WORDS = [
   'The cart shows a wrong total. Repair it and run the tests.',
   'Which of the dependencies is outdated?',
 ] as const;
-const SYSTEM = 'You are a careful engineer. You work in a repository and use the tools that you have.';
 /** Failures that a client answers by sending the same request again. */
 const RETRIED = new Set([0, 408, 429, 500, 502, 503, 529]);
 const MAX_TRIES = 4;
-
-interface Call {
-  readonly id: string;
-  readonly name: string;
-  readonly args: Json;
-}
 
 /** What an agent needs of its surroundings. */
 export interface Ground {
   /** Base URL of the proxy, without `/v1`. */
   readonly url: () => string;
-  /** Whether the proxy is ours, so that its header may be used. */
+  /** Whether single requests switch the proxy off by its header. */
   readonly hasHeader: boolean;
+  /** Further headers that the proxy needs. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** The next answer of the model, decided by the seed of a step. */
@@ -59,16 +44,19 @@ function scriptOf(random: Random): Script {
     return { name, args: { target: name === 'bash' ? random.pick(COMMANDS) : random.pick(FILES) } };
   });
   const fails = random.once(12) ? [random.pick([500, 429, 529, 503])] : [];
-  return { calls, says: random.once(3) || count === 0 ? random.pick(WORDS) : '', fails, hangs: false, forgets: false };
+  const says = random.once(3) || count === 0 ? random.pick(WORDS) : '';
+  return { calls, says, fails, hangs: false, forgets: random.once(10) };
 }
 
 /** One conversation of an agent that works as its plan says. */
 export class Agent {
   readonly plan: AgentPlan;
-  readonly name: string;
   readonly at: Correspondent;
+  /** The session that the agent names in a header; a helper shares that of its parent. */
+  readonly session: string;
   readonly #ground: Ground;
-  /** The history in the agent's own words: messages, or items. */
+  readonly #wire: ClientWire;
+  #model: string;
   #history: Json[] = [];
   /** Number of entries that the upstream keeps under `#previous`. */
   #kept = 0;
@@ -79,13 +67,16 @@ export class Agent {
   readonly results = new Map<string, string>();
   /** A request failed for good: the session is broken. */
   failed = '';
-  turns = 0;
+  /** A request of this agent switched the proxy off. */
+  wasOff = false;
 
-  constructor(plan: AgentPlan, at: Correspondent, ground: Ground) {
+  constructor(plan: AgentPlan, at: Correspondent, ground: Ground, session = at.id) {
     this.plan = plan;
     this.at = at;
-    this.name = at.id;
+    this.session = session;
     this.#ground = ground;
+    this.#wire = clientWires[plan.wire];
+    this.#model = plan.model;
   }
 
   /** The user or the tools say something, and the model answers. */
@@ -93,12 +84,11 @@ export class Agent {
     if (this.failed !== '') return;
     const random = new Random(seed);
     this.#speak(random);
-    this.at.script = { ...scriptOf(random), forgets: random.once(10) };
-    const isOff = this.#ground.hasHeader && random.once(8);
+    this.at.script = scriptOf(random);
+    const isOff = random.once(8) && this.#ground.hasHeader;
     if (random.once(15)) await this.#abort();
     if (random.once(20)) this.#closeSocket();
     await this.#send(isOff);
-    this.turns++;
   }
 
   /** Counts the tokens of the history so far, as some clients do before each turn. */
@@ -112,14 +102,11 @@ export class Agent {
   async compact(seed: number): Promise<void> {
     if (this.failed !== '' || this.#history.length === 0) return;
     if (this.plan.wire === 'responses' && this.plan.state === 'whole') {
-      await this.#post(
-        '/v1/responses/compact',
-        { model: this.plan.model, ...this.#fields(), input: this.#history },
-        false,
-      );
+      const { stream: _stream, store: _store, include: _include, ...body } = this.#body(true);
+      await this.#post('/v1/responses/compact', body, false);
     }
     const words = `The session so far: ${new Random(seed).pick(WORDS)} The work goes on.`;
-    this.#history = [{ role: 'user', content: words }];
+    this.#history = [this.#wire.words(words, false)];
     this.#pending = [];
     this.#forget();
     this.at.rewrite();
@@ -129,13 +116,29 @@ export class Agent {
   fork(at: Correspondent, seed: number): Agent {
     const fork = new Agent(this.plan, at, this.#ground);
     const ends = this.#history.flatMap(({ role, type }, i) =>
-      role === 'assistant' || type === 'reasoning' ? [i] : [],
+      role === 'assistant' || role === 'model' || type === 'reasoning' || type === 'thought' ? [i] : [],
     );
-    const end = ends[new Random(seed).below(ends.length)] ?? 0;
-    // a responses history is cut before the model's answer, a history of messages too: what follows is said anew
-    fork.#history = this.#history.slice(0, end);
+    // cut before an answer of the model: what follows is said anew
+    fork.#history = this.#history.slice(0, ends[new Random(seed).below(ends.length)] ?? 0);
+    fork.#model = this.#model;
+    fork.wasOff = this.wasOff;
     for (const [id, text] of this.results) fork.results.set(id, text);
     return fork;
+  }
+
+  /** The session is opened again: the whole history is sent, as it was read from a file. */
+  resume(): void {
+    this.#closeSocket();
+    this.#forget();
+    this.#history = this.#history.map((entry) => this.#wire.respelled(entry));
+  }
+
+  /** The user chooses another model of the same provider. */
+  useModel(model: string, checks: boolean): void {
+    this.#model = model;
+    this.at.checks = checks;
+    // a provider continues an answer of another model neither in a thread nor on a connection
+    this.#forget();
   }
 
   close(): void {
@@ -162,133 +165,69 @@ export class Agent {
       text: random.once(9) ? 'ok' : makeText(new Random(random.next()), 160),
     }));
     for (const { call, text } of results) this.results.set(call.id, text);
-    const words = random.once(6)
-      ? `${random.pick(WORDS)}\n\n<file path="${random.pick(FILES)}">\n${makeText(random, 120)}\n</file>`
-      : random.pick(WORDS);
-    const { wire } = this.plan;
-    if (wire === 'messages') {
-      const blocks: Json[] = results.map(({ call, text }) => ({
-        type: 'tool_result',
-        tool_use_id: call.id,
-        content: text,
-      }));
-      if (random.once(14)) blocks.push(IMAGE);
-      if (results.length === 0) this.#history.push({ role: 'user', content: words });
-      else
-        this.#history.push({
-          role: 'user',
-          content: random.once(5) ? [...blocks, { type: 'text', text: REMINDER }] : blocks,
-        });
-    } else if (wire === 'responses') {
-      for (const { call, text } of results)
-        this.#history.push({ type: 'function_call_output', call_id: call.id, output: text });
-      if (results.length === 0) this.#history.push({ role: 'user', content: [{ type: 'input_text', text: words }] });
-    } else {
-      for (const { call, text } of results) this.#history.push({ role: 'tool', tool_call_id: call.id, content: text });
-      if (results.length === 0) this.#history.push({ role: 'user', content: words });
-    }
-  }
-
-  /** Fields besides the history. */
-  #fields(): Json {
-    const { wire, model, stream } = this.plan;
-    if (wire === 'messages') {
-      const tools = TOOLS.map(({ parameters, ...rest }) => ({ ...rest, input_schema: parameters }));
-      const binding = this.plan.drops ? { block_binding: { prefix_mismatch_behavior: 'drop_block' } } : {};
-      const thinking = { type: 'enabled', budget_tokens: 2000, ...binding };
-      return { model, max_tokens: 4000, stream, system: SYSTEM, tools, thinking, metadata: { user_id: this.name } };
-    }
-    if (wire === 'responses') {
-      const tools = TOOLS.map((tool) => ({ type: 'function', ...tool }));
-      const include = ['reasoning.encrypted_content'];
-      const store = this.plan.state === 'delta' && !this.plan.socket;
-      return {
-        model,
-        instructions: SYSTEM,
-        tools,
-        stream,
-        store,
-        include,
-        reasoning: { effort: 'medium' },
-        prompt_cache_key: this.name,
-      };
-    }
-    return { model, stream, tools: TOOLS.map((tool) => ({ type: 'function', function: tool })), user: this.name };
+    const words = random.pick(WORDS);
+    const file = random.once(6) ? `\n\n<file path="${random.pick(FILES)}">\n${makeText(random, 120)}\n</file>` : '';
+    const [hasPicture, hasReminder] = [random.once(14), random.once(5)];
+    if (results.length === 0) this.#history.push(this.#wire.words(words + file, hasPicture));
+    else this.#history.push(...this.#wire.results(results, this.plan, hasPicture, hasReminder));
   }
 
   /** @param isWhole - the whole history, although the provider keeps it */
   #body(isWhole: boolean): Json {
-    const { wire, state } = this.plan;
-    const from = isWhole || this.#previous === '' ? 0 : this.#kept;
-    if (wire === 'messages') {
-      const thread = from > 0 ? { type: 'continue', previous_message_id: this.#previous } : { type: 'create' };
-      const messages = marked(this.#history.slice(from));
-      return { ...this.#fields(), messages, ...(state === 'delta' && { thread }) };
-    }
-    if (wire === 'responses') {
-      const input = this.#history.slice(from);
-      return { ...this.#fields(), input, ...(from > 0 && { previous_response_id: this.#previous }) };
-    }
-    return { ...this.#fields(), messages: [{ role: 'system', content: SYSTEM }, ...this.#history] };
+    const previous = isWhole ? '' : this.#previous;
+    const entries = this.#history.slice(previous === '' ? 0 : this.#kept);
+    return this.#wire.body(this.#head, entries, previous);
+  }
+
+  get #head(): { plan: AgentPlan; model: string; name: string } {
+    return { plan: this.plan, model: this.#model, name: this.at.id };
   }
 
   /** Sends the history until it is answered. */
   async #send(isOff: boolean): Promise<void> {
-    let isWhole = false;
+    this.wasOff ||= isOff;
+    let status = 0;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const status = this.plan.socket
-        ? await this.#frame(isWhole)
-        : await this.#post(this.#path, this.#body(isWhole), isOff);
+      status = await this.#try(isOff);
       if (status === 200) return this.#answered();
       if (this.#previous !== '' && !RETRIED.has(status)) {
         // the provider no longer has the history: everything again
         this.#forget();
-        isWhole = true;
         this.at.script = { ...this.at.script, forgets: false };
       } else if (!RETRIED.has(status)) {
         this.failed = `status ${status}`;
         return;
       }
     }
-    this.failed = 'no answer';
+    this.failed = `no answer, last status ${status}`;
   }
 
-  get #path(): string {
-    const { wire } = this.plan;
-    return wire === 'messages'
-      ? '/v1/messages?beta=true'
-      : wire === 'responses'
-        ? '/v1/responses'
-        : '/v1/chat/completions';
+  #try(isOff: boolean, signal?: AbortSignal): Promise<number> {
+    if (this.plan.socket) return this.#frame(signal);
+    return this.#post(this.#wire.path(this.#head), this.#body(false), isOff, signal);
   }
 
-  /** Takes the answer over into the history. Clients send items back in spellings of their own. */
+  /** Takes the answer over into the history. */
   #answered(): void {
-    const { wire, state } = this.plan;
     const { answer, answerId } = this.at;
-    this.#history.push(...answer.map((item) => (wire === 'responses' ? respelled(item) : item)));
-    this.#pending = answer.flatMap((item) => callsIn(item));
-    if (state !== 'delta') return;
+    this.#history.push(...answer.map((item) => this.#wire.answered(item)));
+    this.#pending = answer.flatMap((item) => this.#wire.calls(item));
+    if (this.plan.state !== 'delta') return;
     this.#previous = answerId;
     this.#kept = this.#history.length;
   }
 
   /** The user stops the agent while the model works. */
   async #abort(): Promise<void> {
-    if (this.plan.socket || this.plan.state === 'delta') return;
     const { script } = this.at;
-    this.at.script = { ...script, fails: [], hangs: true };
+    this.at.script = { ...script, fails: [], hangs: true, forgets: false };
     const stop = new AbortController();
-    const sent = this.#post(this.#path, this.#body(false), false, stop.signal);
-    await this.#arrived();
-    stop.abort();
-    await sent;
-    this.at.script = script;
-  }
-
-  async #arrived(): Promise<void> {
     const before = this.at.requests;
+    const tried = this.#try(false, stop.signal);
     for (let i = 0; i < 200 && this.at.requests === before; i++) await new Promise((go) => setTimeout(go, 10));
+    stop.abort();
+    await tried;
+    this.at.script = script;
   }
 
   async #post(path: string, body: Json, isOff: boolean, signal?: AbortSignal): Promise<number> {
@@ -296,20 +235,19 @@ export class Agent {
     const { encoding } = this.plan;
     const headers = {
       'content-type': 'application/json',
-      'anthropic-version': '2023-06-01',
+      ...(this.plan.wire === 'messages' && { 'anthropic-version': '2023-06-01' }),
       'x-api-key': 'sk-conformance',
+      'x-goog-api-key': 'sk-conformance',
       authorization: 'Bearer sk-conformance',
-      ...(encoding === 'gzip' && { 'content-encoding': 'gzip' }),
+      'x-session-id': this.session,
+      ...(encoding !== '' && { 'content-encoding': encoding }),
       ...(isOff && { 'x-mcp-pruner': 'off' }),
+      ...this.#ground.headers,
     };
+    const sent = encoding === 'gzip' ? gzipSync(bytes) : encoding === 'zstd' ? zstdStored(bytes) : bytes;
     try {
-      const sent = encoding === 'gzip' ? gzipSync(bytes) : bytes;
-      const answer = await fetch(`${this.#ground.url()}${path}`, {
-        method: 'POST',
-        headers,
-        body: sent,
-        ...(signal && { signal }),
-      });
+      const init = { method: 'POST', headers, body: sent, ...(signal && { signal }) };
+      const answer = await fetch(`${this.#ground.url()}${path}`, init);
       await answer.arrayBuffer();
       return answer.status;
     } catch {
@@ -318,10 +256,9 @@ export class Agent {
   }
 
   /** One request in a frame; the status of its answer. */
-  async #frame(isWhole: boolean): Promise<number> {
+  async #frame(signal?: AbortSignal): Promise<number> {
     const socket = await this.#connected();
     if (socket === null) return 0;
-    const { stream: _stream, ...body } = this.#body(isWhole);
     return new Promise((resolve) => {
       const done = (status: number): void => {
         socket.off('message', onMessage).off('close', onClose);
@@ -337,7 +274,8 @@ export class Agent {
         if (event.type === 'error') done(event.status ?? 400);
       };
       socket.on('message', onMessage).on('close', onClose);
-      socket.send(JSON.stringify({ type: 'response.create', ...body }));
+      signal?.addEventListener('abort', onClose);
+      socket.send(JSON.stringify({ type: 'response.create', ...this.#body(false) }));
     });
   }
 
@@ -345,7 +283,7 @@ export class Agent {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
     this.#closeSocket();
     const socket = new WebSocket(`${this.#ground.url().replace('http', 'ws')}/v1/responses`, {
-      headers: { authorization: 'Bearer sk-conformance' },
+      headers: { authorization: 'Bearer sk-conformance', 'x-session-id': this.session, ...this.#ground.headers },
     });
     socket.on('error', () => {});
     const isOpen = await new Promise<boolean>((resolve) => {
@@ -355,49 +293,3 @@ export class Agent {
     return this.#socket;
   }
 }
-
-const IMAGE: Json = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
-const REMINDER = '<system-reminder>The list of tasks is empty.</system-reminder>';
-
-/** Moves the cache mark to the newest message, as Claude Code does. */
-function marked(messages: readonly Json[]): Json[] {
-  return messages.map((message, i) => {
-    if (i < messages.length - 1 || message.role !== 'user') return message;
-    const blocks =
-      typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : (message.content as Json[]);
-    const last = blocks.length - 1;
-    return {
-      ...message,
-      content: blocks.map((block, j) => (j === last ? { ...block, cache_control: { type: 'ephemeral' } } : block)),
-    };
-  });
-}
-
-/** An item as Codex sends it back: other keys, no status, no id. */
-function respelled(item: Json): Json {
-  const { status: _status, ...rest } = item;
-  if (item.type === 'reasoning') return { ...rest, content: null };
-  const { id: _id, ...named } = rest;
-  return named;
-}
-
-function callsIn(item: Json): Call[] {
-  if (item.type === 'function_call') {
-    return [{ id: String(item.call_id), name: String(item.name), args: JSON.parse(String(item.arguments)) as Json }];
-  }
-  if (Array.isArray(item.tool_calls)) {
-    return (item.tool_calls as { id: string; function: { name: string; arguments: string } }[]).map(
-      ({ id, function: made }) => ({
-        id,
-        name: made.name,
-        args: JSON.parse(made.arguments) as Json,
-      }),
-    );
-  }
-  const content = Array.isArray(item.content) ? (item.content as Json[]) : [];
-  return content.flatMap(({ type, id, name, input }) =>
-    type === 'tool_use' ? { id: String(id), name: String(name), args: input as Json } : [],
-  );
-}
-
-export { runName };

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { databaseAt } from './database.ts';
 import { isBroken, type OpenTarget, runPlan, runSeeds, shrinkPlan } from './run.ts';
 import { ForeignTarget, OwnTarget } from './target.ts';
-import type { Plan } from './types.ts';
+import type { Plan, Wire } from './types.ts';
 import type { Outcome } from './world.ts';
 
 const { values } = parseArgs({
@@ -13,35 +14,33 @@ const { values } = parseArgs({
     turns: { type: 'string', default: '40' },
     agents: { type: 'string', default: '20' },
     program: { type: 'string', default: join(process.env.MCP_PRUNER_BENCH_ROOT ?? '.', 'dist', 'cli.js') },
+    'other-program': { type: 'string' },
     'base-url': { type: 'string' },
+    header: { type: 'string', multiple: true, default: [] },
+    wire: { type: 'string', multiple: true },
+    plain: { type: 'boolean', default: false },
     'upstream-port': { type: 'string', default: '0' },
     'database-url': { type: 'string' },
     plan: { type: 'string' },
     only: { type: 'string' },
     'shrink-seconds': { type: 'string', default: '60' },
+    // no further plan begins after this time
+    seconds: { type: 'string', default: 'Infinity' },
   },
 });
 
 const port = Number(values['upstream-port']);
 const baseUrl = values['base-url'];
+const headers = Object.fromEntries(values.header.map((header) => header.split(/:\s*(.*)/s).slice(0, 2)));
 const open: OpenTarget = async (upstream) => {
-  if (baseUrl !== undefined) return new ForeignTarget(baseUrl);
-  const databaseUrl = values['database-url'] ?? null;
-  const target = new OwnTarget({ program: values.program, upstream: upstream.origin, databaseUrl, emptyDatabase });
-  if (databaseUrl !== null) await target.loseStore();
-  return target;
+  if (baseUrl !== undefined) return new ForeignTarget(baseUrl, headers);
+  const url = values['database-url'];
+  const database = url === undefined ? null : databaseAt(url);
+  const other = values['other-program'];
+  const programs: [string, ...string[]] = [values.program, ...(other === undefined ? [] : [other])];
+  await database?.empty();
+  return new OwnTarget({ programs, upstream: upstream.origin, database });
 };
-
-async function emptyDatabase(url: string): Promise<void> {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query('DROP SCHEMA IF EXISTS mcp_pruner CASCADE');
-  } finally {
-    await client.end();
-  }
-}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -58,6 +57,7 @@ function show(outcome: Outcome): void {
 }
 
 const startedAt = performance.now();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 if (values.plan !== undefined) {
   const plan = JSON.parse(readFileSync(values.plan, 'utf8')) as Plan;
   const outcome = await runPlan(plan, open, port);
@@ -70,7 +70,10 @@ if (values.plan !== undefined) {
     ...counts,
     seed: Number(values.seed),
     only: values.only,
+    isPlain: values.plain,
+    wires: values.wire as Wire[] | undefined,
     hasControl: baseUrl === undefined,
+    untilMs: startedAt + 1000 * Number(values.seconds),
     open,
     port,
     onPlan({ seed }, outcome) {

@@ -32,6 +32,8 @@ export interface RunOptions extends PlanOptions {
   readonly sessions: number;
   readonly open: OpenTarget;
   readonly port?: number;
+  /** No further plan begins after this time of `performance.now()`. */
+  readonly untilMs?: number;
   readonly onPlan?: (plan: Plan, outcome: Outcome) => void;
 }
 
@@ -47,10 +49,10 @@ export interface Totals {
 
 /** Runs plans of ascending seeds until enough sessions are done. */
 export async function runSeeds(options: RunOptions): Promise<Totals> {
-  const { seed, sessions: wanted, open, port, onPlan } = options;
+  const { seed, sessions: wanted, open, port, untilMs = Number.POSITIVE_INFINITY, onPlan } = options;
   const failing: { plan: Plan; outcome: Outcome }[] = [];
   const sums = { plans: 0, sessions: 0, requests: 0, rewritten: 0, recovered: 0 };
-  for (let next = seed; sums.sessions < wanted; next++) {
+  for (let next = seed; sums.sessions < wanted && performance.now() < untilMs; next++) {
     const plan = planOf(next, options);
     const outcome = await runPlan(plan, open, port);
     sums.plans++;

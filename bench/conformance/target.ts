@@ -1,119 +1,202 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CLOCK_PRELOAD } from './clock.ts';
+import type { Database } from './database.ts';
 
 /** The proxy behind which the upstreams are. */
 export interface Target {
   /** Base URL without `/v1`. */
   readonly url: string;
-  /** Settings, restarts and recovery are available. */
-  readonly isOurs: boolean;
+  /** `null`: the proxy is somebody else's, and only its base URL is known. */
+  readonly control: Control | null;
+  /** What each request needs besides. */
+  readonly headers: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+/** Ends a fault. */
+export type Mend = () => Promise<void>;
+
+/** What can be done to this product. */
+export interface Control {
   start(settings: Readonly<Record<string, string>>): Promise<void>;
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Deletes everything that the proxy stored; it does not run. */
+  /** Deletes everything that was stored; no process runs. */
   loseStore(): Promise<void>;
-  /** Locks the store for others until the returned function is called. */
-  lock(): Promise<() => void>;
-  close(): Promise<void>;
+  /** Locks the store for the proxy. */
+  lock(): Promise<Mend>;
+  /** Whatever is written to a file fails. */
+  fillDisk(): Promise<Mend>;
+  /** Moves the clock to so many milliseconds after its real time, at once and for later processes. */
+  moveClock(offsetMs: number): void;
+  /** Later requests go to the next process, if several run on one database. */
+  nextReplica(): void;
+  /** Later processes run the other build, if there is one. */
+  changeBuild(): void;
+  /** Runs a command of the program on the same store. */
+  command(args: readonly string[]): Promise<void>;
 }
 
 /** A proxy that somebody else runs. */
 export class ForeignTarget implements Target {
-  readonly isOurs = false;
+  readonly control = null;
   readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(url: string) {
+  constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
+    this.headers = headers;
     this.url = url.replace(/\/(?:v1\/?)?$/, '');
   }
 
-  async start(): Promise<void> {}
-  async stop(): Promise<void> {}
-  async loseStore(): Promise<void> {}
-  async lock(): Promise<() => void> {
-    return () => {};
-  }
   async close(): Promise<void> {}
 }
 
 export interface OwnOptions {
-  /** Path of a build's `cli.js`. */
-  readonly program: string;
+  /** Paths of `cli.js` of one or several builds. */
+  readonly programs: readonly [string, ...string[]];
   /** Origin of the upstreams. */
   readonly upstream: string;
-  /** URL of an empty PostgreSQL database; `null`: SQLite. */
-  readonly databaseUrl: string | null;
-  /** Empties the database. */
-  readonly emptyDatabase?: (url: string) => Promise<void>;
+  /** An empty PostgreSQL database, on which two replicas run; `null`: SQLite, and one process. */
+  readonly database: Database | null;
 }
 
-/** This product as a process of its own. */
-export class OwnTarget implements Target {
-  readonly isOurs = true;
+interface Replica {
+  readonly child: ChildProcess;
+  readonly port: number;
+}
+
+/** This product, in processes of its own. */
+export class OwnTarget implements Target, Control {
+  readonly control = this;
+  readonly headers = {};
   readonly #options: OwnOptions;
   readonly #folder = mkdtempSync(join(tmpdir(), 'conformance-'));
-  #child: ChildProcess | null = null;
-  #port = 0;
+  readonly #clock = join(this.#folder, 'clock');
+  #replicas: readonly Replica[] = [];
+  #current = 0;
+  #build = 0;
+  #settings: Readonly<Record<string, string>> = {};
 
   constructor(options: OwnOptions) {
     this.#options = options;
+    writeFileSync(join(this.#folder, 'clock.cjs'), CLOCK_PRELOAD);
+    writeFileSync(this.#clock, '0');
+    process.once('exit', this.#killAll);
   }
 
+  readonly #killAll = (): void => {
+    for (const { child } of this.#replicas) child.kill('SIGKILL');
+  };
+
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    const { port = 9 } = this.#replicas[this.#current % this.#replicas.length] ?? {};
+    return `http://127.0.0.1:${port}`;
   }
 
   async start(settings: Readonly<Record<string, string>>): Promise<void> {
-    const { program, upstream, databaseUrl } = this.#options;
-    const child = spawn(process.execPath, [program, 'serve', '--port', '0'], {
-      env: {
-        PATH: process.env.PATH ?? '',
-        HOME: this.#folder,
-        MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
-        MCP_PRUNER_ANTHROPIC_URL: `${upstream}/v1`,
-        MCP_PRUNER_DB_PATH: join(this.#folder, 'store.db'),
-        MCP_PRUNER_MIN_PRUNE_CHARS: '1500',
-        MCP_PRUNER_MIN_OUTPUT_CHARS: '800',
-        MCP_PRUNER_MIN_KEEP_LINES: '5',
-        ...(databaseUrl !== null && { MCP_PRUNER_DATABASE_URL: databaseUrl }),
-        ...settings,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.#child = child;
-    this.#port = await portOf(child);
+    this.#settings = settings;
+    const count = this.#options.database === null ? 1 : 2;
+    const started: Replica[] = [];
+    for (let i = 0; i < count; i++) {
+      const child = spawn(process.execPath, [this.#program, 'serve', '--port', '0'], {
+        env: this.#environment,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      started.push({ child, port: await portOf(child) });
+    }
+    this.#replicas = started;
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    const child = this.#child;
-    this.#child = null;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill(signal);
-    await once(child, 'exit');
+    const running = this.#replicas.filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    this.#replicas = [];
+    const ends = running.map(async ({ child }) => {
+      child.kill(signal);
+      await once(child, 'exit');
+    });
+    await Promise.all(ends);
   }
 
   async loseStore(): Promise<void> {
-    const { databaseUrl, emptyDatabase } = this.#options;
-    if (databaseUrl !== null) return emptyDatabase?.(databaseUrl);
-    for (const end of ['', '-wal', '-shm']) rmSync(join(this.#folder, `store.db${end}`), { force: true });
+    if (this.#options.database !== null) return this.#options.database.empty();
+    for (const end of ['', '-wal', '-shm']) rmSync(`${this.#store}${end}`, { force: true });
   }
 
-  async lock(): Promise<() => void> {
-    if (this.#options.databaseUrl !== null) return () => {};
+  async lock(): Promise<Mend> {
+    if (this.#options.database !== null) return this.#options.database.lock();
     const { default: Database } = await import('better-sqlite3');
-    const database = new Database(join(this.#folder, 'store.db'));
+    const database = new Database(this.#store);
     try {
       database.exec('BEGIN IMMEDIATE');
     } catch {
       // a writer was faster: nothing is locked this time
     }
-    return () => void database.close();
+    return async () => void database.close();
+  }
+
+  async fillDisk(): Promise<Mend> {
+    // the limit of the process on the size of files; databases of servers are not ours
+    const isPossible = this.#options.database === null && existsSync('/usr/bin/prlimit');
+    const pids = isPossible ? this.#replicas.map(({ child }) => child.pid) : [];
+    const limit = (bytes: string) => {
+      for (const pid of pids) spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
+    };
+    limit('4096');
+    return async () => limit('unlimited');
+  }
+
+  moveClock(offsetMs: number): void {
+    writeFileSync(this.#clock, String(offsetMs));
+  }
+
+  nextReplica(): void {
+    this.#current++;
+  }
+
+  changeBuild(): void {
+    this.#build++;
+  }
+
+  async command(args: readonly string[]): Promise<void> {
+    const child = spawn(process.execPath, [this.#program, ...args], { env: this.#environment, stdio: 'ignore' });
+    await once(child, 'exit');
   }
 
   async close(): Promise<void> {
     await this.stop('SIGKILL');
+    process.off('exit', this.#killAll);
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  get #store(): string {
+    return join(this.#folder, 'store.db');
+  }
+
+  get #program(): string {
+    const { programs } = this.#options;
+    return programs[this.#build % programs.length] ?? programs[0];
+  }
+
+  get #environment(): Record<string, string> {
+    const { upstream, database } = this.#options;
+    return {
+      PATH: process.env.PATH ?? '',
+      HOME: this.#folder,
+      NODE_OPTIONS: `--require ${join(this.#folder, 'clock.cjs')}`,
+      CONFORMANCE_CLOCK: this.#clock,
+      MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
+      MCP_PRUNER_ANTHROPIC_URL: `${upstream}/v1`,
+      MCP_PRUNER_GEMINI_URL: upstream,
+      MCP_PRUNER_DB_PATH: this.#store,
+      MCP_PRUNER_MIN_PRUNE_CHARS: '1500',
+      MCP_PRUNER_MIN_OUTPUT_CHARS: '800',
+      MCP_PRUNER_MIN_KEEP_LINES: '5',
+      ...(database !== null && { MCP_PRUNER_DATABASE_URL: database.url }),
+      ...this.#settings,
+    };
   }
 }
 
@@ -121,10 +204,14 @@ export class OwnTarget implements Target {
 function portOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let output = '';
+    let isOpen = false;
     const onData = (chunk: Buffer): void => {
-      if (output.length < 1_000_000) output += chunk.toString();
+      if (isOpen) return;
+      output += chunk.toString();
       const port = /127\.0\.0\.1:(\d+)/.exec(output)?.[1];
-      if (port !== undefined) resolve(Number(port));
+      if (port === undefined) return;
+      isOpen = true;
+      resolve(Number(port));
     };
     child.stdout?.on('data', onData);
     child.stderr?.on('data', onData);

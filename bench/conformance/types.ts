@@ -1,5 +1,8 @@
-/** The format and transport of an agent's requests. */
-export type Wire = 'messages' | 'responses' | 'chat';
+/** A JSON object. */
+export type Json = Record<string, unknown>;
+
+/** The format of an agent's requests. */
+export type Wire = 'messages' | 'responses' | 'chat' | 'gemini' | 'interactions';
 
 /** How an agent works. Everything about it follows from this. */
 export interface AgentPlan {
@@ -12,24 +15,42 @@ export interface AgentPlan {
   /** The provider drops a block whose history changed, instead of refusing the request (messages only). */
   readonly drops: boolean;
   readonly stream: boolean;
-  readonly encoding: '' | 'gzip';
+  readonly encoding: '' | 'gzip' | 'zstd';
+  /** Results are lists of parts instead of strings. */
+  readonly parts: boolean;
   readonly seed: number;
 }
 
+/** What may happen. The last two groups need control over the proxy. */
+export type StepKind =
+  // the agents
+  | 'turn'
+  | 'count'
+  | 'fork'
+  | 'helper'
+  | 'resume'
+  | 'compact'
+  | 'model'
+  | 'rush'
+  // features
+  | 'settings'
+  | 'project'
+  | 'stash'
+  | 'pin'
+  | 'regret'
+  | 'upgrade'
+  // faults
+  | 'restart'
+  | 'kill'
+  | 'lock'
+  | 'disk'
+  | 'clock'
+  | 'replica'
+  | 'lose-store';
+
 /** One thing that happens. Each step has a seed of its own, so that leaving out a step changes no other. */
 export interface Step {
-  readonly kind:
-    | 'turn'
-    | 'count'
-    | 'fork'
-    | 'helper'
-    | 'compact'
-    | 'settings'
-    | 'stash'
-    | 'restart'
-    | 'kill'
-    | 'lock'
-    | 'lose-store';
+  readonly kind: StepKind;
   readonly agent: number;
   readonly seed: number;
 }
@@ -39,14 +60,14 @@ export interface Plan {
   readonly seed: number;
   readonly agents: readonly AgentPlan[];
   readonly steps: readonly Step[];
-  /** The only setting that is switched; absent: any. */
+  /** The only thing that is switched: the name of a setting, `header`, `stash` or `threads`; absent: anything. */
   readonly only?: string;
 }
 
 /** What the model answers next. */
 export interface Script {
   /** The tools that it calls at once, by name and arguments. */
-  readonly calls: readonly { readonly name: string; readonly args: Readonly<Record<string, unknown>> }[];
+  readonly calls: readonly { readonly name: string; readonly args: Readonly<Json> }[];
   readonly says: string;
   /** Statuses of failures before the answer. */
   readonly fails: number[];
@@ -63,6 +84,8 @@ export interface Break {
   readonly request: number;
   /** `dropped`: the model lost reasoning. `refused`: the request failed. `changed`: nothing checked, an item changed. */
   readonly effect: 'dropped' | 'refused' | 'changed';
+  /** Whether the model checks its history. */
+  readonly checked: boolean;
   /** Index of the first item that differs from the request before; -1: the system prompt or the tools. */
   readonly item: number;
   /** The beginning of the difference. */

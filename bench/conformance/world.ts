@@ -1,10 +1,11 @@
-import { lineAt, rawLine, splitLines } from '../../src/engine/text/lines.ts';
-import { parseMarker } from '../../src/engine/text/marker.ts';
-import { Agent } from './agents.ts';
-import { settingsOf } from './plan.ts';
-import type { Target } from './target.ts';
-import type { Break, Plan, Step } from './types.ts';
-import { type CheckingUpstream, Correspondent, runName } from './upstream.ts';
+import { Random } from '../fuzz/random.ts';
+import { Agent, type Ground } from './agents.ts';
+import { Correspondent, runName } from './correspondent.ts';
+import { checksHistory, modelOf, offsetOf, projectOf, settingsOf, UNMARKED } from './plan.ts';
+import { Rpc } from './rpc.ts';
+import type { Control, Mend, Target } from './target.ts';
+import type { AgentPlan, Break, Plan, StepKind } from './types.ts';
+import type { CheckingUpstream } from './upstream.ts';
 
 /** The result of a plan. */
 export interface Outcome {
@@ -21,176 +22,207 @@ export interface Outcome {
   readonly lost: readonly string[];
 }
 
+/** Settings under which the original is sent where nothing checks, or histories are rewritten there. */
+const REWRITING = [
+  'MCP_PRUNER_ENABLED',
+  'MCP_PRUNER_MODE',
+  'MCP_PRUNER_MAX_BODY_BYTES',
+  'MCP_PRUNER_CONTEXT_BUDGET_TOKENS',
+  'MCP_PRUNER_STASH_SEEN_AGAIN',
+  'MCP_PRUNER_TOOL_SHELF',
+];
+const MAX_FAULT_TURNS = 3;
+const AT_ONCE = 6;
+
+type Action = (agent: Agent, seed: number) => Promise<void> | void;
+
 /** Runs one plan, step by step. The same plan has the same course. */
 export class World {
   readonly #plan: Plan;
   readonly #target: Target;
   readonly #upstream: CheckingUpstream;
+  readonly #ground: Ground;
+  readonly #rpc: Rpc;
   readonly #agents: Agent[] = [];
   /** Ids of agents whose history nobody can know any more. */
   readonly #excused = new Set<string>();
-  /** Context GC may have rewritten histories that nothing checks. */
-  #collects = false;
+  /** Histories that nothing checks may have been rewritten. */
+  #rewrites = false;
+  #hasMarkers = true;
   #settings: Record<string, string> = {};
-  #unlock: (() => void) | null = null;
+  /** Faults that last for some more turns. */
+  #faults: { turns: number; readonly mend: Mend }[] = [];
   #made = 0;
 
   constructor(plan: Plan, target: Target, upstream: CheckingUpstream) {
     this.#plan = plan;
     this.#target = target;
     this.#upstream = upstream;
+    this.#rpc = new Rpc(() => target.url);
+    const { only, steps } = plan;
+    // where one thing is examined, or the store is lost, nothing else changes what is new
+    const isSwitched = only === undefined ? !steps.some(({ kind }) => kind === 'lose-store') : only === 'header';
+    this.#ground = {
+      url: () => target.url,
+      headers: target.headers,
+      hasHeader: target.control !== null && isSwitched,
+    };
   }
 
   async run(): Promise<Outcome> {
-    // where one setting is examined, nothing else changes what is new
-    const hasHeader =
-      this.#target.isOurs &&
-      this.#plan.only === undefined &&
-      !this.#plan.steps.some(({ kind }) => kind === 'lose-store');
-    const ground = { url: () => this.#target.url, hasHeader };
-    await this.#target.start(this.#settings);
-    for (const plan of this.#plan.agents) this.#agents.push(new Agent(plan, this.#correspondent(plan), ground));
+    const { control } = this.#target;
+    await control?.start(this.#settings);
+    for (const plan of this.#plan.agents) this.#agents.push(this.#agentOf(plan));
     try {
-      for (const step of this.#plan.steps) await this.#step(step);
-      this.#unlock?.();
-      await this.#restart('SIGTERM', {});
+      for (const { kind, agent: index, seed } of this.#plan.steps) {
+        const agent = this.#agents[index];
+        if (agent !== undefined) await this.#actions[kind](agent, seed);
+      }
+      if (control !== null) await this.#restart(control, 'SIGTERM', {});
       return await this.#outcome();
     } finally {
       for (const agent of this.#agents) agent.close();
-      await this.#target.stop('SIGKILL');
+      await this.#mend();
+      await control?.stop('SIGKILL');
     }
   }
 
-  #correspondent({ wire, model }: Plan['agents'][number]): Correspondent {
-    const checks = wire === 'messages' || (wire === 'responses' && !model.startsWith('gpt-5'));
-    const at = new Correspondent(runName(this.#plan.seed, this.#made++), wire, checks);
+  #agentOf(plan: AgentPlan): Agent {
+    return new Agent(plan, this.#correspondent(plan), this.#ground);
+  }
+
+  #correspondent({ wire, model }: AgentPlan): Correspondent {
+    const at = new Correspondent(runName(this.#plan.seed, this.#made++), wire, checksHistory(wire, model));
     this.#upstream.add(at);
     return at;
   }
 
-  async #step({ kind, agent: index, seed }: Step): Promise<void> {
-    const agent = this.#agents[index];
-    if (agent === undefined) return;
-    if (kind === 'turn') {
+  readonly #actions: Readonly<Record<StepKind, Action>> = {
+    turn: async (agent, seed) => {
       await agent.turn(seed);
-      this.#unlock?.();
-      this.#unlock = null;
-    } else if (kind === 'count') await agent.count();
-    else if (kind === 'compact') await agent.compact(seed);
-    else if (kind === 'fork') {
-      const fork = agent.fork(this.#correspondent(agent.plan), seed);
-      this.#agents.push(fork);
-      for (let i = 0; i < 2; i++) await fork.turn(seed + i);
-    } else if (kind === 'restart') await this.#restart('SIGTERM', this.#settings);
-    else if (kind === 'kill') await this.#restart('SIGKILL', this.#settings);
-    else if (kind === 'settings') await this.#restart('SIGTERM', settingsOf(seed, this.#plan.only));
-    else if (kind === 'lock') this.#unlock = await this.#target.lock();
-    else if (kind === 'stash') await this.#stash();
-    else if (kind === 'lose-store') await this.#lose();
+      await this.#mend(1);
+    },
+    count: (agent) => agent.count(),
+    compact: (agent, seed) => agent.compact(seed),
+    resume: (agent) => agent.resume(),
+    model: (agent, seed) => {
+      const { model, checks } = modelOf(agent.plan, seed);
+      agent.useModel(model, checks);
+    },
+    fork: async (agent, seed) => this.#two(agent.fork(this.#correspondent(agent.plan), seed), seed),
+    helper: async ({ plan, session }, seed) =>
+      this.#two(new Agent(plan, this.#correspondent(plan), this.#ground, session), seed),
+    rush: async (_agent, seed) => {
+      const some = this.#agents.slice(0, AT_ONCE);
+      await Promise.all(some.map((agent, i) => agent.turn(seed + i)));
+    },
+    settings: (_agent, seed) => this.#controlled((control) => this.#configure(control, settingsOf(seed, this.#plan))),
+    project: (_agent, seed) =>
+      this.#controlled(async (control) => {
+        this.#rewrites = true;
+        await control.command(['projects', 'set', 'default', ...projectOf(seed)]);
+      }),
+    stash: (_agent, seed) => this.#controlled(() => this.#collect(seed, 'context_gc_prune', { action: 'stash' })),
+    pin: (_agent, seed) => this.#controlled(() => this.#collect(seed, 'context_gc_pin', {})),
+    regret: (agent, seed) => this.#controlled(() => this.#rpc.readSome(agent, seed)),
+    upgrade: () =>
+      this.#controlled((control) => {
+        control.changeBuild();
+        return this.#restart(control, 'SIGTERM', this.#settings);
+      }),
+    restart: () => this.#controlled((control) => this.#restart(control, 'SIGTERM', this.#settings)),
+    kill: () => this.#controlled((control) => this.#restart(control, 'SIGKILL', this.#settings)),
+    lock: (_agent, seed) => this.#controlled((control) => this.#fault(seed, () => control.lock())),
+    disk: (_agent, seed) => this.#controlled((control) => this.#fault(seed, () => control.fillDisk())),
+    clock: (_agent, seed) =>
+      this.#controlled(async (control) => {
+        // where nothing checks, old results are put aside after a pause
+        this.#rewrites = true;
+        control.moveClock(offsetOf(seed));
+      }),
+    replica: () => this.#controlled(async (control) => control.nextReplica()),
+    'lose-store': () => this.#controlled((control) => this.#lose(control)),
+  };
+
+  async #controlled(act: (control: Control) => Promise<void>): Promise<void> {
+    if (this.#target.control !== null) await act(this.#target.control);
   }
 
-  async #restart(signal: 'SIGTERM' | 'SIGKILL', settings: Record<string, string>): Promise<void> {
-    if (!this.#target.isOurs) return;
-    this.#unlock?.();
-    this.#unlock = null;
+  async #two(agent: Agent, seed: number): Promise<void> {
+    this.#agents.push(agent);
+    for (let i = 0; i < 2; i++) await agent.turn(seed + i);
+  }
+
+  async #configure(control: Control, settings: Record<string, string>): Promise<void> {
+    this.#rewrites ||= REWRITING.some((name) => name in settings);
+    this.#hasMarkers &&= !UNMARKED.some((name) => name in settings);
+    await this.#restart(control, 'SIGTERM', settings);
+  }
+
+  async #restart(control: Control, signal: 'SIGTERM' | 'SIGKILL', settings: Record<string, string>): Promise<void> {
+    await this.#mend();
     this.#settings = settings;
-    this.#collects ||= 'MCP_PRUNER_CONTEXT_BUDGET_TOKENS' in settings || 'MCP_PRUNER_STASH_SEEN_AGAIN' in settings;
     for (const agent of this.#agents) agent.close();
-    await this.#target.stop(signal);
-    await this.#target.start(settings);
+    await control.stop(signal);
+    await control.start(settings);
   }
 
-  async #lose(): Promise<void> {
+  async #fault(seed: number, begin: () => Promise<Mend>): Promise<void> {
+    // what is sent meanwhile is not recorded, which only those notice that check
+    this.#rewrites = true;
+    this.#faults.push({ turns: 1 + new Random(seed).below(MAX_FAULT_TURNS), mend: await begin() });
+  }
+
+  /** Ends the faults that have lasted long enough. @param turns - that have passed; default: all end */
+  async #mend(turns = MAX_FAULT_TURNS): Promise<void> {
+    const ended = this.#faults.filter((fault) => fault.turns <= turns);
+    this.#faults = this.#faults.filter((fault) => fault.turns > turns);
+    for (const fault of this.#faults) fault.turns -= turns;
+    for (const { mend } of ended) await mend();
+  }
+
+  async #lose(control: Control): Promise<void> {
+    await this.#mend();
     for (const agent of this.#agents) agent.close();
-    await this.#target.stop('SIGTERM');
-    await this.#target.loseStore();
-    await this.#target.start(this.#settings);
-    // no error says on responses that the history was pruned, and a kept history is not sent again
+    await control.stop('SIGTERM');
+    await control.loseStore();
+    await control.start(this.#settings);
+    // only a refusal says that a history was pruned, and a kept history is not sent again
     for (const { at, plan } of this.#agents)
-      if (plan.wire !== 'messages' || plan.state === 'delta') this.#excused.add(at.id);
+      if (plan.wire !== 'messages' || plan.state === 'delta' || plan.drops) this.#excused.add(at.id);
   }
 
-  /** The user puts aside what context GC suggests. */
-  async #stash(): Promise<void> {
-    this.#collects = true;
-    const analysis = await this.#call('context_gc_analyze', { project_id: 'default' });
-    const candidates =
-      (analysis as { pruning_candidates?: { segment_id?: string }[] } | null)?.pruning_candidates ?? [];
-    const ids = candidates.flatMap(({ segment_id: id }) => id ?? []).slice(0, 5);
-    if (ids.length > 0)
-      await this.#call('context_gc_prune', { project_id: 'default', segment_ids: ids, action: 'stash' });
-  }
-
-  async #call(name: string, args: object): Promise<unknown> {
-    const answer = await fetch(`${this.#target.url}/rpc`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
-    });
-    const { result } = (await answer.json()) as { result?: { content?: [{ text: string }] } };
-    const text = result?.content?.[0].text;
-    return text === undefined ? null : JSON.parse(text);
+  /** The user does to some segments what context GC suggests. */
+  async #collect(seed: number, tool: string, args: object): Promise<void> {
+    this.#rewrites = true;
+    const analysis = await this.#rpc.call('context_gc_analyze', { project_id: 'default' });
+    const { pruning_candidates: candidates = [] } = (analysis ?? {}) as {
+      pruning_candidates?: { segment_id?: string }[];
+    };
+    const from = new Random(seed).below(Math.max(1, candidates.length - 5));
+    const ids = candidates.flatMap(({ segment_id: id }) => id ?? []).slice(from, from + 5);
+    if (ids.length > 0) await this.#rpc.call(tool, { project_id: 'default', segment_ids: ids, ...args });
   }
 
   async #outcome(): Promise<Outcome> {
     const breaks: Break[] = [];
-    let rewritten = 0;
-    for (const { at, plan } of this.#agents) {
-      const mayChange = plan.wire === 'chat' || (!at.checks && this.#collects) || this.#excused.has(at.id);
-      if (mayChange) rewritten += at.breaks.length;
-      else breaks.push(...at.breaks);
+    const failed: string[] = [];
+    const lost: string[] = [];
+    let [requests, rewritten, recovered] = [0, 0, 0];
+    for (const agent of this.#agents) {
+      const { at } = agent;
+      requests += at.requests;
+      const isExcused = this.#excused.has(at.id);
+      const counted = at.breaks.filter(({ checked }) => !isExcused && (checked || !(this.#rewrites || agent.wasOff)));
+      breaks.push(...counted);
+      rewritten += at.breaks.length - counted.length;
+      if (isExcused) continue;
+      if (agent.failed !== '') failed.push(`${at.id}: ${agent.failed}`);
+      if (this.#target.control === null || !this.#hasMarkers) continue;
+      const back = await this.#rpc.readBack(agent);
+      recovered += back.recovered;
+      lost.push(...back.lost);
     }
-    const failed = this.#agents.flatMap(({ failed: why, at }) =>
-      why !== '' && !this.#excused.has(at.id) ? `${at.id}: ${why}` : [],
-    );
-    const requests = this.#agents.reduce((sum, { at }) => sum + at.requests, 0);
-    const { recovered, lost } = this.#target.isOurs ? await this.#recoverAll() : { recovered: 0, lost: [] };
     return { requests, sessions: this.#agents.length, breaks, rewritten, failed, recovered, lost };
   }
-
-  /** Reads back the lines of every marker, and compares the results with the originals. */
-  async #recoverAll(): Promise<{ recovered: number; lost: string[] }> {
-    let recovered = 0;
-    const lost: string[] = [];
-    for (const { at, results } of this.#agents) {
-      if (this.#excused.has(at.id)) continue;
-      for (const [id, sent] of at.results) {
-        const original = results.get(id);
-        if (original === undefined || sent === original || !sent.includes('⟦PRUNÉ')) continue;
-        recovered++;
-        const whole = await this.#whole(sent);
-        if (whole !== original) lost.push(`${at.id} ${id}: ${differenceAt(whole, original)}`);
-      }
-    }
-    return { recovered, lost };
-  }
-
-  /** A forwarded text with the original lines in the place of its markers. */
-  async #whole(text: string): Promise<string> {
-    const lines = splitLines(text);
-    let whole = '';
-    let pruneId = '';
-    for (let line = 1; line <= lines.count; line++) {
-      const content = lineAt(lines, line);
-      const marker = parseMarker(content);
-      if (marker === null) whole += rawLine(lines, line);
-      else {
-        const id = marker.pruneId || pruneId;
-        const ranges = [{ start_line: marker.startLine, end_line: marker.endLine }];
-        const answer = await this.#call('recover_text', { prune_id: id, ranges, include_line_numbers: false });
-        const lost = (answer as { raw_text?: string } | null)?.raw_text;
-        if (lost !== undefined) pruneId = id;
-        // a line of the original that only looks like a marker is not known
-        whole += (lost ?? content) + rawLine(lines, line).slice(content.length);
-      }
-    }
-    return whole;
-  }
-}
-
-/** Where two texts differ, and how they go on there. */
-function differenceAt(a: string, b: string): string {
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
-  return `at ${at}: ${JSON.stringify(a.slice(at, at + 60))}, not ${JSON.stringify(b.slice(at, at + 60))}`;
 }

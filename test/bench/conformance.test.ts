@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { Correspondent } from '../../bench/conformance/correspondent.ts';
 import { planOf } from '../../bench/conformance/plan.ts';
 import { isBroken, runPlan } from '../../bench/conformance/run.ts';
 import { OwnTarget } from '../../bench/conformance/target.ts';
-import { CheckingUpstream, Correspondent } from '../../bench/conformance/upstream.ts';
+import { CheckingUpstream } from '../../bench/conformance/upstream.ts';
 import { compiled } from '../helpers/built.ts';
 
 describe('the conformance kit', () => {
@@ -17,7 +18,7 @@ describe('the conformance kit', () => {
   it('finds no changed item behind this product, and reads back every cut', async () => {
     const plan = planOf(2, { agents: 5, turns: 6, hasControl: true });
     const outcome = await runPlan(plan, async ({ origin }) => {
-      const target = { program: compiled('cli.js'), upstream: origin, databaseUrl: null };
+      const target = { programs: [compiled('cli.js')] as const, upstream: origin, database: null };
       return new OwnTarget(target);
     });
     expect(outcome.requests).toBeGreaterThan(25);

@@ -1,0 +1,132 @@
+import { type Exchange, named, type Reply, textOf } from './answering.ts';
+import { chainOf, plain } from './chain.ts';
+import type { Correspondent } from './correspondent.ts';
+import type { Json } from './types.ts';
+
+/**
+ * Anthropic's binding: the signature of a thinking block is a hash of system, tools and messages before it, without
+ * `cache_control` and thinking. A request in which it does not fit is refused, or the block is dropped and reported.
+ */
+export function answerMessages({ body, agent, stored }: Exchange): Reply {
+  const thread = (body.thread ?? null) as { type: string; previous_message_id?: string } | null;
+  const head = headOf(body);
+  let messages = body.messages as Json[];
+  if (thread?.type === 'continue') {
+    const before = agent.script.forgets ? undefined : stored.get(thread.previous_message_id ?? '');
+    if (!before) return threadError(404, 'thread_not_found');
+    if (JSON.stringify(plain(before.head)) !== JSON.stringify(plain(head))) {
+      return threadError(REFUSED, 'thread_fingerprint_mismatch');
+    }
+    messages = [...before.items, ...messages];
+  }
+  const at = mismatchIn(head, messages);
+  const thinking = body.thinking as { block_binding?: { prefix_mismatch_behavior?: string } } | undefined;
+  const drops = thinking?.block_binding?.prefix_mismatch_behavior === 'drop_block';
+  agent.compare(head, messages.map(messageText), at === null ? null : drops ? 'dropped' : 'refused');
+  noteResults(agent, messages);
+  if (at !== null && !drops) return bindingError(at);
+  const message = answerOf(body, agent, chainOf(head, messages, messageText).at(-1) ?? '', at);
+  agent.answer = [{ role: 'assistant', content: message.content }];
+  agent.answerId = String(message.id);
+  if (thread) stored.set(agent.answerId, { items: [...messages, ...agent.answer], head, socket: null });
+  return body.stream === true ? streamed(message) : { status: 200, json: message };
+}
+
+/** Counting runs the same check, and changes nothing. */
+export function countMessages({ body, agent }: Exchange): Reply {
+  const messages = body.messages as Json[];
+  const at = mismatchIn(headOf(body), messages);
+  if (at === null) return { status: 200, json: { input_tokens: Math.ceil(JSON.stringify(body).length / 4) } };
+  agent.compare(headOf(body), messages.map(messageText), 'refused');
+  return bindingError(at);
+}
+
+const REFUSED = 400;
+
+function headOf({ system = null, tools = null }: Json): unknown {
+  return [system, tools];
+}
+
+function answerOf({ model }: Json, agent: Correspondent, signature: string, dropped: string | null): Json {
+  const { says, calls } = agent.script;
+  const content: Json[] = [
+    { type: 'thinking', thinking: `I look at step ${agent.requests}.`, signature },
+    ...(says === '' ? [] : [{ type: 'text', text: says }]),
+    ...calls.map(({ name, args }) => ({ type: 'tool_use', id: agent.nextId('toolu'), name, input: args })),
+  ];
+  const usage = { input_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 5 };
+  const report = [{ type: 'thinking_dropped', reason: 'prefix_binding_mismatch', path: dropped }];
+  const stop = { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn' };
+  return {
+    id: agent.nextId('msg'),
+    type: 'message',
+    role: 'assistant',
+    model,
+    content,
+    ...stop,
+    usage,
+    ...(dropped !== null && { input_transformations: report }),
+  };
+}
+
+function streamed(message: Json): Reply {
+  const content = message.content as Json[];
+  return named([
+    { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+    ...content.flatMap((block, index) => [
+      { type: 'content_block_start', index, content_block: startOf(block) },
+      { type: 'content_block_delta', index, delta: deltaOf(block) },
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason: message.stop_reason }, usage: { output_tokens: 5 } },
+    { type: 'message_stop' },
+  ]);
+}
+
+function startOf(block: Json): Json {
+  if (block.type === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
+  return block.type === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
+}
+
+function deltaOf(block: Json): Json {
+  if (block.type === 'thinking') return { type: 'signature_delta', signature: block.signature };
+  if (block.type === 'text') return { type: 'text_delta', text: block.text };
+  return { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+}
+
+/** A message without thinking, in one spelling. */
+function messageText(message: unknown): string {
+  const { role, content } = message as Json;
+  const blocks = (typeof content === 'string' ? [{ type: 'text', text: content }] : content) as Json[];
+  return JSON.stringify(plain({ role, content: blocks.filter(({ type }) => type !== 'thinking') }));
+}
+
+function noteResults(agent: Correspondent, messages: readonly Json[]): void {
+  for (const block of messages.flatMap(({ content }) => (Array.isArray(content) ? (content as Json[]) : []))) {
+    const text = block.type === 'tool_result' ? textOf(block.content) : null;
+    if (text !== null) agent.results.set(String(block.tool_use_id), text);
+  }
+}
+
+/** Where the first thinking block stands that was made from something else, or `null`. */
+function mismatchIn(head: unknown, messages: readonly Json[]): string | null {
+  const chain = chainOf(head, messages, messageText);
+  for (const [i, { role, content }] of messages.entries()) {
+    if (role !== 'assistant' || !Array.isArray(content)) continue;
+    const at = (content as Json[]).findIndex(({ type, signature }) => type === 'thinking' && signature !== chain[i]);
+    if (at >= 0) return `messages.${i}.content.${at}`;
+  }
+  return null;
+}
+
+function bindingError(at: string): Reply {
+  const words =
+    'Invalid `signature` in `thinking` block. The block is bound to a different conversation than the one sent.';
+  const message = `${at}: ${words} Content before this block differs, first at ${at}`;
+  return { status: REFUSED, json: { type: 'error', error: { type: 'invalid_request_error', message } } };
+}
+
+function threadError(status: number, code: string): Reply {
+  const error = { type: 'invalid_request_error', message: code, details: { error_code: code } };
+  return { status, json: { type: 'error', error } };
+}

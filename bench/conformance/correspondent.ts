@@ -1,0 +1,77 @@
+import { digest, firstChange, plain } from './chain.ts';
+import type { Break, Json, Script, Wire } from './types.ts';
+
+/** What the upstream knows of one agent, which names itself in a field that proxies forward. */
+export class Correspondent {
+  readonly id: string;
+  readonly wire: Wire;
+  /** Whether its model checks the history. */
+  checks: boolean;
+  script: Script = { calls: [], says: '', fails: [], hangs: false, forgets: false };
+  /** The last answer: messages of the assistant, or items. */
+  answer: Json[] = [];
+  answerId = '';
+  requests = 0;
+  readonly breaks: Break[] = [];
+  /** Results as they were forwarded last, by the ids of their calls. */
+  readonly results = new Map<string, string>();
+  #texts: readonly string[] = [];
+  #head = '';
+  #ids = 0;
+
+  constructor(id: string, wire: Wire, checks: boolean) {
+    this.id = id;
+    this.wire = wire;
+    this.checks = checks;
+  }
+
+  /** An id that no other agent gets, and that is the same in each run of a plan. */
+  nextId(kind: string): string {
+    return `${kind}_${this.id}_${++this.#ids}`;
+  }
+
+  /** Forgets what was sent: the client itself begins anew. */
+  rewrite(): void {
+    this.#texts = [];
+    this.#head = '';
+  }
+
+  /**
+   * Compares a request with the one before, and notes the first change.
+   *
+   * @param texts - each item in one spelling
+   * @param effect - what the provider does about the change; `null`: it has noticed none
+   */
+  compare(head: unknown, texts: readonly string[], effect: Break['effect'] | null): void {
+    const headText = JSON.stringify(plain(head));
+    const at = firstChange(this.#texts, texts);
+    const headChanged = this.#head !== '' && this.#head !== headText;
+    if (effect !== null || headChanged || at >= 0) {
+      const [was = '', is = ''] = at >= 0 ? [this.#texts[at], texts[at]] : headChanged ? [this.#head, headText] : [];
+      const where = differenceOf(was, is);
+      this.breaks.push({
+        agent: this.id,
+        wire: this.wire,
+        request: this.requests,
+        effect: effect ?? 'changed',
+        checked: this.checks,
+        item: at,
+        was: was.slice(where, where + 160),
+        is: is.slice(where, where + 160),
+      });
+    }
+    this.#head = headText;
+    this.#texts = texts;
+  }
+}
+
+function differenceOf(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  return Math.max(0, at - 40);
+}
+
+/** A name for an agent in a run of the kit that differs from all others. */
+export function runName(seed: number, index: number): string {
+  return `s${seed}-${digest(String(seed), String(index)).slice(0, 6)}-${index}`;
+}
