@@ -26,7 +26,7 @@ export type ClientRow = z.infer<typeof fileSchema>['client'][number];
  *
  * @throws ZodError or TomlError for a broken file
  */
-export function readClientRows(text: string): readonly ClientRow[] {
+function readClientRows(text: string): readonly ClientRow[] {
   return fileSchema.parse(parse(text)).client;
 }
 

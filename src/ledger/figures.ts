@@ -1,6 +1,5 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerSum, Others, SumGroup } from '../core/ports/ledger-store.ts';
-import { prefixKeyOf } from '../core/ports/prefix-breaks.ts';
 import type { RegretFacts, RequestFacts, TextFacts } from '../core/ports/request-facts.ts';
 import type { Bill } from './bill.ts';
 import type { Miss } from './known.ts';
@@ -117,7 +116,7 @@ export function stepSums(
 
 /** A request for which the provider reported a changed history, with what the ledger knows of the change. */
 export function brokenSums({ atMs, project, requestId, conversationId }: RequestFacts, { cause, at }: Miss): SumGroup {
-  const key = prefixKeyOf('request', requestId, conversationId, cause, String(at));
+  const key = ['request', requestId, conversationId, cause, at].join('\t');
   return { day: dayOf(atMs), project, slice: 'prefix', key, fields: { reported: 1 } };
 }
 

@@ -1,6 +1,6 @@
 import type { MissCause } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
-import { changedWords, type PrefixBreak, type PrefixBreakReport } from '../core/ports/prefix-breaks.ts';
+import type { PrefixBreak, PrefixBreakReport } from '../core/ports/prefix-breaks.ts';
 
 const MAX_LISTED = 20;
 
@@ -40,4 +40,16 @@ export async function readPrefixBreaks(
       .slice(0, MAX_LISTED)
       .map(({ day: _day, ...rest }) => rest),
   };
+}
+
+/** @param at - index of the changed message; -1: none */
+function changedWords(cause: MissCause, at: number): string {
+  const message = at < 0 ? 'a message' : `message ${at}`;
+  if (cause === 'changed_by_us') return `${at < 0 ? 'the tools' : message} went out with other cuts than before`;
+  if (cause === 'message_changed') return `the client changed ${message}`;
+  if (cause === 'tools_changed') return 'the client changed its tools';
+  if (cause === 'system_changed') return 'the client changed its system prompt';
+  if (cause === 'model_changed') return 'another model was asked';
+  const isKnown = cause === 'expired' || cause === 'unknown';
+  return isKnown ? 'nothing that this proxy knows of' : 'the request before it is not known';
 }

@@ -1,8 +1,9 @@
-import type { MissCause } from './ledger.ts';
-
-/** The key of a model, a conversation or a request in the slice `prefix` of the ledger's sums. */
-export function prefixKeyOf(kind: 'model' | 'conversation' | 'request', ...names: readonly string[]): string {
-  return [kind, ...names].join('\t');
+/**
+ * The key of a model or a conversation in the slice `prefix` of the ledger's sums. The ledger adds keys of requests, with
+ * conversation, cause and message.
+ */
+export function prefixKeyOf(kind: 'model' | 'conversation', name: string): string {
+  return `${kind}\t${name}`;
 }
 
 /** A request for which the provider reported a changed history. */
@@ -11,18 +12,6 @@ export interface PrefixBreak {
   readonly conversation: string;
   /** In words: what differs from the request before. */
   readonly changed: string;
-}
-
-/** @param at - index of the changed message; -1: none */
-export function changedWords(cause: MissCause, at: number): string {
-  const message = at < 0 ? 'a message' : `message ${at}`;
-  if (cause === 'changed_by_us') return `${at < 0 ? 'the tools' : message} went out with other cuts than before`;
-  if (cause === 'message_changed') return `the client changed ${message}`;
-  if (cause === 'tools_changed') return 'the client changed its tools';
-  if (cause === 'system_changed') return 'the client changed its system prompt';
-  if (cause === 'model_changed') return 'another model was asked';
-  const isKnown = cause === 'expired' || cause === 'unknown';
-  return isKnown ? 'nothing that this proxy knows of' : 'the request before it is not known';
 }
 
 /** What providers reported about changed history in a period. A request counts once. */
