@@ -33,6 +33,9 @@ const SQLITE_CODES: readonly (readonly [prefix: string, reason: string, reopen: 
   ['SQLITE_CORRUPT', 'corrupt', true],
   ['SQLITE_NOTADB', 'corrupt', true],
   ['SQLITE_IOERR_SHORT_READ', 'corrupt', true],
+  // a quota or a size limit: what is stored can still be read over this connection
+  ['SQLITE_IOERR_WRITE', 'error', false],
+  ['SQLITE_IOERR_TRUNCATE', 'error', false],
   ['SQLITE_IOERR', 'error', true],
   ['SQLITE_CANTOPEN', 'error', true],
   ['SQLITE_PROTOCOL', 'locked', true],

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runPlan } from '../../bench/conformance/run.ts';
+import { OwnTarget } from '../../bench/conformance/target.ts';
+import type { Plan } from '../../bench/conformance/types.ts';
+import { compiled } from '../helpers/built.ts';
+import { projectRoot } from '../helpers/project-files.ts';
+
+// seed 2001 of `--agents 10 --turns 40`, shrunk: a thread is replayed while files cannot grow, after a restart
+it.each(['full-disk'])(
+  'keeps what was sent in a plan of the conformance kit that once failed: %s',
+  async (name) => {
+    const plan = JSON.parse(readFileSync(join(projectRoot, `test/bench/plans/${name}.json`), 'utf8')) as Plan;
+    const outcome = await runPlan(plan, async ({ origin }) => {
+      return new OwnTarget({ programs: [compiled('cli.js')], upstream: origin, database: null });
+    });
+    expect(outcome).toMatchObject({ breaks: [], failed: [], lost: [] });
+  },
+  240_000,
+);
