@@ -1,10 +1,53 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { Correspondent } from '../../bench/conformance/correspondent.ts';
 import { planOf } from '../../bench/conformance/plan.ts';
-import { isBroken, runPlan } from '../../bench/conformance/run.ts';
-import { OwnTarget } from '../../bench/conformance/target.ts';
+import { isBroken, type OpenTarget, runPlan, shrinkPlan } from '../../bench/conformance/run.ts';
+import { ForeignTarget, OwnTarget, type Target } from '../../bench/conformance/target.ts';
+import type { Json } from '../../bench/conformance/types.ts';
 import { CheckingUpstream } from '../../bench/conformance/upstream.ts';
 import { compiled } from '../helpers/built.ts';
+
+/** What many do: results that are not among the newest entries are cut to their first 20 characters. */
+async function shorteningProxy(origin: string): Promise<Target> {
+  const shortened = (entries: readonly Json[]): Json[] =>
+    entries.map((entry, i) => {
+      if (i >= entries.length - 4) return entry;
+      if (typeof entry.output === 'string') return { ...entry, output: entry.output.slice(0, 20) };
+      if (!Array.isArray(entry.content)) return entry;
+      const cut = (block: Json): Json =>
+        typeof block.content === 'string' ? { ...block, content: block.content.slice(0, 20) } : block;
+      return { ...entry, content: (entry.content as Json[]).map(cut) };
+    });
+  const server = createServer(async (req, res) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Json;
+    const list = Array.isArray(body.input) ? 'input' : 'messages';
+    const sent = JSON.stringify({ ...body, [list]: shortened(body[list] as Json[]) });
+    const stop = new AbortController();
+    res.once('close', () => stop.abort());
+    try {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`${origin}${req.url}`, { method: 'POST', headers, body: sent, signal: stop.signal });
+      res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+      res.end(await answer.text());
+    } catch {
+      res.destroy();
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const target = new ForeignTarget(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return Object.assign(target, {
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+}
 
 describe('the conformance kit', () => {
   it('plans the same course for the same seed', () => {
@@ -30,6 +73,21 @@ describe('the conformance kit', () => {
       isBroken: false,
     });
   }, 240_000);
+
+  it('has the same course again, fails a proxy that shortens old results, and shrinks that to a few steps', async () => {
+    const plan = planOf(3, { agents: 3, turns: 5, hasControl: false, wires: ['messages', 'responses'], isPlain: true });
+    const direct: OpenTarget = async ({ origin }) => new ForeignTarget(origin);
+    const outcomes = [await runPlan(plan, direct), await runPlan(plan, direct)];
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    expect(outcomes[0]).toMatchObject({ breaks: [], failed: [] });
+    const shortening: OpenTarget = async ({ origin }) => shorteningProxy(origin);
+    const { breaks } = await runPlan(plan, shortening);
+    expect(breaks.length).toBeGreaterThan(0);
+    expect(await runPlan(plan, shortening)).toMatchObject({ breaks });
+    const small = await shrinkPlan(plan, shortening, 5_000);
+    expect(small.steps.length).toBeLessThan(plan.steps.length);
+    expect((await runPlan(small, shortening)).breaks.length).toBeGreaterThan(0);
+  });
 
   it.each([
     { wire: 'responses', effect: 'dropped', status: 200 },
