@@ -136,6 +136,8 @@ export class Agent {
   /** The user chooses another model of the same provider. */
   useModel(model: string, checks: boolean): void {
     this.#model = model;
+    // nothing that a model can read was made from what was put aside under one that does not check
+    if (checks && !this.at.checks) this.at.rewrite();
     this.at.checks = checks;
     // a provider continues an answer of another model neither in a thread nor on a connection
     this.#forget();

@@ -4,11 +4,13 @@ import type { Client } from 'pg';
 export interface Database {
   readonly url: string;
   empty(): Promise<void>;
-  /** Locks all tables against everybody until the returned function is called. */
+  /** Locks all tables against everybody for a moment, at most until the returned function is called. */
   lock(): Promise<() => Promise<void>>;
 }
 
 const SCHEMA = 'mcp_pruner';
+/** Shorter than a proxy waits for a database that it needs. */
+const LOCK_MS = 500;
 
 export function databaseAt(url: string): Database {
   const connected = async (): Promise<Client> => {
@@ -36,10 +38,14 @@ export function databaseAt(url: string): Database {
       await client.query('BEGIN');
       const tables = rows.map(({ name }) => `${SCHEMA}.${client.escapeIdentifier(name)}`);
       if (tables.length > 0) await client.query(`LOCK TABLE ${tables.join(', ')} IN ACCESS EXCLUSIVE MODE`);
-      return async () => {
-        await client.query('ROLLBACK');
-        await client.end();
+      let ended: Promise<void> | undefined;
+      const end = (): Promise<void> => {
+        clearTimeout(timer);
+        ended ??= client.end();
+        return ended;
       };
+      const timer = setTimeout(() => void end().catch(() => {}), LOCK_MS);
+      return end;
     },
   };
 }

@@ -36,7 +36,7 @@ function respond({ body, agent, stored }: Exchange, socket: WebSocket | null): J
   const head = [body.instructions ?? null, body.tools ?? null];
   const chain = chainOf(head, items, itemText);
   const removed = items.flatMap((item, i) =>
-    agent.checks && item.type === 'reasoning' && item.encrypted_content !== chain[i]
+    agent.checks && item.type === 'reasoning' && !isKnown(item, chain[i])
       ? [{ type: 'reasoning', id: item.id, action: 'removed', reason: 'prefix_mismatch' }]
       : [],
   );
@@ -50,7 +50,14 @@ function respond({ body, agent, stored }: Exchange, socket: WebSocket | null): J
   const output: Json[] = [
     ...(body.reasoning === undefined
       ? []
-      : [{ type: 'reasoning', id: agent.nextId('rs'), summary: [], encrypted_content: chain.at(-1) ?? '' }]),
+      : [
+          {
+            type: 'reasoning',
+            id: agent.nextId('rs'),
+            summary: [],
+            encrypted_content: agent.checks ? chain.at(-1) : OTHER,
+          },
+        ]),
     ...(says === '' ? [] : [wordsOf(says, agent.nextId('out'))]),
     ...calls.map(({ name, args }) => {
       const call = { type: 'function_call', id: agent.nextId('fc'), call_id: agent.nextId('call'), name };
@@ -64,6 +71,13 @@ function respond({ body, agent, stored }: Exchange, socket: WebSocket | null): J
   const { model } = body;
   const response = { id: agent.answerId, object: 'response', status: 'completed', model, output, usage };
   return { ...response, ...(removed.length > 0 && { input_transformations: removed }) };
+}
+
+/** The reasoning of a model that does not check. One that checks does not read it, which is no break. */
+const OTHER = 'of another model';
+
+function isKnown({ encrypted_content: content }: Json, before: string | undefined): boolean {
+  return content === before || content === OTHER;
 }
 
 function isResult(type: unknown): boolean {
