@@ -59,12 +59,12 @@ describe('the conformance kit', () => {
   });
 
   it('finds no changed item behind this product, and reads back every cut', async () => {
-    const plan = planOf(2, { agents: 5, turns: 6, hasControl: true });
+    const plan = planOf(300, { agents: 4, turns: 5, hasControl: true });
     const outcome = await runPlan(plan, async ({ origin }) => {
       const target = { programs: [compiled('cli.js')] as const, upstream: origin, database: null };
       return new OwnTarget(target);
     });
-    expect(outcome.requests).toBeGreaterThan(25);
+    expect(outcome.requests).toBeGreaterThan(15);
     expect(outcome.recovered).toBeGreaterThan(0);
     expect({ ...outcome, isBroken: isBroken(outcome) }).toMatchObject({
       breaks: [],
@@ -84,7 +84,7 @@ describe('the conformance kit', () => {
     const { breaks } = await runPlan(plan, shortening);
     expect(breaks.length).toBeGreaterThan(0);
     expect(await runPlan(plan, shortening)).toMatchObject({ breaks });
-    const small = await shrinkPlan(plan, shortening, 5_000);
+    const small = await shrinkPlan(plan, shortening, 1_000);
     expect(small.steps.length).toBeLessThan(plan.steps.length);
     expect((await runPlan(small, shortening)).breaks.length).toBeGreaterThan(0);
   });
