@@ -9,11 +9,14 @@ const PRELOAD = fileURLToPath(new URL('measured-preload.mjs', import.meta.url));
 
 /** The built server as a process of its own that reports what its main thread allocates. */
 export class MeasuredProcess {
+  /** The file of its store. */
+  readonly dbPath: string;
   readonly #child: ChildProcess;
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true });
 
-  constructor(child: ChildProcess, url: string) {
+  constructor(child: ChildProcess, url: string, dbPath: string) {
+    this.dbPath = dbPath;
     this.#child = child;
     this.#url = `${url}/v1/chat/completions`;
     afterwards(() => this.#agent.destroy());
@@ -53,8 +56,9 @@ export class MeasuredProcess {
 /** Starts the built server in front of an upstream, and waits until it listens. It is killed with the test. */
 export async function startMeasuredProcess(upstreamUrl: string): Promise<MeasuredProcess> {
   const folder = tempFolder();
+  const dbPath = `${folder}/store.db`;
   const child = spawn(process.execPath, ['--import', PRELOAD, compiled('cli.js'), 'serve', '--port', '0'], {
-    env: { HOME: folder, MCP_PRUNER_UPSTREAM_URL: upstreamUrl, MCP_PRUNER_DB_PATH: `${folder}/store.db` },
+    env: { HOME: folder, MCP_PRUNER_UPSTREAM_URL: upstreamUrl, MCP_PRUNER_DB_PATH: dbPath },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   afterwards(() => child.kill('SIGKILL'));
@@ -70,5 +74,5 @@ export async function startMeasuredProcess(upstreamUrl: string): Promise<Measure
     child.stderr?.on('data', read);
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${output.join('')}`)));
   });
-  return new MeasuredProcess(child, url);
+  return new MeasuredProcess(child, url, dbPath);
 }
