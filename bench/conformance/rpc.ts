@@ -12,6 +12,14 @@ export class Rpc {
     this.#url = url;
   }
 
+  /** Resolves when the proxy can use its store, or after half a minute. */
+  async ready(): Promise<void> {
+    for (let i = 0; i < 150; i++) {
+      if ((await fetch(`${this.#url()}/health/ready`)).ok) return;
+      await new Promise((go) => setTimeout(go, 200));
+    }
+  }
+
   /** Calls a tool. Returns its answer, or `null` if it failed. */
   async call(name: string, args: object): Promise<unknown> {
     const answer = await fetch(`${this.#url()}/rpc`, {

@@ -209,6 +209,7 @@ export class World {
     const failed: string[] = [];
     const lost: string[] = [];
     let [requests, rewritten, recovered] = [0, 0, 0];
+    if (this.#target.control !== null) await this.#rpc.ready();
     for (const agent of this.#agents) {
       const { at } = agent;
       requests += at.requests;

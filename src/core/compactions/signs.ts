@@ -3,8 +3,8 @@ import { outsideMessages } from '../request/rewritten.ts';
 
 /**
  * How clients ask for a summary of their own history, taken from the programs: Claude Code 2.1, Codex 0.169, opencode
- * 1.18, Gemini CLI 0.61, Cline 3, pi 1.5. `ends` begins a line near the end of the text, because some clients put the history
- * before the prompt.
+ * 1.18, Gemini CLI 0.61, Cline 3, pi 1.5. `ends` begins a line near the end of the text, because some clients put the
+ * history before the prompt.
  */
 const PROMPTS: readonly { readonly client: string; readonly begins?: string; readonly ends?: string }[] = [
   { client: 'claude-code', begins: 'Your task is to create a detailed summary of the conversation so far' },
