@@ -1,41 +1,35 @@
 #!/usr/bin/env node
-import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isatty } from 'node:tty';
-import { main, type ProcessIo } from './cli/main.ts';
-import { commands, renamed } from './commands.ts';
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+const [command, ...args] = process.argv.slice(2);
+// agents run it after each message: it loads nothing else
+const isLine = command === 'statusline' && !args.some((arg) => arg === '--help' || arg === '-h');
 
-// a reader that has seen enough (`mcp-pruner why … | head`) is no failure
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-// diagnostics that nobody takes must not end a server
-process.stderr.on('error', () => {});
-
-const io: ProcessIo = {
-  env: process.env,
-  platform: process.platform,
-  homeDir: homedir(),
-  cwd: process.cwd(),
-  readFile: (path) => readFileSync(path, 'utf8'),
-  fileExists: existsSync,
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
-  outIsTerminal: process.stdout.isTTY === true,
-  columns: process.stdout.isTTY ? process.stdout.columns : undefined,
-  errColumns: process.stderr.isTTY ? process.stderr.columns : undefined,
-  errIsTerminal: process.stderr.isTTY === true,
-  inIsTerminal: isatty(0),
-  clock: { nowMs: Date.now },
-  version,
-  events: process,
-  streams: () => ({ input: process.stdin, output: process.stdout }),
-  exit: (code) => process.exit(code),
-};
-process.exitCode = await main(process.argv.slice(2), io, {
-  commands,
-  renamed,
-  edition: async () => (await import('./edition.ts')).edition,
-});
+if (isLine) {
+  const { parseArgs } = await import('node:util');
+  const { printLine } = await import('./parts/limits/statusline/main.ts');
+  const word = { type: 'string' } as const;
+  const options = { parts: word, session: word, url: word, 'token-file': word, latest: { type: 'boolean' } } as const;
+  const { values } = parseArgs({ args, options, strict: false, allowPositionals: true });
+  const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+  await printLine(
+    {
+      parts: text(values.parts),
+      session: text(values.session),
+      latest: values.latest === true,
+      url: text(values.url),
+      'token-file': text(values['token-file']),
+    },
+    {
+      env: process.env,
+      platform: process.platform,
+      homeDir: homedir(),
+      cwd: process.cwd(),
+      out: (line) => process.stdout.write(line),
+      nowMs: Date.now,
+    },
+  );
+} else {
+  const { runProgram } = await import('./program.ts');
+  await runProgram(new URL('../package.json', import.meta.url));
+}

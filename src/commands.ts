@@ -37,6 +37,11 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     summary: 'show what your subscriptions have left, and which session used it',
     load: async () => (await import('./parts/limits/command.ts')).limitsCommand,
   },
+  statusline: {
+    group: 'daily',
+    summary: 'print a line about a session, for a status line',
+    load: async () => (await import('./parts/limits/statusline/command.ts')).statusline,
+  },
   why: {
     group: 'daily',
     summary: 'say why lines of a text were kept or cut, and show them',

@@ -28,6 +28,8 @@ export interface EditOutcome {
 /** An edit that is computed but not written yet. */
 interface Planned {
   readonly outcome: EditOutcome;
+  /** As in the name of its backup. */
+  readonly infix: string;
   readonly make: () => void;
 }
 
@@ -49,7 +51,10 @@ interface Before {
   readonly mode: number;
 }
 
-const INFIX = '.before-mcp-pruner-';
+/** What stands between the names of a file and of what was written, in the name of a backup. */
+function infixOf({ apart }: Pick<Edit, 'apart'>): string {
+  return `.before-mcp-pruner${apart === undefined ? '' : `.${apart}`}-`;
+}
 const NO_FILE = '.none';
 /** Mode of new files, and of files with a token. */
 const PRIVATE_MODE = 0o600;
@@ -77,13 +82,13 @@ export function undoEdits(edits: readonly Edit[]): EditOutcome[] {
 }
 
 function makeAll(plans: readonly Planned[]): EditOutcome[] {
-  const before = plans.flatMap(({ outcome }) => [outcome.file, ...siblings(outcome.file)].map(snapshot));
+  const before = plans.flatMap(({ outcome, infix }) => [outcome.file, ...siblings(outcome.file, infix)].map(snapshot));
   try {
     for (const { make } of plans) make();
   } catch (cause) {
-    for (const { outcome } of plans) {
+    for (const { outcome, infix } of plans) {
       const known = new Set(before.map(({ path }) => path));
-      for (const path of siblings(outcome.file)) if (!known.has(path)) rmSync(path, { force: true });
+      for (const path of siblings(outcome.file, infix)) if (!known.has(path)) rmSync(path, { force: true });
     }
     for (const { path, bytes, mode } of before) restore(path, bytes, mode);
     throw cause;
@@ -105,30 +110,33 @@ function snapshot(path: string): Before {
 function planWrite(edit: Edit): Planned {
   const file = realFile(edit.file);
   const current = readBytes(file);
-  const earlier = findBackup(file);
+  const infix = infixOf(edit);
+  const earlier = findBackup(file, infix);
   const base = baseOf(current, earlier, edit);
   const next = Buffer.from(applyEdit(textOf(base, file), edit));
   const mode = edit.secret ? PRIVATE_MODE : modeOf(file);
   if (current?.equals(next) && modeOf(file) === mode) {
     const outcome = { file, outcome: 'unchanged', backup: earlier?.path } as const;
-    return { outcome, make: () => {} };
+    return { outcome, infix, make: () => {} };
   }
   const folders = base === null ? (earlier?.madeFolders ?? missingFolders(dirname(file))) : 0;
-  const backup = `${file}${INFIX}${hashOf(next)}${base === null ? `${NO_FILE}${folders || ''}` : ''}`;
+  const backup = `${file}${infix}${hashOf(next)}${base === null ? `${NO_FILE}${folders || ''}` : ''}`;
   const make = (): void => {
     mkdirSync(dirname(file), { recursive: true });
     replaceFile(backup, base ?? Buffer.alloc(0), earlier === null ? modeOf(file) : modeOf(earlier.path));
     replaceFile(file, next, mode);
     if (earlier !== null && earlier.path !== backup) rmSync(earlier.path);
   };
-  return { outcome: { file, outcome: 'written', backup }, make };
+  return { outcome: { file, outcome: 'written', backup }, infix, make };
 }
 
 function planUndo(edit: Edit): Planned {
   const file = realFile(edit.file);
   const current = readBytes(file);
-  const backup = findBackup(file);
-  if (backup === null || current === null) return { outcome: { file, outcome: 'nothing to undo' }, make: () => {} };
+  const infix = infixOf(edit);
+  const backup = findBackup(file, infix);
+  if (backup === null || current === null)
+    return { outcome: { file, outcome: 'nothing to undo' }, infix, make: () => {} };
   const touched = hashOf(current) !== backup.writtenHash;
   const next = touched ? takenOut(current, backup, edit, file) : backup.bytes;
   const make = (): void => {
@@ -137,7 +145,7 @@ function planUndo(edit: Edit): Planned {
     rmSync(backup.path);
     if (next === null) removeEmptyFolders(dirname(file), backup.madeFolders);
   };
-  return { outcome: { file, outcome: touched ? 'taken out' : next === null ? 'removed' : 'restored' }, make };
+  return { outcome: { file, outcome: touched ? 'taken out' : next === null ? 'removed' : 'restored' }, infix, make };
 }
 
 /** The text to edit: the file without the parts that an earlier edit added. */
@@ -158,19 +166,19 @@ function textOf(bytes: Buffer | null, file: string): string | null {
   throw new UserError(`${file} is not UTF-8: save it as UTF-8, or add the lines by hand`);
 }
 
-function findBackup(file: string): Backup | null {
-  const [path] = siblings(file);
+function findBackup(file: string, infix: string): Backup | null {
+  const [path] = siblings(file, infix);
   if (path === undefined) return null;
   const [writtenHash = '', made] = basename(path)
-    .slice(basename(file).length + INFIX.length)
+    .slice(basename(file).length + infix.length)
     .split(NO_FILE);
   const absent = made !== undefined;
   return { path, bytes: absent ? null : readFileSync(path), writtenHash, madeFolders: Number(made ?? 0) };
 }
 
 /** The backups next to a file. */
-function siblings(file: string): string[] {
-  const prefix = `${basename(file)}${INFIX}`;
+function siblings(file: string, infix: string): string[] {
+  const prefix = `${basename(file)}${infix}`;
   try {
     const names = readdirSync(dirname(file)).filter((name) => name.startsWith(prefix) && !name.endsWith('.new'));
     return names.map((name) => join(dirname(file), name));

@@ -102,6 +102,7 @@ export interface ViewParts extends MountParts {
 const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOptions) => void)[] = [
   mountRpc,
   mountPrune,
+  mountFigures,
   mountPage,
 ];
 
@@ -277,6 +278,24 @@ function mountPrune(
     chargeTexts,
   });
   app.use('/prune', localGuard(access), router);
+}
+
+/** Figures of parts. With keys, a viewer of some projects sees the one of its key. */
+function mountFigures(app: Express, { opened, viewerProject, failures }: ViewParts, access: LocalGuardOptions): void {
+  const guard = localGuard(access);
+  const onFailure = failures.of('loading');
+  for (const [path, figures] of opened.flatMap((one) => Object.entries(one.figures ?? {}))) {
+    app.get(path, guard, (req, res) => {
+      const at = req.url.indexOf('?');
+      figures(new URLSearchParams(at < 0 ? '' : req.url.slice(at)), viewerProject).then(
+        (shown) => res.json(shown),
+        (cause: unknown) => {
+          onFailure('figures_not_read', cause, { path });
+          sendError(res, 'internal_error');
+        },
+      );
+    });
+  }
 }
 
 /** Loads the page with the first request for it, because most processes never show it. */

@@ -65,6 +65,9 @@ export interface Views {
   readonly refusal: CodedRow;
 }
 
+/** @param project - the only project that the caller may see */
+export type Figures = (query: URLSearchParams, project: string | undefined) => Promise<unknown>;
+
 /** A part at work. */
 export interface OpenPart {
   /** @param registry - returns all tools, for tools of the part that call others */
@@ -81,6 +84,11 @@ export interface OpenPart {
   readonly answers?: AnswerWatch;
   /** Figures for `/metrics`, read at each scrape. */
   readonly gauges?: readonly LabelledGauge[];
+  /**
+   * Figures for programs of this machine, as JSON, by the path of their GET requests. Callers need the token of
+   * `/rpc`.
+   */
+  readonly figures?: Readonly<Record<string, Figures>>;
   /** Records which project owns what requests store. */
   readonly owners?: Ownership;
   /** The budgets in force, besides those of projects. */

@@ -14,6 +14,7 @@ import { readSettings } from './read-settings.ts';
 import { stdioTools } from './run/mcp.ts';
 import { namedProxy, proxyUrl } from './run/proxy.ts';
 import { serverEnv } from './server-env.ts';
+import { statusLineEdit, statusLineUndo } from './status-line.ts';
 import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
 import { wrapped } from './wrap.ts';
 
@@ -41,6 +42,8 @@ export const setup: Command = {
       type: 'boolean',
       doc: "claude: treat the proxy as Anthropic's own API, by an internal switch of Claude Code",
     },
+    statusline: { type: 'boolean', doc: 'claude: only the status line of mcp-pruner statusline' },
+    append: { type: 'boolean', doc: 'statusline: put it behind an existing status line' },
     mcp: {
       type: 'string',
       value: '<way>',
@@ -58,6 +61,7 @@ export const setup: Command = {
       );
     if (client === undefined) throw new UsageError(`${JSON.stringify(name)} is not one of ${names.join(', ')}`);
     const purpose = purposeOf(call);
+    if (call.values.statusline === true) return setupLine(call, io, client, purpose);
     const loaded = readSettings(call, io);
     const key = teamKey(io);
     const shownKey = key !== null && purpose !== 'write' ? HIDDEN_KEY : key;
@@ -78,6 +82,23 @@ export const setup: Command = {
     return 0;
   },
 };
+
+/** Sets up the status line, and nothing else. */
+function setupLine(call: Call, io: Io, client: Client, purpose: Purpose): number {
+  if (client.name !== 'claude')
+    throw new UsageError(`${client.title} runs no command for its status line: see mcp-pruner statusline --help`);
+  const place = placeOf(io);
+  if (purpose === 'undo') {
+    report(attempt(undoEdits, [statusLineUndo(place)]), io);
+    return 0;
+  }
+  const { settings } = readSettings(call, io);
+  const line = statusLineEdit({ settings, io, place, appends: call.values.append === true });
+  if (line.edit === null) io.out(wrapped(line.note, '', io));
+  else if (purpose === 'write') report(attempt(writeEdits, [line.edit]), io);
+  else io.out(`# in ${line.edit.file}\n${snippet(line.edit)}\n\n`);
+  return 0;
+}
 
 function placeOf(io: Io): ClientPlace {
   return { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };

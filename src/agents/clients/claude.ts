@@ -29,7 +29,8 @@ function stateFile({ env, homeDir }: ClientPlace): string {
   return env.CLAUDE_CONFIG_DIR ? join(env.CLAUDE_CONFIG_DIR, '.claude.json') : join(homeDir, '.claude.json');
 }
 
-function settingsFile({ env, homeDir }: ClientPlace): string {
+/** Its file of the user's settings. */
+export function settingsFile({ env, homeDir }: ClientPlace): string {
   return join(env.CLAUDE_CONFIG_DIR || join(homeDir, '.claude'), 'settings.json');
 }
 

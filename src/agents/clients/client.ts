@@ -77,6 +77,8 @@ interface EditOf {
   readonly file: string;
   /** Whether it contains a token, so that only the user may read the file. */
   readonly secret?: boolean;
+  /** Names an edit that is made and undone apart from others of the file, with a backup of its own. */
+  readonly apart?: string;
 }
 
 export type TomlTable = Readonly<

@@ -1,24 +1,34 @@
 import type { Services } from '../../app/compose.ts';
 import type { OpenPart } from '../../app/part.ts';
 import { attribute } from './attribution.ts';
+import { SessionMeter } from './meter.ts';
 import { type Reading, readReadings } from './readings.ts';
 import { limitsOf } from './report.ts';
+import { StatusFigures } from './status.ts';
 import { LimitWatch } from './watch.ts';
 
 /** Observes the limits of subscriptions. */
 export async function openLimits(services: Services): Promise<OpenPart> {
-  const { store, clock, behind, failures } = services;
+  const { store, clock, behind, failures, prices } = services;
   const onFailure = failures.of({ extension: 'limits of a subscription could not be noted' });
+  const meter = new SessionMeter(prices);
   const watch = new LimitWatch({
     sql: store.sql,
     salt: () => store.id(),
     clock,
     behind,
+    onAnswered: (request) => meter.record(request),
     onRejected: (reading) =>
       void logRejected(services, reading).catch((cause: unknown) => onFailure('limits_not_read', cause)),
     onFailure,
   });
-  return { answers: watch, gauges: [watch.gauge()], close: () => watch.flush() };
+  const status = new StatusFigures(services, watch, meter);
+  return {
+    answers: watch,
+    gauges: [watch.gauge()],
+    figures: { '/statusline': (query, project) => status.of(query.get('session'), project) },
+    close: () => watch.flush(),
+  };
 }
 
 /** Logs which limit refused a request, and which session used most of it. */

@@ -85,7 +85,7 @@ export function limitsOf(windows: readonly WindowUse[], nowMs: number, ratios: S
 }
 
 /** The present window of an account: of those whose reset is to come, the one that was read last. */
-function currentOf(history: readonly WindowUse[], nowMs: number): WindowUse | undefined {
+export function currentOf(history: readonly WindowUse[], nowMs: number): WindowUse | undefined {
   const open = history.filter(({ resetsS }) => resetsS * 1000 > nowMs);
   return open.reduce<WindowUse | undefined>(
     (newest, one) => (newest === undefined || lastMs(one) >= lastMs(newest) ? one : newest),

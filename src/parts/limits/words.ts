@@ -23,6 +23,12 @@ export function localTime(iso: string, nowMs: number): string {
   return `on ${day} at ${clockTime(at)}`;
 }
 
+/** `Fri 18:10`. */
+export function shortTime(ms: number): string {
+  const at = new Date(ms);
+  return `${DAYS[at.getDay()]?.slice(0, 3)} ${clockTime(at)}`;
+}
+
 /** `2 h 10 min`, `3 days 4 h`. */
 export function timeLeft(ms: number): string {
   const minutes = Math.max(0, Math.round(ms / MINUTE_MS));

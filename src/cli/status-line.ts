@@ -1,0 +1,88 @@
+import { dirname, join } from 'node:path';
+import { settingsFile } from '../agents/clients/claude.ts';
+import type { ClientPlace, Edit, JsonValue } from '../agents/clients/client.ts';
+import { valueAt } from '../agents/clients/merge-json.ts';
+import { readLooseJson } from '../agents/edit-json.ts';
+import { findEntry } from '../agents/mcp-servers.ts';
+import { localTokenFile } from '../config/local-token.ts';
+import { defaultDbPath } from '../config/paths.ts';
+import type { Settings } from '../config/settings.ts';
+import { UserError } from '../errors/errors.ts';
+import type { Io } from './command.ts';
+import { proxyUrl } from './run/proxy.ts';
+
+export interface StatusLineInput {
+  readonly settings: Settings;
+  readonly io: Io;
+  readonly place: ClientPlace;
+  /** Whether it goes behind an existing status line. */
+  readonly appends: boolean;
+}
+
+/** The edit that sets Claude Code's status line; `null` where one exists that is to stay, with a note about it. */
+export interface StatusLineSetup {
+  readonly edit: Edit | null;
+  readonly note: string;
+}
+
+const PATH: readonly [string] = ['statusLine'];
+const DEFAULT_URL = 'http://127.0.0.1:8006';
+
+/** @throws UserError if the installed program cannot be found */
+export function statusLineEdit({ settings, io, place, appends }: StatusLineInput): StatusLineSetup {
+  const file = settingsFile(place);
+  const command = commandOf(settings, io);
+  const existing = valueAt(readLooseJson(place.readFile(file)) ?? {}, PATH);
+  const own = { type: 'command', command } as const;
+  const note = `${file} has a status line of its own, which stays: --append puts this one behind it`;
+  if (existing === undefined || existing === null) return { edit: editTo(place, own), note };
+  const its = commandIn(existing);
+  if (its?.includes(command)) return { edit: null, note: `${file}: the status line is set already` };
+  if (!appends || its === null) return { edit: null, note };
+  return { edit: editTo(place, { ...objectOf(existing), command: behind(its, command) }), note };
+}
+
+/** The edit whose backup `--undo` restores. */
+export function statusLineUndo(place: ClientPlace): Edit {
+  return editTo(place, null);
+}
+
+function editTo(place: ClientPlace, value: JsonValue): Edit {
+  return { format: 'json', file: settingsFile(place), apart: 'statusline', entries: [{ path: PATH, value }] };
+}
+
+function commandIn(value: JsonValue): string | null {
+  const { command } = objectOf(value);
+  return typeof command === 'string' && command.trim() !== '' ? command : null;
+}
+
+function objectOf(value: JsonValue): { readonly [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? { ...(value as { readonly [key: string]: JsonValue }) }
+    : {};
+}
+
+/** A command that gives its stdin to two others, and prints the second's line behind the first's. */
+function behind(first: string, second: string): string {
+  const input = `printf '%s' "$input"`;
+  return `input=$(cat); printf '%s · %s\\n' "$(${input} | {\n${first}\n})" "$(${input} | ${second})"`;
+}
+
+/** How a shell starts the installed program: by its path, since a package runner might fetch another one. */
+function commandOf(settings: Settings, io: Io): string {
+  const entry = findEntry(io.env, io.cwd);
+  if (entry === undefined) throw new UserError('the installed program was not found: run npm run build');
+  const url = proxyUrl(settings);
+  const isDefaultStore = settings.dbPath === defaultDbPath(io) || settings.dbPath === ':memory:';
+  const words = [
+    ...[process.execPath, join(dirname(entry), 'cli.js'), 'statusline'],
+    ...(url === DEFAULT_URL ? [] : ['--url', url]),
+    ...(isDefaultStore ? [] : ['--token-file', localTokenFile(io, settings)]),
+  ];
+  return words.map((word) => quoted(word, io.platform)).join(' ');
+}
+
+function quoted(word: string, platform: NodeJS.Platform): string {
+  if (platform === 'win32') return `"${word.replaceAll('\\', '/')}"`;
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

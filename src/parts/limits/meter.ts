@@ -1,0 +1,165 @@
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { LedgerStore } from '../../core/ports/ledger-store.ts';
+import type { Price, Prices, Rates } from '../../ledger/prices.ts';
+import type { AnsweredRequest } from './watch.ts';
+
+/** The context of a session after its last request: what it holds, and what its next turn costs because of that. */
+export interface ContextFigures {
+  readonly model: string;
+  /** Tokens of the last request: fresh, read from the cache and written to it. */
+  readonly tokens: number;
+  /** Length at which the client compacts; `null` if unknown. */
+  readonly threshold: number | null;
+  /** Whether that was learned from the client's own compactions. */
+  readonly isLearned: boolean;
+  /** When the cache forgets the context, in epoch milliseconds; `null` if the provider reports no cache. */
+  readonly cacheUntilMs: number | null;
+  /** Dollars of the next turn for what the context holds, from a warm and from a cold cache; `null` without a price. */
+  readonly next: { readonly warm: number; readonly cold: number } | null;
+  /** Turns after which compacting now has paid for itself, while the cache is warm; `null` if unknown. */
+  readonly compactPaysAfter: number | null;
+}
+
+/** The last request of a session. */
+interface Session {
+  readonly project: string;
+  readonly request: AnsweredRequest;
+  readonly tokens: number;
+  /** The conversations of the session, the newest ones. */
+  readonly conversations: readonly string[];
+}
+
+const MAX_SESSIONS = 1_000;
+const MAX_CONVERSATIONS = 20;
+const HOUR_MS = 3_600_000;
+const MILLION = 1_000_000;
+/** A request of another model with less than this share of the context is a side request, such as for a title. */
+const SIDE_SHARE = 0.25;
+/** What a context holds after a compaction, and the length of the summary, in tokens: the medians of recorded ones. */
+const COMPACTED_TOKENS = 25_000;
+const SUMMARY_TOKENS = 2_500;
+
+/** Follows the contexts of sessions, in memory: the newest thousand. */
+export class SessionMeter {
+  readonly #sessions = new BoundedMap<string, Session>(MAX_SESSIONS);
+  readonly #prices: Pick<Prices, 'of'>;
+  #latest = '';
+
+  constructor(prices: Pick<Prices, 'of'>) {
+    this.#prices = prices;
+  }
+
+  record(request: AnsweredRequest): void {
+    const tokens = request.usage?.promptTokens ?? 0;
+    const { project, status, isAnswer, conversationId } = request;
+    const session = request.session || conversationId;
+    if (!isAnswer || tokens <= 0 || status >= 300 || session === '') return;
+    const key = keyOf(project, session);
+    const before = this.#sessions.get(key);
+    const isSide =
+      before !== undefined && before.request.model !== request.model && tokens < before.tokens * SIDE_SHARE;
+    if (isSide) return;
+    const conversations = [...(before?.conversations ?? []).filter((one) => one !== conversationId), conversationId];
+    this.#sessions.set(key, { project, request, tokens, conversations: conversations.slice(-MAX_CONVERSATIONS) });
+    this.#latest = key;
+  }
+
+  /**
+   * The last request of a session.
+   *
+   * @param name - the client's id of the session; `null` for the one that was active last
+   * @param project - only a session of this project
+   */
+  find(name: string | null, project?: string): Session | null {
+    if (name === null) {
+      const latest = this.#sessions.peek(this.#latest);
+      return latest && (project === undefined || latest.project === project) ? latest : null;
+    }
+    if (project !== undefined) return this.#sessions.peek(keyOf(project, name)) ?? null;
+    const named = [...this.#sessions.values()].filter(
+      ({ request }) => (request.session || request.conversationId) === name,
+    );
+    return named.reduce<Session | null>(
+      (newest, one) => (newest === null || one.request.endedMs > newest.request.endedMs ? one : newest),
+      null,
+    );
+  }
+
+  contextOf(
+    { request, tokens }: Session,
+    { threshold, isLearned }: Pick<ContextFigures, 'threshold' | 'isLearned'>,
+  ): ContextFigures {
+    const { model, cloud, startedMs, usage } = request;
+    const price = this.#prices.of(model, startedMs, cloud);
+    const isHour = request.hourCache || (usage?.cacheWrite1hTokens ?? 0) > 0;
+    const caches = (usage?.cachedTokens ?? 0) + (usage?.cacheWriteTokens ?? 0) > 0;
+    const cacheMs = isHour ? HOUR_MS : price?.cacheMs;
+    const rates = price && ratesOf(price, tokens);
+    const next = rates && nextTurn(rates, tokens, isHour, caches);
+    return {
+      model,
+      tokens,
+      threshold,
+      isLearned,
+      cacheUntilMs: caches && cacheMs !== undefined ? startedMs + cacheMs : null,
+      next,
+      compactPaysAfter: rates && caches ? compactPaysAfter(rates, tokens, isHour) : null,
+    };
+  }
+}
+
+function keyOf(project: string, session: string): string {
+  return `${project}\n${session}`;
+}
+
+/** The rates of a request of this size. */
+function ratesOf(price: Price, tokens: number): Rates {
+  return price.bands.findLast(({ above }) => tokens > above) ?? price;
+}
+
+function nextTurn(rates: Rates, tokens: number, isHour: boolean, caches: boolean): { warm: number; cold: number } {
+  const cold = (tokens * (caches ? writeRate(rates, isHour) : rates.input)) / MILLION;
+  return { warm: caches ? (tokens * rates.read) / MILLION : cold, cold };
+}
+
+function writeRate(rates: Rates, isHour: boolean): number {
+  return Math.max(rates.input, isHour ? rates.write1h : rates.write5m);
+}
+
+/** A compaction reads the context, and writes a summary and the shorter context; each later turn reads less. */
+export function compactPaysAfter(rates: Rates, tokens: number, isHour: boolean): number | null {
+  const savedTokens = tokens - COMPACTED_TOKENS;
+  if (savedTokens <= 0 || rates.read <= 0) return null;
+  const cost = tokens * rates.read + SUMMARY_TOKENS * rates.output + COMPACTED_TOKENS * writeRate(rates, isHour);
+  return Math.ceil(cost / (savedTokens * rates.read));
+}
+
+/** Adds up what cuts saved in the conversations of a session, in dollars, reading each bill once. */
+export class SavedDollars {
+  readonly #turns: LedgerStore['turns'];
+  readonly #known = new BoundedMap<string, { readonly last: string; readonly dollars: number }>(MAX_SESSIONS);
+
+  constructor(turns: LedgerStore['turns']) {
+    this.#turns = turns;
+  }
+
+  /** @throws StoreUnavailable */
+  async read(conversations: readonly string[]): Promise<number> {
+    let sum = 0;
+    for (const conversationId of conversations) sum += await this.#of(conversationId);
+    return sum;
+  }
+
+  async #of(conversationId: string): Promise<number> {
+    const known = this.#known.get(conversationId);
+    const after = known === undefined ? {} : { after: known.last };
+    const turns = conversationId === '' ? [] : await this.#turns({ conversationId, limit: MAX_TURNS, ...after });
+    const added = turns.reduce((sum, { dollars, dollarsWithout }) => sum + ((dollarsWithout ?? 0) - (dollars ?? 0)), 0);
+    const dollars = (known?.dollars ?? 0) + added;
+    const last = turns.at(-1)?.requestId;
+    if (last !== undefined) this.#known.set(conversationId, { last, dollars });
+    return dollars;
+  }
+}
+
+const MAX_TURNS = 10_000;

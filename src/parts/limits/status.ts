@@ -1,0 +1,101 @@
+import type { Services } from '../../app/compose.ts';
+import { groupBy } from '../../engine/group-by.ts';
+import { readThreshold } from '../../ledger/compactions.ts';
+import { attribute, type WindowUse } from './attribution.ts';
+import type { LineFigures, WindowFigures } from './line-figures.ts';
+import { SavedDollars, type SessionMeter } from './meter.ts';
+import { usedUpAtMs } from './pace.ts';
+import { UNITS } from './read-limits.ts';
+import { readReadings } from './readings.ts';
+import { currentOf } from './report.ts';
+import type { LimitWatch } from './watch.ts';
+
+/** Attributed windows are used again for this long if no answer has reported limits since. */
+const FRESH_MS = 60_000;
+/** While answers come in, windows are attributed again at most this often. */
+const EVERY_MS = 5_000;
+
+/** The figures of status lines. Windows are attributed on demand, and at most every few seconds. */
+export class StatusFigures {
+  readonly #services: Services;
+  readonly #watch: LimitWatch;
+  readonly #meter: SessionMeter;
+  readonly #saved: SavedDollars;
+  #windows: {
+    readonly atMs: number;
+    readonly generation: number;
+    readonly read: Promise<readonly WindowUse[]>;
+  } | null = null;
+
+  constructor(services: Services, watch: LimitWatch, meter: SessionMeter) {
+    this.#services = services;
+    this.#watch = watch;
+    this.#meter = meter;
+    this.#saved = new SavedDollars((query) => services.store.ledger.turns(query));
+  }
+
+  /**
+   * @param session - the client's id; `null` for the session that was active last
+   * @param project - only a session of this project
+   * @throws StoreUnavailable
+   */
+  async of(session: string | null, project?: string): Promise<LineFigures> {
+    const found = this.#meter.find(session, project);
+    const name = session ?? (found && (found.request.session || found.request.conversationId));
+    const windows = (await this.#current()).filter(
+      ({ requests }) => project === undefined || requests.some(({ reading }) => reading.project === project),
+    );
+    const own = windows.filter(({ requests }) => requests.some(({ reading }) => reading.session === name));
+    const account = (own.length > 0 ? own : windows).toSorted((a, b) => lastMs(b) - lastMs(a))[0]?.account;
+    const nowMs = this.#services.clock.nowMs();
+    return {
+      session: name,
+      context: found && this.#meter.contextOf(found, await this.#thresholdOf(found.request)),
+      windows: windows.filter((one) => one.account === account).map((one) => figuresOf(one, name, nowMs)),
+      savedDollars: found && (await this.#saved.read(found.conversations)),
+    };
+  }
+
+  async #thresholdOf({ project, client, model }: { project: string; client: string; model: string }) {
+    const known = await readThreshold(this.#services.store.compactions, { project, product: client, model });
+    return { isLearned: known?.learned ?? false, threshold: known?.tokens ?? null };
+  }
+
+  async #current(): Promise<readonly WindowUse[]> {
+    const nowMs = this.#services.clock.nowMs();
+    const { generation } = this.#watch;
+    const known = this.#windows;
+    const maxMs = known?.generation === generation ? FRESH_MS : EVERY_MS;
+    if (known === null || nowMs - known.atMs >= maxMs || nowMs < known.atMs) {
+      const read = this.#watch.flush().then(() => currentWindows(this.#services, nowMs));
+      this.#windows = { atMs: nowMs, generation, read };
+      read.catch(() => {
+        this.#windows = null;
+      });
+    }
+    return (this.#windows ?? { read: [] }).read;
+  }
+}
+
+/** The windows of all accounts whose reset is to come. */
+async function currentWindows({ store }: Pick<Services, 'store'>, nowMs: number): Promise<readonly WindowUse[]> {
+  const all = attribute(await readReadings(store.sql, nowMs));
+  const named = groupBy(all, ({ account, window }) => JSON.stringify([account, window]));
+  return [...named.values()].flatMap((history) => currentOf(history, nowMs) ?? []);
+}
+
+function figuresOf(window: WindowUse, session: string | null, nowMs: number): WindowFigures {
+  const own = window.requests.filter(({ reading }) => reading.session === session && reading.project !== '');
+  return {
+    window: window.window,
+    minutes: window.minutes,
+    used: window.used / UNITS,
+    session: own.reduce((sum, { used }) => sum + used, 0) / UNITS,
+    resetsAtMs: window.resetsS * 1000,
+    usedUpAtMs: usedUpAtMs(window, nowMs),
+  };
+}
+
+function lastMs({ requests }: WindowUse): number {
+  return requests.at(-1)?.reading.endedMs ?? 0;
+}

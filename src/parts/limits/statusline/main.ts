@@ -1,0 +1,112 @@
+import { fstatSync, readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { absolutePath, defaultDbPath, folderOf, type Place } from '../../../config/paths.ts';
+import type { LineFigures } from '../line-figures.ts';
+import { clientStatus, lineOf, PARTS } from './line.ts';
+
+/** What the status line asks of the process. */
+export interface LineIo extends Place {
+  readonly out: (text: string) => void;
+  readonly nowMs: () => number;
+}
+
+/** Options of `mcp-pruner statusline`; absent ones are `undefined`. */
+export interface LineOptions {
+  readonly parts?: string | undefined;
+  readonly session?: string | undefined;
+  readonly latest?: boolean | undefined;
+  readonly url?: string | undefined;
+  readonly 'token-file'?: string | undefined;
+}
+
+/** A proxy that takes longer is left out. */
+const WAIT_MS = 1_000;
+const MAX_ANSWER_CHARS = 1_000_000;
+const DEFAULT_PORT = '8006';
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
+
+/**
+ * Prints one line about a session: that of the JSON on stdin, a named one, or the latest. Loads nothing that it does not
+ * need, because agents run it after each message. Never fails.
+ */
+export async function printLine(options: LineOptions, io: LineIo): Promise<void> {
+  const asksByName = options.session !== undefined || options.latest === true;
+  const client = clientStatus(asksByName ? '' : readStdin());
+  const session = options.session ?? client.sessionId;
+  const figures = session === null && !options.latest ? null : await readFigures(session, options, io);
+  const parts = options.parts?.split(',').map((part) => part.trim()) ?? PARTS;
+  io.out(`${lineOf(parts, { client, figures, nowMs: io.nowMs() })}\n`);
+}
+
+/** What a program wrote to stdin; nothing if that is a terminal or `/dev/null`. */
+function readStdin(): string {
+  try {
+    return fstatSync(0).isCharacterDevice() ? '' : readFileSync(0, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The figures of the proxy; `null` if none answers. */
+function readFigures(session: string | null, options: LineOptions, io: LineIo): Promise<LineFigures | null> {
+  const base = proxyBase(options, io);
+  if (base === null) return Promise.resolve(null);
+  const token = tokenFor(base, options, io);
+  const query = session === null ? '' : `?session=${encodeURIComponent(session)}`;
+  return new Promise((resolve) => {
+    const request = get(
+      `${base.replace(/\/$/, '')}/statusline${query}`,
+      { timeout: WAIT_MS, agent: false, headers: token === '' ? {} : { authorization: `Bearer ${token}` } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8');
+        answer.on('data', (chunk: string) => {
+          text += chunk;
+          if (text.length > MAX_ANSWER_CHARS) request.destroy();
+        });
+        answer.on('error', () => resolve(null));
+        answer.on('close', () => resolve(answer.statusCode === 200 ? figuresIn(text) : null));
+      },
+    );
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(null));
+  });
+}
+
+function figuresIn(text: string): LineFigures | null {
+  try {
+    const figures = JSON.parse(text) as LineFigures;
+    return Array.isArray(figures.windows) ? figures : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Where the proxy is: as named, as the agent's base URL has it, or where it listens by default. Only http: a proxy
+ * behind TLS is another machine's.
+ */
+function proxyBase({ url }: LineOptions, { env }: LineIo): string | null {
+  const agent = env.ANTHROPIC_BASE_URL ?? '';
+  const isOurs = /^http:\/\/[^/]+\/k\/[^/]+\/?$/.test(agent) || (isLoopback(agent) && !env.MCP_PRUNER_PORT);
+  const host = env.MCP_PRUNER_HOST?.replace(/^0\.0\.0\.0$/, '127.0.0.1') || '127.0.0.1';
+  const base = url ?? (isOurs ? agent : `http://${host}:${env.MCP_PRUNER_PORT || DEFAULT_PORT}`);
+  return URL.canParse(base) && base.startsWith('http://') ? base : null;
+}
+
+function isLoopback(url: string): boolean {
+  return URL.canParse(url) && url.startsWith('http://') && LOOPBACK.test(new URL(url).hostname);
+}
+
+/** The token of this machine's proxy; `''` for others. */
+function tokenFor(base: string, options: LineOptions, io: LineIo): string {
+  if (!isLoopback(base) || base.includes('/k/')) return '';
+  if (io.env.MCP_PRUNER_AUTH_TOKEN) return io.env.MCP_PRUNER_AUTH_TOKEN;
+  const store = io.env.MCP_PRUNER_DB_PATH;
+  const folder = folderOf(io, store && store !== ':memory:' ? absolutePath(io, store) : defaultDbPath(io));
+  try {
+    return readFileSync(options['token-file'] ?? absolutePath(io, 'local-token', folder), 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
