@@ -41,7 +41,8 @@ describe('a build', () => {
     utimesSync(old, new Date(), new Date(Date.now() - 8 * dayMs));
     execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder, '--types']);
     expect([existsSync(recent), existsSync(old), existsSync(join(folder, 'cli.js'))]).toEqual([true, false, true]);
-    const [, part = ''] = /(?:from |import\()"\.\/(parts\/[^"]+)"/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
+    const [, part = ''] =
+      /(?:from |import\()"\.\/(parts\/[^"]+)"/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
     expect(part).toMatch(/-[\w-]{8}\.js$/);
     // a server that is running opened these files before the next build
     const opened = ['cli.js', part].map((name) => {

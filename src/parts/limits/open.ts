@@ -1,9 +1,12 @@
+import { z } from 'zod';
 import type { Services } from '../../app/compose.ts';
+import type { Answer } from '../../app/page/answers.ts';
+import { name, queryOf } from '../../app/page/request-input.ts';
 import type { OpenPart } from '../../app/part.ts';
 import { attribute } from './attribution.ts';
 import { SessionMeter } from './meter.ts';
 import { type Reading, readReadings } from './readings.ts';
-import { limitsOf } from './report.ts';
+import { conversationShares, limitsOf, readLimits } from './report.ts';
 import { StatusFigures } from './status.ts';
 import { LimitWatch } from './watch.ts';
 
@@ -26,8 +29,23 @@ export async function openLimits(services: Services): Promise<OpenPart> {
   return {
     answers: watch,
     gauges: [watch.gauge()],
+    readings: { limits: limitsOnPage(services, watch) },
     figures: { '/statusline': (query, project) => status.of(query.get('session'), project) },
     close: () => watch.flush(),
+  };
+}
+
+const PAGE_QUERY = z.object({ conversation: name.optional() });
+
+/** The limits, or the shares of one conversation. */
+function limitsOnPage({ store, clock }: Services, watch: LimitWatch): Answer {
+  return async (req) => {
+    const { conversation } = queryOf(req, PAGE_QUERY);
+    const nowMs = clock.nowMs();
+    await watch.flush();
+    return conversation === undefined
+      ? readLimits(store.sql, nowMs)
+      : { shares: await conversationShares(store.sql, conversation, nowMs) };
   };
 }
 

@@ -4,6 +4,6 @@ import type { Part } from '../../app/part.ts';
 export const limits: Part = {
   name: 'limits',
   isOn: (_settings, transport) => transport === 'http',
-  readings: [],
+  readings: ['limits'],
   open: async (services) => (await import('./open.ts')).openLimits(services),
 };

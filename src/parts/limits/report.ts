@@ -5,47 +5,7 @@ import { usedUpAtMs } from './pace.ts';
 import { UNITS } from './read-limits.ts';
 import { type Reading, readReadings, readSavedRatios } from './readings.ts';
 import { type SavedRatios, savedShare } from './saved.ts';
-
-/** What subscriptions have left, and who used it. All figures are ratios of a window. */
-export interface LimitsReport {
-  readonly accounts: readonly AccountShown[];
-}
-
-export interface AccountShown {
-  /** A hash of the provider's id of the account. */
-  readonly account: string;
-  readonly provider: string;
-  readonly plan: string | null;
-  readonly windows: readonly WindowShown[];
-}
-
-/** `used` is the sum of all sessions and of `elsewhere`. */
-export interface WindowShown {
-  readonly window: string;
-  readonly minutes: number;
-  readonly used: number;
-  readonly status: string | null;
-  /** ISO 8601. */
-  readonly resetsAt: string;
-  /** `usedUpAt`: at the rate of the last 24 hours; `null` if it lasts until the reset. */
-  readonly pace: { readonly usedUpAt: string | null };
-  /** Used by other programs or machines, before the first reading, and by erased projects. */
-  readonly elsewhere: number;
-  /** The largest first. `shared`: of `used`, what overlapping requests moved together. */
-  readonly sessions: readonly SessionShare[];
-  readonly projects: readonly { readonly project: string; readonly used: number }[];
-  /** By access key; empty without keys. */
-  readonly keys: readonly { readonly key: string; readonly used: number }[];
-  /** What pruning saved of it; `null` if there are too few readings to tell. */
-  readonly saved: { readonly used: number; readonly low: number; readonly high: number } | null;
-}
-
-export interface SessionShare {
-  readonly session: string;
-  readonly project: string;
-  readonly used: number;
-  readonly shared: number;
-}
+import type { AccountShown, ConversationShare, LimitsReport, WindowShown } from './shapes.ts';
 
 /** How far back movements are compared with what was billed. */
 const HISTORY_MS = 14 * 86_400_000;
@@ -82,6 +42,22 @@ export function limitsOf(windows: readonly WindowUse[], nowMs: number, ratios: S
       };
     }),
   };
+}
+
+/** What a conversation used of the present windows of its account. @throws StoreUnavailable */
+export async function conversationShares(
+  sql: Pick<Rows, 'all'>,
+  conversation: string,
+  nowMs: number,
+): Promise<readonly ConversationShare[]> {
+  const named = groupBy(attribute(await readReadings(sql, nowMs)), (one) => JSON.stringify([one.account, one.window]));
+  return [...named.values()].flatMap((history) => {
+    const window = currentOf(history, nowMs);
+    const own = window?.requests.filter(({ reading }) => reading.conversation === conversation) ?? [];
+    if (window === undefined || own.length === 0) return [];
+    const sum = (of: 'used' | 'shared'): number => own.reduce((all, one) => all + one[of], 0) / UNITS;
+    return [{ provider: window.provider, window: window.window, used: sum('used'), shared: sum('shared') }];
+  });
 }
 
 /** The present window of an account: of those whose reset is to come, the one that was read last. */

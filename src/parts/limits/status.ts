@@ -69,11 +69,13 @@ export class StatusFigures {
     if (known === null || nowMs - known.atMs >= maxMs || nowMs < known.atMs) {
       const read = this.#watch.flush().then(() => currentWindows(this.#services, nowMs));
       this.#windows = { atMs: nowMs, generation, read };
-      read.catch(() => {
-        this.#windows = null;
-      });
+      read.catch(() => this.#forget()); // whoever waits for it gets the error
     }
     return (this.#windows ?? { read: [] }).read;
+  }
+
+  #forget(): void {
+    this.#windows = null;
   }
 }
 

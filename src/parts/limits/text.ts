@@ -2,7 +2,7 @@ import type { Io } from '../../cli/command.ts';
 import { table } from '../../cli/table.ts';
 import { painter, printableLine } from '../../cli/terminal.ts';
 import { wrapped } from '../../cli/wrap.ts';
-import type { LimitsReport, WindowShown } from './report.ts';
+import type { LimitsReport, WindowShown } from './shapes.ts';
 import { localTime, percent, points, timeLeft } from './words.ts';
 
 export interface TextOptions {

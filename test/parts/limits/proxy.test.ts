@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { LimitsReport, WindowShown } from '../../../src/parts/limits/report.ts';
+import type { LimitsReport, WindowShown } from '../../../src/parts/limits/shapes.ts';
 import { run } from '../../cli/fake-io.ts';
 import { startSocketUpstream } from '../../helpers/fake-socket-upstream.ts';
 import { json, startUpstream } from '../../helpers/fake-upstream.ts';

@@ -1,5 +1,13 @@
 import type { ComponentType } from 'preact';
 
+/** What an optional part adds to views of the page itself. */
+export interface PartPieces {
+  /** Stands above the figures of the overview. */
+  readonly Overview: ComponentType;
+  /** Stands above the requests of a conversation. */
+  readonly Conversation: ComponentType<{ readonly name: string }>;
+}
+
 /** A view that an optional part adds to the page; it is in the menu while the part is on. */
 export interface PartView {
   readonly path: string;

@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Failure, loadSession, messageOf, type Session } from '../../../app/page/ui/api.tsx';
-import type { PartView } from '../../../app/page/ui/part-view.tsx';
+import type { PartPieces, PartView } from '../../../app/page/ui/part-view.tsx';
 import { Trouble } from '../../../app/page/ui/parts/loaded.tsx';
 import { Toasts } from '../../../app/page/ui/parts/toast.tsx';
 import { Icon } from './parts/icon.tsx';
@@ -37,17 +37,21 @@ interface Entry {
   readonly icon?: string;
 }
 
-/** Draws the page. @param parts - the views of optional parts */
-export function openShell(parts: readonly PartView[]): void {
+/** Draws the page. @param parts - the views of optional parts; `pieces`: what they add to other views */
+export function openShell(parts: readonly PartView[], pieces: readonly PartPieces[]): void {
   const place = document.getElementById('app');
-  if (place) render(<Shell parts={parts} />, place);
+  if (place) render(<Shell parts={parts} pieces={pieces} />, place);
 }
 
 interface Parts {
   readonly parts: readonly PartView[];
 }
 
-function View({ route: [view, ...rest], session, parts }: { route: Route; session: Session } & Parts) {
+interface Pieces {
+  readonly pieces: readonly PartPieces[];
+}
+
+function View({ route: [view, ...rest], session, parts, pieces }: { route: Route; session: Session } & Parts & Pieces) {
   const [first = '', second = ''] = rest;
   switch (view) {
     case 'live':
@@ -55,7 +59,9 @@ function View({ route: [view, ...rest], session, parts }: { route: Route; sessio
     case 'conversations':
       return <ConversationsView />;
     case 'conversation':
-      return <ConversationView key={rest.join('/')} project={first === '' ? null : first} name={second} />;
+      return (
+        <ConversationView key={rest.join('/')} project={first === '' ? null : first} name={second} pieces={pieces} />
+      );
     case 'text':
       return <TextPage key={first} id={first} />;
     case 'tools':
@@ -67,8 +73,8 @@ function View({ route: [view, ...rest], session, parts }: { route: Route; sessio
     case 'doctor':
       return <DoctorView can={session.has?.doctor ?? false} />;
     default: {
-      const { View = OverviewView } = parts.find(({ path }) => path === view) ?? {};
-      return <View />;
+      const { View } = parts.find(({ path }) => path === view) ?? {};
+      return View ? <View /> : <OverviewView pieces={pieces} />;
     }
   }
 }
@@ -78,7 +84,7 @@ function entryOf(view = ''): string {
   return view === 'conversation' || view === 'text' ? 'conversations' : view;
 }
 
-function Shell({ parts }: Parts) {
+function Shell({ parts, pieces }: Parts & Pieces) {
   const [session, setSession] = useState<Session | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const route = useRoute();
@@ -100,10 +106,10 @@ function Shell({ parts }: Parts) {
     );
   if (session === null) return <p class="quiet loading alone">Loading…</p>;
   if (!session.known) return <SignIn onIn={load} />;
-  return <Frame session={session} route={route} parts={parts} />;
+  return <Frame session={session} route={route} parts={parts} pieces={pieces} />;
 }
 
-function Frame({ session, route, parts }: { session: Session; route: Route } & Parts) {
+function Frame({ session, route, parts, pieces }: { session: Session; route: Route } & Parts & Pieces) {
   const main = useRef<HTMLElement>(null);
   const current = entryOf(route[0]);
   const first = useRef(true);
@@ -133,7 +139,7 @@ function Frame({ session, route, parts }: { session: Session; route: Route } & P
             </a>
           </div>
         )}
-        <View route={route} session={session} parts={parts} />
+        <View route={route} session={session} parts={parts} pieces={pieces} />
       </main>
       <Toasts />
     </div>

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { Failure, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
 import { compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Confirm } from '../../../../app/page/ui/parts/confirm.tsx';
 import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Bar, BoundBadge, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
@@ -13,7 +14,15 @@ import { previousView, to } from '../route.tsx';
 import { nameOf } from './conversations.tsx';
 
 /** One conversation: its requests on a timeline, and its texts, turn by turn. */
-export function ConversationView({ project, name }: { project: string | null; name: string }) {
+export function ConversationView({
+  project,
+  name,
+  pieces,
+}: {
+  project: string | null;
+  name: string;
+  pieces: readonly PartPieces[];
+}) {
   const newest = useLoaded<ConversationPage>('conversation', { name, project });
   const timeline = useLoaded<TimelineShown>('timeline', { name, project });
   const [back] = useState(() => (previousView()?.startsWith(to('conversations')) ? previousView() : null));
@@ -42,6 +51,9 @@ export function ConversationView({ project, name }: { project: string | null; na
           Refresh
         </button>
       </Head>
+      {pieces.map(({ Conversation }, i) => (
+        <Conversation key={i} name={name} />
+      ))}
       <Show loaded={newest}>
         {(page) => {
           const texts = [...earlier.flatMap((one) => one.texts), ...page.texts];

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Empty, Figure, Head } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../../core/ports/ledger-report.ts';
@@ -18,7 +19,7 @@ import { Work } from './overview/work.tsx';
 import { Start } from './start.tsx';
 
 /** The cost of requests, the effect of pruning, and the distribution of the remaining cost. */
-export function OverviewView() {
+export function OverviewView({ pieces }: { readonly pieces: readonly PartPieces[] }) {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);
   const project = filters.project ?? '';
@@ -42,6 +43,9 @@ export function OverviewView() {
           Refresh
         </button>
       </Head>
+      {pieces.map(({ Overview }, i) => (
+        <Overview key={i} />
+      ))}
       <Show loaded={report}>
         {(now) =>
           now.totals.requests === 0 ? (

@@ -1,0 +1,68 @@
+import type { PartPieces } from '../../../app/page/ui/part-view.tsx';
+import { useLoaded } from '../../../app/page/ui/parts/loaded.tsx';
+import { Bar, Card } from '../../../app/page/ui/parts/pieces.tsx';
+import type { ConversationShare, LimitsReport, WindowShown } from '../shapes.ts';
+import { localTime, percent, points } from '../words.ts';
+
+/** The limits of subscriptions on the page: a strip on the overview, and the share of each conversation. */
+export const limitPieces: PartPieces = { Overview: Strip, Conversation: Share };
+
+const PROVIDERS: Readonly<Record<string, string>> = { anthropic: 'Claude', openai: 'ChatGPT' };
+const WARN = 0.8;
+
+/** Each window with its pace; nothing without a subscription. */
+function Strip() {
+  const { value } = useLoaded<Partial<LimitsReport>>('limits');
+  const accounts = value?.accounts ?? [];
+  if (accounts.length === 0) return null;
+  return (
+    <Card title="Limits of subscriptions">
+      {accounts.map(({ account, provider, windows }) =>
+        windows.map((window) => (
+          <div class="meter" key={`${account} ${window.window}`}>
+            <b>
+              {PROVIDERS[provider] ?? provider} {window.window}
+            </b>
+            <Bar part={window.used} all={Math.max(1, window.used)} tone={window.used >= WARN ? 'bad' : 'good'} />
+            <span>
+              {percent(window.used)} used, <span class="quiet">{aboutOf(window)}</span>
+            </span>
+          </div>
+        )),
+      )}
+    </Card>
+  );
+}
+
+function aboutOf({ used, pace, resetsAt, sessions, elsewhere }: WindowShown): string {
+  const nowMs = Date.now();
+  const until =
+    used >= 1
+      ? 'used up'
+      : pace.usedUpAt === null
+        ? 'lasts until the reset'
+        : `used up ${localTime(pace.usedUpAt, nowMs)} at this rate`;
+  const [most] = sessions;
+  return [
+    until,
+    `resets ${localTime(resetsAt, nowMs)}`,
+    ...(most && most.used > 0 ? [`most by session ${most.session.slice(0, 8)} (${points(most.used)} %)`] : []),
+    ...(elsewhere > 0 ? [`elsewhere ${points(elsewhere)} %`] : []),
+  ].join(' · ');
+}
+
+/** What a conversation used of the present windows. */
+function Share({ name }: { readonly name: string }) {
+  const { value } = useLoaded<{ readonly shares?: readonly ConversationShare[] }>('limits', { conversation: name });
+  const shares = value?.shares ?? [];
+  if (shares.length === 0) return null;
+  return (
+    <p class="quiet">
+      Of the subscription's limits it used{' '}
+      {shares
+        .map(({ window, used, shared }) => `${points(used)} % of ${window}${shared > 0 ? ' (partly shared)' : ''}`)
+        .join(', ')}
+      .
+    </p>
+  );
+}
