@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { attribute } from '../../../src/parts/limits/attribution.ts';
+import type { Reading } from '../../../src/parts/limits/readings.ts';
+import { savedShare } from '../../../src/parts/limits/saved.ts';
+
+/** Readings of a provider that counts each model at a rate of its own, in exact figures rounded to a percent. */
+function readingsOf(count: number, rates: Readonly<Record<string, number>>): Reading[] {
+  let used = 0;
+  return Array.from({ length: count }, (_, i) => {
+    const model = Object.keys(rates)[i % 3 === 0 ? 1 : 0] ?? 'a';
+    const weight = 1_000_000 + ((i * 7_919) % 500_000);
+    used += weight * (rates[model] ?? 0);
+    return {
+      ...{ account: 'x', provider: 'anthropic', plan: null, window: '7d', minutes: 10_080, resetsS: 600_000 },
+      ...{ used: Math.floor(used / 10_000) * 10_000, status: null, request: `r${i}`, project: 'p', session: 's' },
+      ...{ conversation: 's', keyId: '', model, startedMs: i * 10_000, endedMs: i * 10_000 + 5_000, weight },
+    };
+  });
+}
+
+describe('what pruning saved of a limit', () => {
+  const RATES = { a: 0.012, b: 0.004 };
+
+  it('is what the saved tokens would have used, for each model, within its interval', () => {
+    const readings = readingsOf(150, RATES);
+    const [window] = attribute(readings);
+    if (!window) throw new Error('no window');
+    const ratios = new Map(readings.map(({ request, model }) => [request, model === 'a' ? 0.25 : 0.5]));
+    const exact = readings.reduce(
+      (sum, { weight, model }) => sum + weight * (model === 'a' ? 0.25 * RATES.a : 0.5 * RATES.b),
+      0,
+    );
+    const saved = savedShare(window, [window], ratios);
+    expect(saved).not.toBeNull();
+    expect(saved?.low).toBeLessThanOrEqual(exact);
+    expect(saved?.high).toBeGreaterThanOrEqual(exact);
+    expect(Math.abs((saved?.used ?? 0) / exact - 1)).toBeLessThan(0.1);
+  });
+
+  it('cannot be told from fewer than 50 readings with movement', () => {
+    const [window] = attribute(readingsOf(50, RATES));
+    if (!window) throw new Error('no window');
+    expect(savedShare(window, [window], new Map())).toBeNull();
+  });
+
+  it('is nothing where nothing was saved', () => {
+    const [window] = attribute(readingsOf(150, RATES));
+    if (!window) throw new Error('no window');
+    expect(savedShare(window, [window], new Map())).toEqual({ used: 0, low: 0, high: 0 });
+  });
+});
