@@ -1,5 +1,5 @@
 import { PrunerError } from '../errors/errors.ts';
-import { type Message, readPayload } from './envelope.ts';
+import { type Message, type Payload, readPayload } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { failure, isObject, type Reply, type RpcId } from './json-rpc.ts';
 import { LongStep } from './long-step.ts';
@@ -17,6 +17,7 @@ const MAX_RUNNING = 32;
 
 export type RpcRequest = Extract<Message, { kind: 'request' }>;
 export type Answer = Reply | readonly Reply[];
+type Deliver = (answer: Answer) => Promise<void> | void;
 
 export interface ConnectionOptions {
   /** Never rejects. */
@@ -48,19 +49,30 @@ export class Connection {
    * @returns the delivered answer, a batch of answers in the order of the requests, or `null` for none (notifications,
    * cancelled calls)
    */
-  async receive(text: string, deliver: (answer: Answer) => Promise<void> | void = () => {}): Promise<Answer | null> {
+  receive(text: string, deliver?: Deliver): Promise<Answer | null> {
     const reading = new LongStep();
-    const { batch, messages } = readPayload(text);
+    return this.handle(readPayload(text), reading, deliver);
+  }
+
+  /** As `receive`, for a text that was read in this step. */
+  async handle({ batch, messages }: Payload, reading: LongStep, deliver: Deliver = () => {}): Promise<Answer | null> {
     const steps = messages.map((message) => this.#take(message)).filter((step) => step !== null);
     if (steps.length === 0) return null;
     await reading.over();
-    await this.#turns.begin();
-    try {
-      const replies = await this.#inTurn(steps);
+    return this.inTurn(async () => {
+      const replies = await this.#runAll(steps);
       const answer = batch ? replies : replies[0];
       if (answer === undefined || replies.length === 0) return null;
       await deliver(answer);
       return answer;
+    });
+  }
+
+  /** Runs work as one of the client's running requests. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    await this.#turns.begin();
+    try {
+      return await work();
     } finally {
       this.#turns.end();
     }
@@ -83,7 +95,7 @@ export class Connection {
     return call;
   }
 
-  async #inTurn(steps: readonly (Call | Reply)[]): Promise<Reply[]> {
+  async #runAll(steps: readonly (Call | Reply)[]): Promise<Reply[]> {
     const replies: Reply[] = [];
     let calls = 0;
     let chars = 0;

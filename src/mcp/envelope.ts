@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { exceededBound, type JsonBounds } from '../wires/json/bounds.ts';
 import { parsed } from '../wires/json/value.ts';
+import { withExactIds } from './exact-ids.ts';
 import { invalidParams, isObject, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rpc.ts';
 
 /** One JSON-RPC message, classified by its shape. `response` is a client's answer; this server never sends requests. */
@@ -54,7 +55,7 @@ function tooComplex(exceeded: keyof JsonBounds): RpcError {
 
 /** Parses the JSON text of one message or batch. Never throws: malformed parts become `invalid` messages. */
 export function readPayload(text: string): Payload {
-  const value = parsed(text);
+  const value = withExactIds(text, parsed(text));
   if (value === undefined) return single(invalid(null, unreadable()));
   if (!Array.isArray(value)) return single(readMessage(value));
   if (value.length === 0) return single(invalid(null, invalidRequest('the batch is empty')));
@@ -111,7 +112,7 @@ function isContainer(value: unknown): value is object {
 }
 
 function isId(value: unknown): value is RpcId {
-  return typeof value === 'string' || typeof value === 'number' || value === null;
+  return value === null || ['string', 'number', 'bigint'].includes(typeof value);
 }
 
 function invalid(id: RpcId, error: RpcError): Message {

@@ -1,4 +1,6 @@
 import type { Response } from 'express';
+import { jsonPieces } from './json-pieces.ts';
+import type { Reply } from './json-rpc.ts';
 
 /** The JSON text of an answer. */
 export function jsonBytes(json: object): Buffer {
@@ -6,9 +8,26 @@ export function jsonBytes(json: object): Buffer {
   return Buffer.from(JSON.stringify(json), 'utf8');
 }
 
+/** The JSON text of a JSON-RPC answer, whose ids may be of any length. */
+export function replyBytes(reply: Reply | readonly Reply[]): Buffer {
+  const hasLongId = [reply].flat().some(({ id }) => typeof id === 'bigint');
+  return hasLongId ? Buffer.from([...jsonPieces(reply)].join(''), 'utf8') : jsonBytes(reply);
+}
+
 export function writeJson(res: Response, status: number, body: Buffer): void {
+  writeBody(res, status, 'application/json', body);
+}
+
+/** Writes a message as the only event of a stream. Its JSON text has no line ends. */
+export function writeEvent(res: Response, status: number, json: Buffer): void {
+  const body = Buffer.concat([Buffer.from('event: message\ndata: '), json, Buffer.from('\n\n')]);
+  res.setHeader('Cache-Control', 'no-cache, no-transform');
+  writeBody(res, status, 'text/event-stream', body);
+}
+
+function writeBody(res: Response, status: number, contentType: string, body: Buffer): void {
   res.statusCode = status;
-  res.setHeader('Content-Type', 'application/json');
+  res.setHeader('Content-Type', contentType);
   res.setHeader('Content-Length', body.length);
   res.end(body);
 }

@@ -4,6 +4,7 @@ const PIECE_CHARS = 256 * 1024;
 /**
  * The JSON text of plain data in pieces. A text of hundreds of megabytes is never copied as a whole, and its escaped
  * form may be longer than the longest JavaScript string. Joined, the pieces equal the result of `JSON.stringify`.
+ * A `bigint` is written as a number.
  */
 export function* jsonPieces(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > PIECE_CHARS) {
@@ -37,7 +38,7 @@ export function* jsonPieces(value: unknown): Generator<string> {
     yield separator === '{' ? '{}' : '}';
     return;
   }
-  yield JSON.stringify(value);
+  yield typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
 /** Never splits a surrogate pair, whose halves would be escaped separately. */

@@ -1,7 +1,10 @@
 import { errorTable } from '../errors/errors.ts';
 
-/** A request's id. `null` is unusual but legal in JSON-RPC 2.0; an answer carries it when no id could be read. */
-export type RpcId = string | number | null;
+/**
+ * A request's id. `null` is unusual but legal in JSON-RPC 2.0; an answer carries it when no id could be read. A `bigint`
+ * is an integer that no `number` holds exactly.
+ */
+export type RpcId = string | number | bigint | null;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,13 +1,20 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import type { FailureReporter } from '../base/failures.ts';
 import { PrunerError } from '../errors/errors.ts';
 import { boundedBody } from './bounded-body.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { Answer } from './connection.ts';
-import { invalidRequest, messageText } from './envelope.ts';
-import { jsonBytes, readFailure, writeJson } from './http-json.ts';
+import { invalidRequest, type Message, messageText, readPayload } from './envelope.ts';
+import { eraOf, isJson, NEW_ERA, type NewEraMessage, namesVersion } from './era.ts';
+import { readFailure, replyBytes, writeEvent, writeJson } from './http-json.ts';
+import { PROTOCOL_VERSIONS } from './initialize.ts';
 import { failure, type Reply, RpcError, rpcCodes } from './json-rpc.ts';
+import { LongStep } from './long-step.ts';
+import type { NewEraHttp } from './new-era.ts';
 import type { ClientOptions, McpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 import { toWireError } from './wire-error.ts';
@@ -32,22 +39,39 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Idle time after which a client that does not read its answer is disconnected, in milliseconds. */
 const UNREAD_MS = 120_000;
 
+/** The state of the route. */
+interface Route {
+  readonly deps: RpcRouterDeps;
+  readonly room: ByteBudget;
+  /** Loads the SDK with the first call. */
+  readonly newEra: () => Promise<NewEraHttp>;
+}
+
 /**
  * `POST /rpc`: plain JSON-RPC 2.0, and also a sessionless Streamable HTTP endpoint of MCP. Every answer to a body that
- * could be read has status 200, because MCP clients lose the error code of answers with other statuses.
+ * could be read has status 200, because MCP clients lose the error code of answers with other statuses. Messages of the
+ * new era get the statuses that it demands.
  * `/rpc?tools=recover_text,health` offers only these tools. Mount it behind `localGuard`.
  */
 export function rpcRouter(deps: RpcRouterDeps): Router {
   const { maxBodyBytes, maxUnreadBytes, maxUploadBytes, onFailure } = deps;
   const router = express.Router();
-  const room = new ByteBudget(maxUnreadBytes ?? MAX_UNREAD_BYTES);
+  let newEra: Promise<NewEraHttp> | undefined;
+  const route: Route = {
+    deps,
+    room: new ByteBudget(maxUnreadBytes ?? MAX_UNREAD_BYTES),
+    newEra() {
+      newEra ??= import('./new-era.ts').then(({ NewEraHttp }) => new NewEraHttp(deps.server));
+      return newEra;
+    },
+  };
   const full = failure(null, toWireError(new PrunerError('too_many_uploads')));
   const body = boundedBody({
     maxBodyBytes,
     maxHeldBytes: maxUploadBytes,
     refuse: (res) => send(res, 503, full),
   });
-  router.post('/', body, (req: Request, res: Response) => exchange(deps, room, req, res));
+  router.post('/', body, (req: Request, res: Response) => exchange(route, req, res));
   router.all('/', (_req, res) => {
     res.setHeader('Allow', 'POST');
     send(res, 405, failure(null, invalidRequest('this endpoint takes POST only')));
@@ -56,22 +80,73 @@ export function rpcRouter(deps: RpcRouterDeps): Router {
   return router;
 }
 
-async function exchange(deps: RpcRouterDeps, room: ByteBudget, req: Request, res: Response): Promise<void> {
-  const { server, chargeTexts, scopeOf } = deps;
+async function exchange(route: Route, req: Request, res: Response): Promise<void> {
+  const { server, chargeTexts, scopeOf } = route.deps;
   const body: unknown = req.body;
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   const text = await messageText(bytes);
   if (typeof text !== 'string') return send(res, 200, failure(null, text));
 
-  const connection = server.connect({
+  const client: ClientOptions = {
     ...askedTools(req.url),
     scope: scopeOf?.(req),
     chargeTexts: chargeTexts && ((texts) => chargeTexts(req, texts)),
-  });
+  };
+  const reading = new LongStep();
+  const payload = readPayload(text);
+  const message = payload.batch ? undefined : payload.messages[0];
+  const era = eraOf(req.headers);
+  if (message !== undefined && isNewEra(message, era)) {
+    await reading.over();
+    return exchangeNewEra(route, message, client, req, res);
+  }
+  if (era === 'new' || (era === 'unsupported' && !isInitialize(message)))
+    return send(res, 400, failure(null, wrongVersion(era)));
+
+  const connection = server.connect(client);
   res.once('close', () => connection.close()); // a client that disconnects no longer needs its answer
-  const reply = await connection.receive(text);
-  if (reply !== null) return deliver(res, reply, room);
-  if (!res.destroyed) res.status(202).end();
+  const reply = await connection.handle(payload, reading);
+  if (reply !== null) deliver(route, req, res, { status: 200, body: replyBytes(reply), unread: () => unread(reply) });
+  else if (!res.destroyed) res.status(202).end();
+}
+
+/** Whether the SDK answers: the message names its version, or the header names one of the new era. */
+function isNewEra(message: Message, era: ReturnType<typeof eraOf>): message is NewEraMessage {
+  const isCall = message.kind === 'request' || message.kind === 'notification';
+  return isCall && (era === 'new' || namesVersion(message));
+}
+
+function isInitialize(message: Message | undefined): boolean {
+  return message?.kind === 'request' && message.method === 'initialize';
+}
+
+function wrongVersion(era: 'new' | 'unsupported'): RpcError {
+  const supported = [NEW_ERA, ...PROTOCOL_VERSIONS].join(', ');
+  return era === 'new'
+    ? invalidRequest(`a body of version ${NEW_ERA} is one request or notification`)
+    : invalidRequest(`the version of MCP-Protocol-Version is not supported; supported: ${supported}`);
+}
+
+async function exchangeNewEra(
+  route: Route,
+  message: NewEraMessage,
+  client: ClientOptions,
+  req: Request,
+  res: Response,
+): Promise<void> {
+  const gone = new AbortController();
+  res.once('close', () => gone.abort());
+  const response = await (await route.newEra()).exchange(message, req.headers, client, gone.signal);
+  if (res.destroyed) return;
+  const { status } = response;
+  if (isJson(response)) {
+    const id = message.kind === 'request' ? message.id : null;
+    const refusal = (): Answer => failure(id, toWireError(new PrunerError('answers_not_read')));
+    return deliver(route, req, res, { status, body: Buffer.from(await response.arrayBuffer()), unread: refusal });
+  }
+  res.writeHead(status, Object.fromEntries(response.headers));
+  if (response.body === null) res.end();
+  else await pipeline(Readable.fromWeb(response.body as ReadableStream), res).catch(() => {}); // the client has gone
 }
 
 /** The tools in the comma-separated list of `?tools=`. */
@@ -82,19 +157,31 @@ function askedTools(url: string): ClientOptions {
   return { tools: toolLists.flatMap((list) => list.split(',')).map((name) => name.trim()) };
 }
 
+/** An answer as JSON. */
+interface JsonAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+  /** The answer if the budget has no room for this one. */
+  readonly unread: () => Answer;
+}
+
 /** Writes an answer within the budget, and releases its bytes once the client has read it or is gone. */
-function deliver(res: Response, reply: Answer, room: ByteBudget): void {
+function deliver({ room }: Route, req: Request, res: Response, { status, body, unread }: JsonAnswer): void {
   if (res.destroyed) return;
-  const body = jsonBytes(reply);
   const release = room.take(body.length);
   if (release === null) {
-    send(res, 200, unread(reply));
+    send(res, 200, unread());
     return;
   }
   res.once('close', release);
   // drop a client that reads nothing for this long
   res.setTimeout(UNREAD_MS, () => res.destroy());
-  writeJson(res, 200, body);
+  if (acceptsOnlyEvents(req)) writeEvent(res, status, body);
+  else writeJson(res, status, body);
+}
+
+function acceptsOnlyEvents({ headers: { accept = '' } }: Request): boolean {
+  return /\btext\/event-stream\b/i.test(accept) && !/\bapplication\/(?:json\b|\*)|\*\/\*/i.test(accept);
 }
 
 /** The error for each call whose answer exceeded the budget. */
@@ -104,7 +191,7 @@ function unread(reply: Answer): Answer {
 }
 
 function send(res: Response, status: number, reply: Answer): void {
-  if (!res.destroyed && !res.headersSent) writeJson(res, status, jsonBytes(reply));
+  if (!res.destroyed && !res.headersSent) writeJson(res, status, replyBytes(reply));
 }
 
 /** Answers for a body that could not be read: too large (413), encoding unknown (415), compression broken (400). */

@@ -21,7 +21,7 @@ import { toWireError } from './wire-error.ts';
 export type Method = (params: JsonObject, context: MethodContext) => unknown;
 
 /** The context of a call, and the tools visible to the client. */
-type MethodContext = ToolContext & Pick<ClientOptions, 'tools'>;
+export type MethodContext = ToolContext & Pick<ClientOptions, 'tools'>;
 
 /** One finished request, for logs and metrics. Contains no free text of the client. */
 export interface CallRecord {
@@ -57,6 +57,13 @@ export interface McpServerOptions {
   readonly onCall?: (record: CallRecord) => void;
   /** The calling child, if the connection uses a child's own address. */
   readonly caller?: NonNullable<ToolContext['caller']>;
+}
+
+/** What a server says about itself. */
+export interface Announced {
+  readonly capabilities: JsonObject;
+  readonly serverInfo: { readonly name: string; readonly version: string };
+  readonly instructions?: string;
 }
 
 /** Facts about a client that its messages do not contain. */
@@ -95,15 +102,48 @@ export class McpServer {
       },
       gone: gone.signal,
     };
-    const { caller } = this.#options;
-    const given = { peer: notify && peer, tools, caller, chargeTexts, scope };
+    const given = { peer: notify && peer, tools, chargeTexts, scope };
     return new Connection({
       answer: (request, signal) => this.#answer(request, { signal, ...given }),
       onClose: () => gone.abort(),
     });
   }
 
+  /** What the server says about itself to every client. */
+  get announced(): Announced {
+    const { version, instructions, capabilities } = this.#options;
+    return {
+      capabilities: { tools: { listChanged: false }, ...capabilities },
+      serverInfo: { name: 'mcp-pruner', version },
+      ...(instructions === undefined ? {} : { instructions }),
+    };
+  }
+
+  /**
+   * Whether a client that relies on `announced` may call a method. Older clients call lists of absent features as well.
+   */
+  announces(method: string): boolean {
+    const [feature = ''] = method.split('/');
+    const isOptional = feature === 'resources' || feature === 'prompts';
+    return this.#methods.has(method) && (!isOptional || feature in this.announced.capabilities);
+  }
+
   async #answer({ id, method, params }: RpcRequest, context: MethodContext): Promise<Reply> {
+    try {
+      return success(id, await this.call(method, params, context));
+    } catch (cause) {
+      return failure(id, toWireError(cause));
+    }
+  }
+
+  /**
+   * Calls a method, and records the call.
+   *
+   * @returns the result
+   * @throws RpcError, as the client is to receive it
+   */
+  async call(method: string, params: unknown, given: MethodContext): Promise<unknown> {
+    const context = { ...given, caller: this.#options.caller };
     const { signal } = context;
     const startedAt = performance.now();
     const handler = this.#methods.get(method);
@@ -130,21 +170,16 @@ export class McpServer {
       if (signal.aborted)
         finish(null); // tools end a cancelled call by throwing, which is no fault
       else finish(error.code, error.code === rpcCodes.internalError ? { fault: cause } : {});
-      return failure(id, this.#options.strict && error.code === rpcCodes.invalidParams ? plain(error) : error);
+      throw this.#options.strict && error.code === rpcCodes.invalidParams ? plain(error) : error;
     }
     finish(null);
-    return success(id, result);
+    return result;
   }
 
   #builtIn(): Record<string, Method> {
-    const { registry, faces, version, instructions, strict = false, capabilities } = this.#options;
+    const { registry, faces, strict = false } = this.#options;
     return {
-      initialize: (params) => ({
-        protocolVersion: negotiateVersion(params, strict),
-        capabilities: { tools: { listChanged: false }, ...capabilities },
-        serverInfo: { name: 'mcp-pruner', version },
-        ...(instructions === undefined ? {} : { instructions }),
-      }),
+      initialize: (params) => ({ protocolVersion: negotiateVersion(params, strict), ...this.announced }),
       ping: () => ({}),
       'tools/list': (_params, { tools }) => ({
         tools: registry.list(faces, tools).map(({ name, description, inputSchema, annotations }) => ({

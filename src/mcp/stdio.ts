@@ -3,11 +3,14 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReporter } from '../base/failures.ts';
 import type { Answer, Connection } from './connection.ts';
-import { invalidRequest, messageText } from './envelope.ts';
+import { invalidRequest, messageText, readPayload } from './envelope.ts';
+import { namesVersion } from './era.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { failure, type Notification } from './json-rpc.ts';
+import { LongStep } from './long-step.ts';
+import type { NewEraStdio } from './new-era.ts';
 import { readLines } from './read-lines.ts';
-import type { McpServer } from './server.ts';
+import type { ClientOptions, McpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 
 export interface StdioOptions {
@@ -54,6 +57,7 @@ export async function serveStdio({
   const notify = (notification: Notification): void =>
     void writer.write(notification).catch((cause: unknown) => onFailure('not_written', cause));
   const connection = server.connect({ notify, tools, scope });
+  const client: Client = { connection, writer, newEra: newEraOf(server, { tools, scope }, writer) };
   const gone = AbortSignal.any([stop, writer.broken]);
   const abandon = (): void => {
     connection.close();
@@ -64,7 +68,7 @@ export async function serveStdio({
 
   const running = new Set<Promise<void>>();
   for await (const line of readLines(input, MAX_LINE_BYTES)) {
-    const work = answer(connection, line.bytes, (reply) => writer.write(reply))
+    const work = answer(client, line.bytes)
       .catch((cause: unknown) => onFailure('internal_error', cause))
       .finally(() => running.delete(work));
     running.add(work);
@@ -74,20 +78,56 @@ export async function serveStdio({
   const allDone = Promise.all(running);
   await within(allDone, graceMs, gone);
   connection.close();
+  await client.newEra.close();
   if (!gone.aborted) await within(writer.flushed(), graceMs, gone);
   gone.removeEventListener('abort', abandon);
 }
 
-async function answer(
-  connection: Connection,
-  bytes: Buffer | null,
-  deliver: (answer: Answer) => Promise<void>,
-): Promise<void> {
+/** The client, in both eras of the protocol. */
+interface Client {
+  readonly connection: Connection;
+  readonly writer: AnswerWriter;
+  readonly newEra: NewEraLoader;
+}
+
+interface NewEraLoader {
+  /** Loads the SDK with the first call. */
+  load(): Promise<NewEraStdio>;
+  /** Whether the client has used the new era. */
+  isLoaded(): boolean;
+  close(): Promise<void>;
+}
+
+function newEraOf(server: McpServer, client: ClientOptions, writer: AnswerWriter): NewEraLoader {
+  let loaded: Promise<NewEraStdio> | null = null;
+  return {
+    load() {
+      loaded ??= import('./new-era.ts').then(
+        ({ NewEraStdio }) => new NewEraStdio(server, client, (message) => writer.write(message)),
+      );
+      return loaded;
+    },
+    isLoaded: () => loaded !== null,
+    close: async () => (await loaded)?.close(),
+  };
+}
+
+async function answer({ connection, writer, newEra }: Client, bytes: Buffer | null): Promise<void> {
+  const deliver = (answer: Answer): Promise<void> => writer.write(answer);
   if (bytes === null) return deliver(failure(null, invalidRequest(`a message is larger than ${MAX_LINE_BYTES} bytes`)));
   if (!bytes.some((byte) => byte > 0x20)) return; // an empty line, or one with only a CR
   const text = await messageText(bytes);
-  if (typeof text === 'string') await connection.receive(text, deliver);
-  else await deliver(failure(null, text));
+  if (typeof text !== 'string') return deliver(failure(null, text));
+  const reading = new LongStep();
+  const payload = readPayload(text);
+  const message = payload.batch ? undefined : payload.messages[0];
+  if (message?.kind === 'request' && namesVersion(message)) {
+    await connection.inTurn(async () => (await newEra.load()).receive(message));
+    return;
+  }
+  // a notification need not name its version, and a client may use both eras
+  if (message?.kind === 'notification' && newEra.isLoaded()) await (await newEra.load()).receive(message);
+  await connection.handle(payload, reading, deliver);
 }
 
 /** Writes answers in sequence, each as one line, no faster than the client reads. */
@@ -106,7 +146,7 @@ class AnswerWriter {
     return this.#broken.signal;
   }
 
-  write(reply: Answer | Notification): Promise<void> {
+  write(reply: object): Promise<void> {
     this.#last = this.#last.then(() => this.#writeLine(reply));
     return this.#last;
   }
@@ -117,7 +157,7 @@ class AnswerWriter {
     if (this.#output.writableLength > 0) await new Promise((resolve) => this.#output.write('', resolve));
   }
 
-  async #writeLine(reply: Answer | Notification): Promise<void> {
+  async #writeLine(reply: object): Promise<void> {
     let text = '';
     for (const piece of jsonPieces(reply)) {
       text += piece;

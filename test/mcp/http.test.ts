@@ -11,12 +11,12 @@ describe('POST /rpc', () => {
     [{}],
     [{ accept: 'application/json' }],
     [{ accept: 'application/json, text/event-stream' }],
-    [{ accept: 'text/event-stream' }],
+    [{ accept: 'text/event-stream;q=0.5, */*' }],
     [{ 'content-type': 'application/x-www-form-urlencoded' }],
     [{ 'content-type': 'application/json; charset=utf-8' }],
     [{ 'content-type': '' }],
     [{ 'mcp-protocol-version': '2025-06-18' }],
-    [{ 'mcp-protocol-version': 'nonsense', 'mcp-session-id': 'x' }],
+    [{ 'mcp-protocol-version': '2024-10-07', 'mcp-session-id': 'x' }],
     [{ 'transfer-encoding': 'chunked' }],
   ])('answers plain JSON to %j', async (headers) => {
     const { port } = await startRpcServer();
@@ -24,6 +24,32 @@ describe('POST /rpc', () => {
     expect(raw).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
     expect(raw.headers['mcp-session-id']).toBeUndefined();
     expect(JSON.parse(raw.body)).toEqual(pong);
+  });
+
+  it('answers a client that accepts only events with one event', async () => {
+    const { port } = await startRpcServer();
+    const raw = await send(port, ping, { headers: { accept: 'text/event-stream' } });
+    expect([raw.status, raw.headers['content-type']]).toEqual([200, 'text/event-stream']);
+    expect(raw.body).toBe(`event: message\ndata: ${JSON.stringify(pong)}\n\n`);
+  });
+
+  it('refuses an unknown version of the protocol, except in initialize, which negotiates it', async () => {
+    const { port } = await startRpcServer();
+    const headers = { 'mcp-protocol-version': '1999-01-01' };
+    const refused = await send(port, ping, { headers });
+    expect([refused.status, JSON.parse(refused.body)]).toMatchObject([400, { error: { code: -32600 } }]);
+    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
+    const accepted = await send(port, JSON.stringify(initialize), { headers });
+    expect([accepted.status, JSON.parse(accepted.body)]).toMatchObject([200, { id: 1, result: {} }]);
+  });
+
+  it.each(['9007199254740993', '-123456789012345678901234567890'])('repeats the id %s digit for digit', async (id) => {
+    const { port } = await startRpcServer();
+    const message = (method: string) => `{"jsonrpc":"2.0","id":${id},"params":{"x":"\\"id\\":1"},"method":"${method}"}`;
+    expect((await send(port, message('ping'))).body).toBe(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
+    const batch = await send(port, `[${message('ping')},${ping},${message('none')}]`);
+    expect(batch.body).toContain(`[{"jsonrpc":"2.0","id":${id},"result":{}},${JSON.stringify(pong)},`);
+    expect(batch.body).toContain(`{"jsonrpc":"2.0","id":${id},"error":{`);
   });
 
   it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])(

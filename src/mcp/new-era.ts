@@ -1,0 +1,210 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { createMcpHandler, type JSONRPCMessage, Server, type Transport } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { field } from '../wires/json/value.ts';
+import { isJson, type NewEraMessage } from './era.ts';
+import { clip, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rpc.ts';
+import type { ClientOptions, McpServer, MethodContext } from './server.ts';
+import type { Peer } from './tool.ts';
+
+/** The context of a client's calls, except for what differs between them. */
+type ClientContext = Omit<MethodContext, 'signal'>;
+
+/**
+ * The SDK's server over our methods. It adds what the new era requires of answers; our methods check their input.
+ *
+ * @param only - the only method that will be called, if that is known; an unknown one gets a status of its own
+ */
+function sdkServer(server: McpServer, client: ClientContext, only?: string): Server {
+  const { serverInfo, ...options } = server.announced;
+  const adapter = new Server(serverInfo, options);
+  if (only !== undefined && !server.announces(only)) return adapter;
+  adapter.fallbackRequestHandler = async ({ method, params }, { mcpReq: { signal } }) => {
+    if (!server.announces(method)) throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${clip(method)}`);
+    return (await server.call(method, params, { ...client, signal })) as JsonObject;
+  };
+  return adapter;
+}
+
+/** An id that the SDK accepts: it knows no integers beyond 2^53. */
+function sdkId(id: RpcId): string | number | null {
+  return typeof id === 'bigint' ? `exact-${id}` : id;
+}
+
+function sdkMessage(message: NewEraMessage, id: string | number | null) {
+  const { kind, method, params } = message;
+  return { jsonrpc: '2.0', method, params, ...(kind === 'request' ? { id } : {}) };
+}
+
+/** Serves single messages of the new era over HTTP. */
+export class NewEraHttp {
+  readonly #exchanges = new WeakMap<Request, { readonly client: ClientContext; readonly method: string }>();
+  readonly #handler: ReturnType<typeof createMcpHandler>;
+
+  constructor(server: McpServer) {
+    const open = ({ requestInfo }: { requestInfo?: Request }): Server => {
+      const exchange = requestInfo && this.#exchanges.get(requestInfo);
+      return sdkServer(server, exchange?.client ?? {}, exchange?.method);
+    };
+    this.#handler = createMcpHandler(open, { legacy: 'reject' });
+  }
+
+  /**
+   * Answers one message. The body is read and checked already.
+   *
+   * @param headers - of the request; some repeat members of the message, and must agree with it
+   * @param gone - fires when the client disconnects
+   */
+  async exchange(
+    message: NewEraMessage,
+    headers: IncomingHttpHeaders,
+    client: ClientOptions,
+    gone: AbortSignal,
+  ): Promise<Response> {
+    const named = Object.entries(headers).filter(([name]) => name.startsWith('mcp-'));
+    const fields = [...named, ['content-type', 'application/json']].map(([name, value]) => [name, String(value)]);
+    const request = new Request('http://localhost/', {
+      method: 'POST',
+      headers: fields as [string, string][],
+      signal: gone,
+    });
+    this.#exchanges.set(request, { client, method: message.method });
+    const given = message.kind === 'request' ? message.id : null;
+    const id = sdkId(given);
+    const response = await this.#handler.fetch(request, { parsedBody: sdkMessage(message, id) });
+    if (typeof given !== 'bigint' || !isJson(response)) return response;
+    const text = await response.text();
+    return new Response(text.replace(`"id":${JSON.stringify(id)}`, `"id":${given}`), response);
+  }
+}
+
+/** Serves the messages of the new era of one stdio connection. */
+export class NewEraStdio {
+  readonly #server: McpServer;
+  readonly #client: ClientContext;
+  readonly #wire: Wire;
+  readonly #connection: ReturnType<typeof serveStdio>;
+  readonly #gone = new AbortController();
+  /** The resources of each `subscriptions/listen`, by its id. */
+  readonly #listened = new Map<unknown, readonly string[]>();
+  #adapter: Server | null = null;
+
+  /** @param write - sends a message to the client */
+  constructor(server: McpServer, client: ClientContext, write: (message: object) => Promise<void>) {
+    this.#server = server;
+    const peer: Peer = {
+      notify: (method, params) => void this.#adapter?.notification({ method, params }).catch(() => {}), // it has gone
+      gone: this.#gone.signal,
+    };
+    this.#client = { ...client, peer };
+    this.#wire = new Wire(write);
+    const open = (): Server => {
+      this.#adapter = sdkServer(server, this.#client);
+      return this.#adapter;
+    };
+    this.#connection = serveStdio(open, { legacy: 'reject', transport: this.#wire });
+  }
+
+  /** @returns settles once a request is answered or cancelled */
+  async receive(message: NewEraMessage): Promise<void> {
+    const done = this.#wire.receive(message);
+    if (message.method === 'subscriptions/listen') await this.#listen(message);
+    if (message.method === 'notifications/cancelled') await this.#unlisten(message);
+    await done;
+  }
+
+  close(): Promise<void> {
+    this.#gone.abort();
+    return this.#connection.close();
+  }
+
+  /** Watches the resources of a subscription; the SDK passes on the changes that its client asked for. */
+  async #listen(message: NewEraMessage): Promise<void> {
+    if (message.kind !== 'request') return;
+    const uris = field(field(message.params, 'notifications'), 'resourceSubscriptions');
+    const wanted = Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [];
+    if (wanted.length === 0) return;
+    this.#listened.set(message.id, wanted);
+    for (const uri of wanted) await this.#subscribe('resources/subscribe', uri);
+  }
+
+  async #unlisten(message: NewEraMessage): Promise<void> {
+    const id = field(message.params, 'requestId');
+    const uris = this.#listened.get(id) ?? [];
+    this.#listened.delete(id);
+    const others = new Set([...this.#listened.values()].flat());
+    for (const uri of uris) if (!others.has(uri)) await this.#subscribe('resources/unsubscribe', uri);
+  }
+
+  async #subscribe(method: string, uri: string): Promise<void> {
+    const context = { ...this.#client, signal: this.#gone.signal };
+    await this.#server.call(method, { uri }, context).catch(() => {}); // reported; the protocol has no error for it
+  }
+}
+
+interface PendingCall {
+  readonly id: RpcId;
+  readonly settle: () => void;
+}
+
+/** The SDK's view of a stdio connection whose lines are read and written by us. */
+class Wire implements Transport {
+  onclose?: () => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #write: (message: object) => Promise<void>;
+  /** Requests that are not answered yet, by an id of ours: those of clients may repeat, or be none that the SDK takes. */
+  readonly #pending = new Map<string, PendingCall>();
+  #calls = 0;
+
+  constructor(write: (message: object) => Promise<void>) {
+    this.#write = write;
+  }
+
+  async start(): Promise<void> {}
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const call = 'method' in message ? undefined : this.#pending.get(String(message.id));
+    await this.#write(call ? { ...message, id: call.id } : message);
+    call?.settle();
+  }
+
+  async close(): Promise<void> {
+    for (const { settle } of this.#pending.values()) settle();
+    this.onclose?.();
+  }
+
+  /** @returns settles once a request is answered or cancelled */
+  async receive(message: NewEraMessage): Promise<void> {
+    if (message.kind === 'notification') return this.#notify(message);
+    // a subscription is not answered, and its notifications repeat its id
+    if (message.method === 'subscriptions/listen') return this.#deliver(message, sdkId(message.id));
+    const key = `mcp-pruner-call-${this.#calls++}`;
+    const answered = new Promise<void>((resolve) => {
+      const settle = (): void => {
+        this.#pending.delete(key);
+        resolve();
+      };
+      this.#pending.set(key, { id: message.id, settle });
+    });
+    this.#deliver(message, key);
+    await answered;
+  }
+
+  #notify(message: NewEraMessage): void {
+    if (message.method !== 'notifications/cancelled') {
+      this.#deliver(message, null);
+      return;
+    }
+    const cancelled = field(message.params, 'requestId');
+    const calls = [...this.#pending].filter(([, { id }]) => id === cancelled);
+    const known = calls.map(([key]): unknown => key);
+    for (const requestId of known.length > 0 ? known : [cancelled]) {
+      this.#deliver({ ...message, params: { ...(message.params as JsonObject), requestId } }, null);
+    }
+    for (const [, { settle }] of calls) settle();
+  }
+
+  #deliver(message: NewEraMessage, id: string | number | null): void {
+    this.onmessage?.(sdkMessage(message, id) as JSONRPCMessage);
+  }
+}

@@ -1,0 +1,122 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { McpServerOptions, Method } from '../../src/mcp/server.ts';
+import { serveStdio } from '../../src/mcp/stdio.ts';
+import type { Peer } from '../../src/mcp/tool.ts';
+import { FakePruner } from './helpers/fake-pruner.ts';
+import { buildServer, pruneArgs } from './helpers/rpc-server.ts';
+
+const _meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** A client of a stdio server in this process. */
+function open(options: Partial<McpServerOptions> = {}) {
+  const pruner = new FakePruner();
+  const [input, output, stop] = [new PassThrough(), new PassThrough(), new AbortController()];
+  const faults: unknown[] = [];
+  const served = serveStdio({
+    server: buildServer(pruner, options),
+    input,
+    output,
+    stop: stop.signal,
+    graceMs: 30_000,
+    onFailure: (_reason, fault) => faults.push(fault),
+  });
+  let text = '';
+  output.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return {
+    pruner,
+    faults,
+    served,
+    input,
+    /** Sends a message of the new era. */
+    send: (id: number | string | null, method: string, params: object = {}) =>
+      input.write(
+        `{"jsonrpc":"2.0",${id === null ? '' : `"id":${id},`}"method":"${method}","params":${JSON.stringify({ ...params, _meta })}}\n`,
+      ),
+    /** Waits for lines that contain a text. */
+    lines: async (part: string, count = 1): Promise<string[]> => {
+      const found = (): string[] => text.split('\n').filter((line) => line.includes(part));
+      await expect.poll(found).toHaveLength(count);
+      return found();
+    },
+  };
+}
+
+describe('version 2026-07-28 on stdio', () => {
+  it('needs no initialize, answers all that was sent before the end, and leaves older clients as they were', async () => {
+    const { send, input, lines, served, faults } = open();
+    input.write('{"jsonrpc":"2.0","id":"old","method":"ping"}\n');
+    expect(await lines('"old"')).toEqual(['{"jsonrpc":"2.0","id":"old","result":{}}']);
+    send(1, 'server/discover');
+    send(2, 'tools/list');
+    send(3, 'tools/call', { name: 'prune_text', arguments: pruneArgs() });
+    send(4, 'nothing');
+    input.write('{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n');
+    input.end();
+    await served;
+    expect((await lines('"supportedVersions"'))[0]).toContain('2026-07-28');
+    expect(JSON.parse((await lines('"id":2'))[0] ?? '')).toMatchObject({
+      result: { resultType: 'complete', ttlMs: 0 },
+    });
+    expect((await lines('"id":3'))[0]).toContain('"resultType":"complete"');
+    expect((await lines('"id":4'))[0]).toContain('-32601');
+    expect((await lines('"id":5'))[0]).toContain('"protocolVersion":"2025-11-25"');
+    expect(faults).toEqual([]);
+  });
+
+  it('repeats ids digit for digit, and answers each of two requests with one id', async () => {
+    const { send, lines } = open();
+    for (const id of ['9007199254740993', '7', '7']) send(id, 'tools/list');
+    expect((await lines('"id":9007199254740993'))[0]).toContain('"tools"');
+    expect((await lines('"id":7', 2)).every((line) => line.includes('"tools"'))).toBe(true);
+  });
+
+  it.each([
+    ['with', '"params":{"requestId":9007199254740993,"_meta":{}}'],
+    ['without', '"params":{"requestId":9007199254740993}'],
+  ])('cancels a call, %s _meta, and goes on', async (_, params) => {
+    const { send, input, lines, pruner, served } = open();
+    send('9007199254740993', 'tools/call', { name: 'prune_text', arguments: pruneArgs({ goal_hint: 'hang' }) });
+    await pruner.hanging;
+    input.write(`{"jsonrpc":"2.0","method":"notifications/cancelled",${params}}\n`);
+    await pruner.aborted;
+    send(2, 'tools/list');
+    await lines('"id":2');
+    input.end();
+    await served;
+    await lines('9007199254740993', 0);
+  });
+
+  it('notifies a subscriber of the changes that it listens to, until it cancels', async () => {
+    const peers = new Map<unknown, Peer | undefined>();
+    const subscribe: Method = ({ uri }, { peer }) => {
+      peers.set(uri, peer);
+      return {};
+    };
+    const unsubscribe: Method = ({ uri }) => {
+      peers.delete(uri);
+      return {};
+    };
+    const { send, lines } = open({
+      methods: { 'resources/subscribe': subscribe, 'resources/unsubscribe': unsubscribe },
+      capabilities: { resources: { subscribe: true, listChanged: false } },
+    });
+    send(1, 'subscriptions/listen', { notifications: { resourceSubscriptions: ['sc://a', 'sc://b'] } });
+    send(2, 'subscriptions/listen', { notifications: { resourceSubscriptions: ['sc://b'], toolsListChanged: true } });
+    await lines('notifications/subscriptions/acknowledged', 2);
+    await expect.poll(() => [...peers.keys()]).toEqual(['sc://a', 'sc://b']);
+    peers.get('sc://a')?.notify('notifications/resources/updated', { uri: 'sc://a' });
+    const [update] = await lines('notifications/resources/updated');
+    expect(JSON.parse(update ?? '')).toMatchObject({
+      params: { uri: 'sc://a', _meta: { 'io.modelcontextprotocol/subscriptionId': 1 } },
+    });
+    send(null, 'notifications/cancelled', { requestId: 1 });
+    await expect.poll(() => [...peers.keys()]).toEqual(['sc://b']);
+  });
+});
