@@ -7,6 +7,8 @@ import { type Base, callersOf, openContext, withoutAddresses } from './context.t
 export interface RunningServer {
   /** Where it listens, without a path. */
   readonly url: string;
+  /** Why the store cannot be used now, in one sentence; `null` if it can. */
+  storeProblem(): string | null;
   /** Refuses new requests, lets running ones finish within the drain limit, and releases all resources. */
   close(): Promise<void>;
 }
@@ -52,6 +54,7 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
   await routes.loaded;
   return {
     url: server.url,
+    storeProblem: () => context.store.problem()?.message ?? null,
     async close() {
       routes.endStreams();
       await routes.stopChildren();

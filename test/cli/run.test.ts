@@ -126,6 +126,22 @@ describe('mcp-pruner run', () => {
     expect(readdirSync(join(at.home, 'tmp'))).toEqual([]);
   });
 
+  it('starts the agent where nothing can be written, and says that nothing is pruned or recorded', async () => {
+    const at = machine({ agent: reporter });
+    const { code, out, err } = await run(at, ['run', 'agent'], { HOME: '/proc/nobody' });
+    expect({ code, out: JSON.parse(out) }).toMatchObject({ code: 7, out: { answer: { from: 'upstream' } } });
+    expect(err.replaceAll(/\s+/g, ' ')).toMatch(
+      /started for this run, without a log.* nothing is pruned or recorded: \w+/,
+    );
+    // a store that is no database, in a home that can be written
+    const file = join(at.home, 'no-database');
+    writeFileSync(file, 'no database '.repeat(100));
+    expect((await run(at, ['run', 'agent'], { MCP_PRUNER_DB_PATH: file })).err).toContain(
+      'nothing is pruned or recorded',
+    );
+    expect((await run(at, ['run', 'agent'])).err).not.toContain('nothing is pruned');
+  });
+
   it('forwards requests to the OPENAI_BASE_URL of the environment, through the proxy', async () => {
     const at = machine({ agent: reporter });
     const { MCP_PRUNER_UPSTREAM_URL: _, ...env } = at.env;

@@ -1,8 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { openSync, renameSync, statSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isHttpUrl } from '../../agents/mcp-servers.ts';
+import { localTokenFile, makeLocalToken } from '../../config/local-token.ts';
 import { dataFolder } from '../../config/paths.ts';
 import type { Settings } from '../../config/settings.ts';
+import { SettingsError } from '../../config/settings-error.ts';
 import { isAlarmCause, type SavingAlarm } from '../../core/saving-alarm.ts';
 import { makeFolder } from '../../store/sqlite/make-folder.ts';
 import { type ProviderFacts, providerFacts } from '../../wires/providers/facts.ts';
@@ -21,6 +25,8 @@ export interface RunProxy {
   readonly token: string | null;
   /** This user's key for a proxy on another machine; passed to the agent only. */
   readonly key: string | null;
+  /** Why it neither prunes nor records, in one sentence; absent if it does both. */
+  readonly problem?: string;
   close(): Promise<void>;
 }
 
@@ -35,6 +41,8 @@ export interface ProxyHealth {
   readonly upstreams: ReadonlyMap<ProviderFacts['field'], string>;
   /** Id of the store that it uses; absent while that store is not available. */
   readonly storeId?: string;
+  /** Why that store cannot be used, in a word. */
+  readonly storeProblem?: string;
   /** Numbers of requests since its start that were not read because their format is unknown, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
   /** What providers reported about changed history, by `reported` and `requests`. */
@@ -57,9 +65,9 @@ export async function isProxy(url: string): Promise<boolean> {
 }
 
 /** The `/health` of a proxy of this product at an address; `null` if there is none. */
-export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
+export async function proxyHealth(url: string, limitMs = HEALTH_MS): Promise<ProxyHealth | null> {
   try {
-    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(HEALTH_MS) });
+    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(limitMs) });
     const report: unknown = await response.json();
     if (typeof report !== 'object' || report === null) return null;
     const fields: Readonly<Record<string, unknown>> = { ...report };
@@ -70,10 +78,18 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
       if (typeof origin === 'string' && URL.canParse(origin)) upstreams.set(field, origin);
     }
     const storeId = typeof fields.store_id === 'string' && { storeId: fields.store_id };
+    const storeProblem = typeof fields.store === 'string' && fields.store !== 'ok' && { storeProblem: fields.store };
     const savingAlarm = alarmIn(fields.saving_alarm);
     const notUnderstood = countsIn(fields.not_understood);
     const prefixBreaks = countsIn(fields.prefix_breaks);
-    return { upstreams, ...storeId, notUnderstood, prefixBreaks, savingAlarm: savingAlarm ?? undefined };
+    return {
+      upstreams,
+      ...storeId,
+      ...storeProblem,
+      notUnderstood,
+      prefixBreaks,
+      savingAlarm: savingAlarm ?? undefined,
+    };
   } catch {
     return null; // nothing listens there, or another program
   }
@@ -115,15 +131,26 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   ]);
   const log = createLog({ level: settings.logLevel, fd: logFile.fd });
   // no well-known token is needed: only this run uses this proxy
-  const ownToken = settings.localToken === 'off' ? null : accessToken({ ...settings, authToken: null }, io, true);
+  const ownToken = settings.localToken === 'off' ? null : tokenOfRun(settings, io);
   const guards = io.edition.settings.parts.flatMap(({ guard }) => guard ?? []);
   const unguarded = Object.fromEntries(guards.map((guard) => [guard, false]));
   const here = { ...unguarded, host: '127.0.0.1', port: 0 };
   const own: Settings = { ...settings, ...here, authToken: ownToken, drainTimeoutMs: 0 };
   const app = await startHttp(own, { edition: io.edition, log, version: io.version });
-  const about = `started for this run, log ${logFile.path}`;
+  const about = `started for this run, ${logFile.path === null ? 'without a log' : `log ${logFile.path}`}`;
   const sameStore = settings.dbPath !== ':memory:';
-  return { url: app.url, about, sameStore, token: ownToken, key: null, close: () => app.close() };
+  const problem = app.storeProblem() ?? undefined;
+  return { url: app.url, about, sameStore, token: ownToken, key: null, problem, close: () => app.close() };
+}
+
+/** This machine's token, or one for this run alone where its file cannot be created: the agent starts all the same. */
+function tokenOfRun(settings: Settings, io: Io): string {
+  try {
+    return makeLocalToken(localTokenFile(io, settings));
+  } catch (cause) {
+    if (!(cause instanceof SettingsError)) throw cause;
+    return randomBytes(32).toString('base64url');
+  }
 }
 
 /**
@@ -175,9 +202,13 @@ async function keptAs(url: string, text: string, token: string | null): Promise<
   return prune_id;
 }
 
-/** Its log lines must not mix with the agent's screen. */
-function openLogFile(path: string): { readonly path: string; readonly fd: number } {
-  makeFolder(dirname(path));
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(path, `${path}.1`);
-  return { path, fd: openSync(path, 'a', 0o600) };
+/** Its log lines must not mix with the agent's screen. `path` is `null` if no file can be written. */
+function openLogFile(path: string): { readonly path: string | null; readonly fd: number } {
+  try {
+    makeFolder(dirname(path));
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(path, `${path}.1`);
+    return { path, fd: openSync(path, 'a', 0o600) };
+  } catch {
+    return { path: null, fd: openSync(devNull, 'a') };
+  }
 }

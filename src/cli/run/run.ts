@@ -20,8 +20,9 @@ import { accessToken } from '../local-access.ts';
 import { readSettings } from '../read-settings.ts';
 import { serverEnv } from '../server-env.ts';
 import { KEY_VARIABLE, teamKey, withKey } from '../team-key.ts';
+import { printableLine } from '../terminal.ts';
 import { mcpAccess } from './mcp.ts';
-import { isProxy, keepsOriginalsHere, namedProxy, openProxy, proxyUrl, type RunProxy } from './proxy.ts';
+import { keepsOriginalsHere, namedProxy, openProxy, proxyHealth, proxyUrl, type RunProxy } from './proxy.ts';
 
 /** Why requests signed with AWS keys may have to bypass the proxy. */
 const SIGNED = 'they are signed, and the proxy has no AWS_ACCESS_KEY_ID to sign them anew';
@@ -34,8 +35,7 @@ export const run: Command = {
   about: [
     'Starts an agent through the proxy, and with the MCP server configured, by flags, environment and temporary files:',
     'none of your own files is changed. Uses the proxy that runs, or starts one for the run. Exits with the code of the',
-    'agent. JEEVES_PRUNER_ENABLED=false leaves the MCP server out, true has the agent start one with read, bash and grep;',
-    'JEEVES_PRUNER_URL replaces the pruner that the server asks, JEEVES_MCP_PRUNER_PATH the server itself.',
+    'agent.',
     'MCP_PRUNER_KEY is your key for the proxy at --proxy, if that requires one; no command line shows the key.',
   ].join('\n'),
   options: {
@@ -88,6 +88,7 @@ export const run: Command = {
       // where a named proxy forwards to is not known here
       const before = shared || other ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
       lines.say(cloud && bypasses ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
+      if (proxy.problem !== undefined) lines.say(`nothing is pruned or recorded: ${printableLine(proxy.problem)}`);
       return await runAgent(client, wired, args, socket, lifecycle, io, lines, childLog);
     } finally {
       await childLog.close();
@@ -144,9 +145,11 @@ function describeBypass({ title, command }: Client, cloud: ClientCloud): string 
 async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
   const url = namedProxy(call);
   if (url === null) return null;
-  if (!(await isProxy(url))) throw new UserError(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
+  const health = await proxyHealth(url);
+  if (health === null) throw new UserError(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
   const key = teamKey(io);
-  const named = { url, about: 'named by --proxy', key, close: async () => {} };
+  const problem = health.storeProblem && `the store of that proxy is not available (${health.storeProblem})`;
+  const named = { url, about: 'named by --proxy', key, problem, close: async () => {} };
   if (key !== null) return { ...named, sameStore: false, token: null };
   const token = accessToken(settings, io, false);
   return { ...named, sameStore: await keepsOriginalsHere(url, settings, io, token), token };
