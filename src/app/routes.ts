@@ -21,6 +21,9 @@ import type { OpenPart, PartPlace } from './part.ts';
 import { openTools, type ToolFace } from './tools.ts';
 import { openWires } from './wires.ts';
 
+/** Values of a label that are counted by themselves; further ones count as `other`. */
+const MAX_LABEL_VALUES = 50;
+
 /** The run of events about budgets. They belong to no conversation. */
 const BUDGETS_RUN = 'budgets';
 
@@ -143,7 +146,7 @@ function metricsFor(
   return createMetrics({
     version,
     labels: settings.metricsLabels,
-    maxValues: settings.metricsMaxValues,
+    maxValues: MAX_LABEL_VALUES,
     storeSizes: async () => {
       const problem = store.problem();
       if (problem !== null) throw problem;

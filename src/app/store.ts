@@ -10,6 +10,9 @@ export interface StoreParts extends Pick<StoreOptions, 'clock' | 'log' | 'onSwep
   readonly edition: Pick<Edition, 'tables' | 'database'>;
 }
 
+/** Largest share of the store's size for one conversation. */
+const CONVERSATION_SHARE = 0.25;
+
 /** Maximum time that a store that does not answer can delay the start, in milliseconds. */
 const READY_MS = 5_000;
 
@@ -37,7 +40,7 @@ function limitsOf(settings: Settings) {
     ttlMs: settings.pruneIdTtlS * 1000,
     sentTtlMs: settings.sentTtlS * 1000,
     maxBytes: settings.storeMaxBytes,
-    conversationShare: settings.storeConversationShare,
+    conversationShare: CONVERSATION_SHARE,
     maxEvents: settings.maxEvents,
     auditTtlMs: settings.auditTtlS * 1000,
     ledgerTtlMs: settings.ledgerTtlS === null ? null : settings.ledgerTtlS * 1000,

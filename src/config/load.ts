@@ -2,7 +2,14 @@ import { nearest } from './nearest.ts';
 import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import type { Setting } from './settings/setting.ts';
-import { otherVariables, type SettingKey, type SettingRow, type Settings, type SettingTable } from './settings.ts';
+import {
+  isFeature,
+  otherVariables,
+  type SettingKey,
+  type SettingRow,
+  type Settings,
+  type SettingTable,
+} from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 import { readToml, SECTION } from './toml.ts';
 import { isLoopbackHost, settingsWarnings } from './warnings.ts';
@@ -112,6 +119,11 @@ function impliedToggles(
   origins: Origins,
 ): Record<string, readonly [unknown, Origin]> {
   const implied: Record<string, readonly [unknown, Origin]> = {};
+  for (const { key, setting } of rows) {
+    const isNamed = isFeature(setting) && values.enable.includes(setting.toggle);
+    if (isNamed && origins[key].from === 'default')
+      implied[key] = [true, { from: 'implied', name: origins.enable.name }];
+  }
   for (let before = -1; before < Object.keys(implied).length; ) {
     before = Object.keys(implied).length;
     for (const { key, setting } of rows) {

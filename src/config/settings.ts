@@ -1,3 +1,4 @@
+import { listOf } from './rules.ts';
 import { backendsSettings } from './settings/backends.ts';
 import { cloudSettings } from './settings/clouds.ts';
 import { keepingSettings } from './settings/keeping.ts';
@@ -63,7 +64,15 @@ export function settingTable(parts: readonly PartSettings[]): SettingTable {
   const rows = [ownRows, ...parts.map((part) => part.rows)].flatMap((group) =>
     Object.entries(group).map(([key, row]) => ({ key: key as SettingKey, setting: named(key, row as Row<unknown>) })),
   );
-  return { rows, parts };
+  const features = rows.flatMap(({ setting }) => (isFeature(setting) ? [setting.toggle] : []));
+  const withFeatures = ({ key, setting }: SettingRow): SettingRow =>
+    key === 'enable' ? { key, setting: { ...setting, rule: listOf(features) } } : { key, setting };
+  return { rows: rows.map(withFeatures), parts };
+}
+
+/** Whether a setting switches on a feature that `enable` can name. */
+export function isFeature(setting: Setting<unknown>): setting is Setting<unknown> & { readonly toggle: string } {
+  return setting.toggle !== undefined && setting.fallback === false;
 }
 
 /** Variables with the same prefix that are not settings but are used by this program. */

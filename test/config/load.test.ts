@@ -344,4 +344,15 @@ describe('warnings', () => {
     const env = { MCP_PRUNER_UPSTREAM_URL: 'http://localhost:11434/v1', MCP_PRUNER_CWD: '/x', MCP_PRUNER_CONFIG: '' };
     expect(loadSettings(machine({ env })).warnings).toEqual([]);
   });
+
+  it('enables the features of a list, and what they imply, unless a setting of a feature is explicit', () => {
+    const { settings, origins } = loadSettings(
+      machine({ env: { MCP_PRUNER_ENABLE: 'children,tx,bulk', MCP_PRUNER_ENABLE_BULK: 'false' } }),
+    );
+    expect(settings).toMatchObject({ enableChildren: true, enableTx: true, enableGraphs: true, enableBulk: false });
+    expect(origins.enableGraphs).toEqual({ from: 'implied', name: 'MCP_PRUNER_ENABLE' });
+    const file = { files: { '/c.toml': '[mcp_pruner]\nenable = ["fleet"]\n' }, configFile: '/c.toml' };
+    expect(loadSettings(machine(file)).settings).toMatchObject({ enableCNP: true, enableResources: true });
+    expect(() => loadSettings(machine({ env: { MCP_PRUNER_ENABLE: 'childern' } }))).toThrow(/a list of .*children/);
+  });
 });

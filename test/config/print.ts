@@ -10,6 +10,7 @@ import { pruningSettings } from '../../src/config/settings/pruning.ts';
 import { serverSettings } from '../../src/config/settings/server.ts';
 import type { Setting } from '../../src/config/settings/setting.ts';
 import { toolsSettings } from '../../src/config/settings/tools.ts';
+import { isFeature } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
 import { edition } from '../../src/edition.ts';
 import { fleetSettings } from '../../src/parts/fleet/settings.ts';
@@ -19,7 +20,9 @@ const { rows } = edition.settings;
 
 /** `config/default.toml`: every key that a file may hold, documented, at its default. */
 export function defaultToml(): string {
-  const keys = rows.flatMap(({ setting }) => (setting.toml === null ? [] : [tomlEntry(setting, setting.toml)]));
+  const keys = rows.flatMap(({ setting }) =>
+    setting.toml === null || isFeature(setting) ? [] : [tomlEntry(setting, setting.toml)],
+  );
   return [
     '# Every setting of mcp-pruner at its default. Copy what you change to ~/.config/mcp-pruner/config.toml, or name a',
     '# file by MCP_PRUNER_CONFIG or --config. The environment wins over this file. Secrets may not stand here.',
@@ -81,19 +84,37 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
 | word | allowed value |
 |---|---|
 | secret | visible ASCII without blanks. Only from the environment: a file that contains one is refused |
-| true or false | also \`1\`, \`yes\`, \`on\` and their opposites. For each \`MCP_PRUNER_ENABLE_<X>\`, \`serve\` has \`--enable-<x>\` and \`--disable-<x>\` |
+| true or false | also \`1\`, \`yes\`, \`on\` and their opposites. |
 | URL | http:// or https://, without user name, query or fragment |
 | base URL | such a URL to which paths are appended, such as https://api.openai.com/v1 (no /chat/completions) |
 
 \`npx vitest run test/config -u\` prints this page from \`src/config/settings/\` and the \`settings.ts\` of optional parts.
+
+## Settings that many people change
+
+${tableOf(rows.filter(({ setting }) => setting.common === true))}
+
+Features for \`MCP_PRUNER_ENABLE\`, all off by default:
+
+| feature | meaning |
+|---|---|
+${rows.flatMap(({ setting }) => (isFeature(setting) ? [`| \`${setting.toggle}\` | ${setting.doc} |`] : [])).join('\n')}
+
+## Internal settings
+
+The defaults are measured; change one of these only for a reason.
 
 ${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))).join('\n\n')}
 `;
 }
 
 function sectionOf(title: string, keys: ReadonlySet<string>): string {
-  const entries = rows.flatMap(({ key, setting }) => (keys.has(key) ? [pageRow(setting)] : []));
-  return `## ${title}\n\n| variable | meaning | default (allowed) |\n|---|---|---|\n${entries.join('\n')}`;
+  const own = rows.filter(({ key, setting }) => keys.has(key) && setting.common !== true && !isFeature(setting));
+  return `### ${title}\n\n${tableOf(own)}`;
+}
+
+function tableOf(entries: typeof rows): string {
+  return `| variable | meaning | default (allowed) |\n|---|---|---|\n${entries.map(({ setting }) => pageRow(setting)).join('\n')}`;
 }
 
 function pageRow(setting: Setting<unknown>): string {
@@ -129,6 +150,7 @@ function allowedInShort({ rule }: Setting<unknown>): string {
     .replace(headerSecret().allowed, 'secret')
     .replace(onOff().allowed, 'switch')
     .replace('or empty for none', 'or empty')
+    .replace(/^a list of fleet.*|^a list of .*children.*/, 'features')
     .replace('; in the environment separated by commas', '')
     .replace(/^a list of /, '')
     .replace(/^a number /, '')

@@ -4,7 +4,8 @@ import { DAY_S, MAX_TIMER_MS, setting } from './setting.ts';
 /** External services that take part in ranking. */
 export const backendsSettings = {
   backend: setting({
-    env: ['KIMI_PRUNING_BACKEND'],
+    common: true,
+    env: ['MCP_PRUNER_BACKEND', 'KIMI_PRUNING_BACKEND'],
     rule: oneOf(['heuristic', 'deepinfra', 'swe-pruner'], { cloud: 'deepinfra' }),
     fallback: 'heuristic',
     invalidEnvFallback: 'heuristic',

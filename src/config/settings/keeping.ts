@@ -1,9 +1,10 @@
-import { oneOf, onOff, optional, share, wholeNumber } from '../rules.ts';
+import { oneOf, onOff, optional, wholeNumber } from '../rules.ts';
 import { DAY_S, GIB, MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
 /** Storage and retention, and the limits of one request. */
 export const keepingSettings = {
   pruneIdTtlS: setting({
+    common: true,
     rule: wholeNumber(1, 100 * 365 * DAY_S),
     fallback: 7 * DAY_S,
     unit: 's',
@@ -16,15 +17,11 @@ export const keepingSettings = {
     doc: 'How long the record of what was sent for a message is kept after the last use. A session resumed within this time continues with the same bytes.',
   }),
   storeMaxBytes: setting({
+    common: true,
     rule: wholeNumber(MIB),
     fallback: GIB,
     unit: 'bytes',
-    doc: 'Size above which the least recently used originals are deleted (docs/store.md).',
-  }),
-  storeConversationShare: setting({
-    rule: share(),
-    fallback: 0.25,
-    doc: 'Largest share of store_max_bytes for one conversation. Beyond it, its new texts pass unpruned.',
+    doc: 'Size above which the least recently used originals are deleted. One conversation gets at most a quarter of it; beyond that its new texts pass whole.',
   }),
   storeSync: setting({
     rule: oneOf(['normal', 'full']),
@@ -37,6 +34,7 @@ export const keepingSettings = {
     doc: 'on: recall searches all tool results of 1,000 characters or more. off: only results that were cut.',
   }),
   conversationTitles: setting({
+    common: true,
     rule: onOff(),
     fallback: false,
     doc: "Keeps the first 60 characters of the user's first words as the title of a conversation on the page.",

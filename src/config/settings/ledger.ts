@@ -4,6 +4,7 @@ import { setting } from './setting.ts';
 /** Costs of requests, and effects of pruning. */
 export const ledgerSettings = {
   prices: setting({
+    common: true,
     rule: optional(plainText('a file path')),
     fallback: null,
     fallbackWords: 'only config/prices.toml of this installation',
@@ -15,6 +16,7 @@ export const ledgerSettings = {
     doc: 'Requests under a budget of dollars whose model has no price: they count at the highest price of any model, or are refused.',
   }),
   holdout: setting({
+    common: true,
     rule: share(),
     fallback: 0,
     flag: 'holdout',

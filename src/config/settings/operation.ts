@@ -1,4 +1,4 @@
-import { headerSecret, listOf, onOff, wholeNumber } from '../rules.ts';
+import { headerSecret, listOf, onOff } from '../rules.ts';
 import { setting } from './setting.ts';
 
 /** Metrics and administration of a shared proxy. */
@@ -17,12 +17,6 @@ export const operationSettings = {
   metricsLabels: setting({
     rule: listOf(['model', 'project', 'key']),
     fallback: ['model'],
-    doc: 'Labels of requests and dollars at /metrics (key: its id). Each multiplies the number of series.',
-  }),
-  metricsMaxValues: setting({
-    rule: wholeNumber(1, 10_000),
-    fallback: 50,
-    unit: 'values',
-    doc: 'Maximum number of values of each label; further values are counted as other.',
+    doc: 'Labels of requests and dollars at /metrics (key: its id). Each multiplies the number of series; of each, the first 50 values count by themselves.',
   }),
 };

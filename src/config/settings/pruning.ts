@@ -4,17 +4,20 @@ import { MAX_TIMER_MS, MIB, setting } from './setting.ts';
 /** Settings of pruning. */
 export const pruningSettings = {
   enabled: setting({
+    common: true,
     rule: onOff(),
     fallback: true,
     doc: 'The kill switch: false forwards everything unchanged.',
   }),
   mode: setting({
+    common: true,
     rule: oneOf(['prune', 'shadow']),
     fallback: 'prune',
     flag: 'mode',
     doc: 'shadow: forwards everything unchanged and reports possible savings.',
   }),
   minPruneChars: setting({
+    common: true,
     rule: wholeNumber(0),
     fallback: 4000,
     unit: 'characters',
@@ -69,6 +72,7 @@ export const pruningSettings = {
     doc: 'full: each marker has prune id and reason. short: only the first marker of a text has them. Texts that were sent keep their markers.',
   }),
   reasonLanguage: setting({
+    common: true,
     rule: oneOf(['fr', 'en']),
     fallback: 'fr',
     doc: 'Language of reasons in markers and annotations. Texts that were sent keep their language.',
@@ -79,11 +83,13 @@ export const pruningSettings = {
     doc: 'Prefixes kept lines with their number. Costs tokens and breaks copied edits.',
   }),
   neverPruneTools: setting({
+    common: true,
     rule: list('tool names (globs)'),
     fallback: [],
     doc: 'Results of these tools pass whole.',
   }),
   neverPrunePaths: setting({
+    common: true,
     rule: list('file paths (globs)'),
     fallback: [],
     doc: 'These files pass whole.',

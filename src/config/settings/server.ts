@@ -16,36 +16,42 @@ import { MAX_TIMER_MS, setting } from './setting.ts';
 /** Listening address, access, upstreams and reporting. */
 export const serverSettings = {
   host: setting({
+    common: true,
     rule: hostName(),
     fallback: '127.0.0.1',
     flag: 'host',
     doc: 'Address to listen on. If it is not loopback, MCP_PRUNER_AUTH_TOKEN, MCP_PRUNER_LOCAL_TOKEN=auto or MCP_PRUNER_REQUIRE_KEY is required.',
   }),
   port: setting({
+    common: true,
     rule: wholeNumber(0, 65_535),
     fallback: 8006,
     flag: 'port',
     doc: 'Port to listen on; 0: any free one.',
   }),
   upstreamUrl: setting({
+    common: true,
     rule: baseUrl(),
     fallback: 'https://api.openai.com/v1',
     flag: 'upstream-url',
     doc: 'Upstream of the chat and responses wires. The path after /v1 is appended.',
   }),
   anthropicUrl: setting({
+    common: true,
     rule: baseUrl(),
     fallback: 'https://api.anthropic.com/v1',
     flag: 'anthropic-url',
     doc: 'Upstream of the messages wire (/v1/messages, and requests with anthropic-version).',
   }),
   geminiUrl: setting({
+    common: true,
     rule: baseUrl(),
     fallback: 'https://generativelanguage.googleapis.com/v1beta',
     flag: 'gemini-url',
     doc: 'Upstream of the gemini wire (/v1beta, and generateContent below /v1).',
   }),
   authToken: setting({
+    common: true,
     rule: headerSecret(),
     fallback: null,
     secret: true,
@@ -67,6 +73,7 @@ export const serverSettings = {
     doc: 'Further allowed origins of web pages. Requests from other pages are not pruned and may not use /rpc.',
   }),
   page: setting({
+    common: true,
     rule: onOff(),
     fallback: true,
     fallbackWords: 'true on loopback, else false',
@@ -105,6 +112,7 @@ export const serverSettings = {
     doc: 'Hosts reached without a network proxy. Loopback addresses must be listed too.',
   }),
   dbPath: setting({
+    common: true,
     rule: plainText('a file path'),
     fallback: '',
     flag: 'db-path',
@@ -112,6 +120,7 @@ export const serverSettings = {
     doc: 'The SQLite file. A relative path in the TOML file is relative to that file.',
   }),
   databaseUrl: setting({
+    common: true,
     rule: databaseUrl(),
     fallback: null,
     secret: true,
@@ -124,6 +133,7 @@ export const serverSettings = {
     doc: 'How long requests wait for an unavailable database if their history is stored only there; others wait 3 seconds (docs/team.md). Keep this below the time-outs of clients and load balancers.',
   }),
   logLevel: setting({
+    common: true,
     rule: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { warning: 'warn' }),
     fallback: 'info',
     flag: 'log-level',

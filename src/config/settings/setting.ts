@@ -17,6 +17,8 @@ export interface Row<T> {
   readonly doc: string;
   /** Never printed, and refused in the TOML file. */
   readonly secret?: true;
+  /** Listed first in the documentation: one of the few that many people change. */
+  readonly common?: true;
   /** Option of `mcp-pruner serve` that also sets it. */
   readonly flag?: string;
   /** `mcp-pruner serve` has `--enable-…` and `--disable-…` for it. */

@@ -16,6 +16,7 @@ export const toolsSettings = {
     doc: 'Stashes older reads of files that were read again, and older results of repeated calls, once that pays for the cache write.',
   }),
   toolShelf: setting({
+    common: true,
     rule: oneOf(['off', 'measure', 'on', 'always']),
     fallback: 'measure',
     doc: 'Shortens long descriptions of tools that are never called: on (in new conversations), always (for subscription logins too; their provider may refuse that), measure (only reports what it would save) or off (docs/context-gc.md).',
@@ -24,6 +25,13 @@ export const toolsSettings = {
     rule: list('tool names (globs)'),
     fallback: [],
     doc: 'Descriptions of these tools are never shortened.',
+  }),
+  enable: setting({
+    common: true,
+    rule: list('features'),
+    fallback: [],
+    flag: 'enable',
+    doc: 'Optional MCP features, listed below. A setting of its own for a feature (MCP_PRUNER_ENABLE_<X>, --enable-<x>, --disable-<x>) wins.',
   }),
   enableMcpIntrospection: setting({
     rule: onOff(),

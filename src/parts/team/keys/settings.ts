@@ -10,6 +10,7 @@ declare module '../../../config/settings.ts' {
 /** Access keys, and users whom an authenticating proxy vouches for. */
 const rows = {
   requireKey: setting({
+    common: true,
     rule: onOff(),
     fallback: false,
     fallbackWords: 'true beyond loopback with MCP_PRUNER_DATABASE_URL, else false',
