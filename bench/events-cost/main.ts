@@ -73,6 +73,8 @@ function reportsOf(events: readonly StoredEvent[]): RequestReport[] {
       const texts = events.filter((event) => event.opId === opId && /^(?:pruned|left_whole)$/.test(event.kind));
       return {
         requestId: opId ?? '',
+        small: 0,
+        unexamined: '',
         foreign: false,
         wire: 'chat',
         verifiesHistory: 'never',

@@ -22,7 +22,16 @@ const ROUNDS = 20;
 
 const out = (text: string): void => void process.stdout.write(text);
 
-/** Milliseconds of an answer, median and worst, with a full store. */
+/** What the overview asks for. */
+const OVERVIEW = [
+  'session',
+  'ledger?days=30',
+  'contexts?days=30',
+  'lines?days=30&by=model&measure=dollars',
+  'lines?days=30&by=project&measure=dollars',
+];
+
+/** Milliseconds of an answer, median and worst, with a full store; at the end, the CPU that the overview takes. */
 async function times(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-page-bench-'));
   const dbPath = join(folder, 'store.db');
@@ -31,6 +40,7 @@ async function times(): Promise<void> {
   const answers = [
     'session',
     'ledger?days=30',
+    'contexts?days=30',
     'requests',
     'requests?before=50000',
     'requests?only=fault',
@@ -57,6 +67,15 @@ async function times(): Promise<void> {
       `${path.padEnd(28)} ${median.toFixed(1).padStart(7)} ms, at most ${worst.toFixed(1).padStart(7)} ms, ${size} characters\n`,
     );
   }
+  const cpu = [];
+  for (let i = 0; i < ROUNDS; i++) {
+    const before = process.cpuUsage();
+    for (const path of OVERVIEW) await (await fetch(`${stage.url}/page/api/${path}`)).text();
+    const { user, system } = process.cpuUsage(before);
+    cpu.push((user + system) / 1_000);
+  }
+  cpu.sort((a, b) => a - b);
+  out(`the overview: ${cpu[ROUNDS / 2]?.toFixed(0)} ms of CPU, at most ${cpu.at(-1)?.toFixed(0)} ms\n`);
   await stage.close();
   rmSync(folder, { recursive: true });
 }

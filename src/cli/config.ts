@@ -3,16 +3,22 @@ import { shownSettings } from '../config/show.ts';
 import { servingProblem } from '../config/warnings.ts';
 import { type Command, configOption } from './command.ts';
 import { readSettings } from './read-settings.ts';
+import { wrap } from './table.ts';
 
 export const config: Command = {
-  usage: 'config [--json]',
-  about: 'Prints every setting, its effective value and where the value came from. Secrets are masked.',
-  options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
+  usage: 'config [--all] [--json]',
+  about:
+    'Prints the settings that differ from their defaults, and where each value comes from; with --all or --json, every setting. Secrets are masked.',
+  options: {
+    ...configOption,
+    all: { type: 'boolean', doc: 'every setting' },
+    json: { type: 'boolean', doc: 'print JSON' },
+  },
   arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const loaded = readSettings(call, io);
-    io.out(call.values.json === true ? asJson(loaded) : asTable(loaded));
+    io.out(call.values.json === true ? asJson(loaded) : asTable(loaded, call.values.all === true, io.columns));
     const problem = servingProblem(loaded.settings, loaded.table);
     for (const warning of [...loaded.warnings, ...(problem === null ? [] : [`serve will not start: ${problem}`])]) {
       io.err(`mcp-pruner: warning: ${warning}\n`);
@@ -28,14 +34,21 @@ function asJson(loaded: Loaded): string {
   return `${JSON.stringify({ config_file: loaded.configFile, settings, warnings: loaded.warnings }, null, 2)}\n`;
 }
 
-function asTable(loaded: Loaded): string {
-  const rows = shownSettings(loaded).map(
-    ({ key, value, origin }) => [key, valueText(value), originText(origin)] as const,
-  );
-  const keyWidth = Math.max(...rows.map(([key]) => key.length));
-  const valueWidth = Math.min(60, Math.max(...rows.map(([, value]) => value.length)));
-  const lines = rows.map(([key, value, from]) => `${key.padEnd(keyWidth)} = ${value.padEnd(valueWidth)}  ${from}`);
-  return `# configuration file: ${loaded.configFile ?? 'none'}\n${lines.join('\n')}\n`;
+function asTable(loaded: Loaded, all: boolean, columns: number | undefined): string {
+  const file = `# configuration file: ${loaded.configFile ?? 'none'}\n`;
+  const rows = shownSettings(loaded)
+    .filter(({ origin }) => all || origin.from !== 'default')
+    .map(({ key, value, origin }) => [key, valueText(value), originText(origin)] as const);
+  const more = all
+    ? ''
+    : `# mcp-pruner config --all prints ${rows.length === 0 ? 'the settings: all have their defaults' : 'the others'}\n`;
+  const keyWidth = Math.max(0, ...rows.map(([key]) => key.length));
+  const valueWidth = Math.min(60, Math.max(0, ...rows.map(([, value]) => value.length)));
+  const lines = rows.map(([key, value, from]) => {
+    const line = `${key.padEnd(keyWidth)} = ${value.padEnd(valueWidth)}  ${from}`;
+    return line.length <= (columns ?? line.length) ? line : wrap(`${key} = ${value}  ${from}`, columns, 4);
+  });
+  return `${file}${lines.map((line) => `${line}\n`).join('')}${more}`;
 }
 
 function valueText(value: unknown): string {

@@ -12,27 +12,34 @@ const TITLES: Readonly<Record<(typeof GROUPS)[number], string>> = {
 };
 
 /** The output of `mcp-pruner --help`. */
-export function programHelp(commands: Readonly<Record<string, Omit<LazyCommand, 'load'>>>): string {
+export function programHelp(
+  commands: Readonly<Record<string, Omit<LazyCommand, 'load'>>>,
+  io: Pick<Io, 'columns'>,
+): string {
+  const columns = Math.min(io.columns ?? MAX_COLUMNS, MAX_COLUMNS);
+  const filled = (text: string): string => wrapped(text, '', { columns }).trimEnd();
   const listed = Object.entries(commands).filter(([, { group }]) => group !== undefined);
   const width = Math.max(...listed.map(([name]) => name.length));
   const groups = GROUPS.flatMap((group) => [
     TITLES[group],
     ...listed
       .filter(([, command]) => command.group === group)
-      .map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
+      .map(([name, { summary }]) =>
+        wrapped(summary, `  ${name.padEnd(width)}  `, { columns }, ' '.repeat(width + 4)).trimEnd(),
+      ),
     '',
   ]);
   return [
-    'mcp-pruner: prunes large tool results on their way to a model; every cut is marked and can be recovered.',
+    filled('mcp-pruner: prunes large tool results on their way to a model; every cut is marked and can be recovered.'),
     '',
     'Usage: mcp-pruner <command> [options]',
     '',
     ...groups,
     'Options:',
-    ...columns(everywhere),
+    ...everywhere.map(([left, right]) => `  ${left.padEnd(13)}  ${right}`),
     '',
-    'mcp-pruner <command> --help describes one of them. Settings: docs/configuration.md, or mcp-pruner config.',
-    'Without a command, it serves MCP over stdin and stdout, unless stdin is a terminal.',
+    filled('mcp-pruner <command> --help describes one of them. Settings: docs/configuration.md, or mcp-pruner config.'),
+    filled('Without a command, it serves MCP over stdin and stdout, unless stdin is a terminal.'),
     '',
   ].join('\n');
 }
@@ -74,8 +81,3 @@ const everywhere: [string, string][] = [
   ['-h, --help', 'print this help'],
   ['-v, --version', 'print the version'],
 ];
-
-function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
-}

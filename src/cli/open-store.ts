@@ -1,31 +1,58 @@
+import type { Settings } from '../config/settings.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
 import { StoreUnavailable, UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import type { Call, Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
+import { type ProxyHealth, proxyHealth, proxyUrl } from './run/proxy.ts';
+import { wrapped } from './wrap.ts';
 
 /**
- * Opens the store read-only, calls `use` with it and closes it. A missing store is not created.
+ * Opens the store read-only, calls `use` with it and closes it. A missing store is not created. Notes on stderr if the
+ * running proxy uses another store.
  *
  * @throws UserError if there is no store or it cannot be read
  */
 export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle) => Promise<T>): Promise<T> {
   const { settings } = readSettings(call, io);
   const { openStore, storeExists } = await import('../app/store.ts');
+  const running = proxyHealth(proxyUrl(settings), ASK_MS);
   if (!storeExists(settings, (path) => io.fileExists(path))) {
-    throw new UserError(
-      `there is no store at ${settings.dbPath}: mcp-pruner serve makes it; MCP_PRUNER_DB_PATH names another`,
-    );
+    const advice =
+      (await running) === null
+        ? 'mcp-pruner serve makes it; MCP_PRUNER_DB_PATH names another'
+        : `the proxy at ${proxyUrl(settings)} uses another, which MCP_PRUNER_DB_PATH or MCP_PRUNER_DATABASE_URL names`;
+    throw new UserError(`there is no store at ${settings.dbPath}: ${advice}`);
   }
   const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
   try {
-    return await use(store);
+    const result = await use(store);
+    await noteOtherStore(store, await running, settings, io);
+    return result;
   } catch (cause) {
     if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
     throw cause;
   } finally {
     await store.close();
   }
+}
+
+/** How long the running proxy may take to say which store it uses. */
+const ASK_MS = 1_000;
+
+/** Notes on stderr that the figures or texts are not those of the running proxy. */
+async function noteOtherStore(
+  store: StoreHandle,
+  running: ProxyHealth | null,
+  settings: Settings,
+  io: Io,
+): Promise<void> {
+  if (running?.storeId === undefined) return;
+  const id = await store.id().catch(() => null); // whatever reads an unusable store reports it
+  if (id === null || running.storeId === id) return;
+  const own = settings.databaseUrl === null ? settings.dbPath : 'the database of MCP_PRUNER_DATABASE_URL';
+  const line = `this is ${own}; the proxy at ${proxyUrl(settings)} uses another store`;
+  io.err(wrapped(line, 'mcp-pruner: ', { columns: io.errColumns }, '  '));
 }
 
 /** A prune and its original text. */

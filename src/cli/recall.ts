@@ -37,7 +37,11 @@ export const recall: Command = {
     if (call.values.json === true) io.out(`${JSON.stringify(answer, null, 2)}\n`);
     else writeHits(answer, io);
     if (answer.hits.length > 0) return 0;
-    io.err(`mcp-pruner: ${answer.hint ?? 'nothing found'}\n`);
+    const filters = ['path', 'tool', 'task', 'project'].filter((name) => textOption(call, name) !== undefined);
+    const fewer = filters.length > 0 ? `, or leave out ${filters.map((name) => `--${name}`).join(', ')}` : '';
+    io.err(
+      `mcp-pruner: no stored result of ${textOption(call, 'project') ?? 'the project default'} has any of these words: try others${fewer}\n`,
+    );
     return 1;
   },
 };

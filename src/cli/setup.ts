@@ -10,6 +10,7 @@ import { providerFacts } from '../wires/providers/facts.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
+import { startAdvice } from './proxy-start.ts';
 import { readSettings } from './read-settings.ts';
 import { stdioTools } from './run/mcp.ts';
 import { namedProxy, proxyUrl } from './run/proxy.ts';
@@ -79,7 +80,7 @@ export const setup: Command = {
     if (purpose === 'undo') return 0;
     // as a shell reads it: what is printed may be pasted anywhere
     explain(client, wiringOf(call, io, loaded, client, purpose, key && `$${KEY_VARIABLE}`), cloud, io);
-    return 0;
+    return purpose === 'write' && namedProxy(call) === null ? startAdvice(loaded.settings, io) : 0;
   },
 };
 

@@ -82,7 +82,19 @@ function short(text: string, width: number): string {
     if (stringWidth(start + segment) > width - 1) break;
     start += segment;
   }
-  return `${start}…${padding(`${start}…`, width)}`;
+  const end = wholeWords(start, text.slice(start.length));
+  return `${end}…${padding(`${end}…`, width)}`;
+}
+
+/** A beginning without its last word if that is incomplete; a name without blanks stays as it is. */
+function wholeWords(start: string, rest: string): string {
+  const blank = start.lastIndexOf(' ');
+  return /^\s/.test(rest) || blank < start.length / 2 ? start.trimEnd() : start.slice(0, blank);
+}
+
+/** A line of at most `width` columns; the end of a longer one is left out. */
+export function clipped(text: string, width: number | undefined): string {
+  return width === undefined || stringWidth(text) <= width ? text : short(text, width).trimEnd();
 }
 
 const characters = new Intl.Segmenter();

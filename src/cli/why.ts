@@ -1,9 +1,10 @@
 import type { Why, WhyRegion } from '../core/calls/why.ts';
-import { boldnessWords, caveat, inWords, wholeWords } from '../core/calls/why-words.ts';
+import { boldnessWords, caveat, inWords } from '../core/calls/why-words.ts';
+import { leftWholeWords } from '../core/left-whole.ts';
 import type { Decision } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
-import { type Command, configOption, type Io, textOption } from './command.ts';
+import { type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { writeCuts } from './cut-lines.ts';
 import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
@@ -12,10 +13,11 @@ import { wrap } from './table.ts';
 import { type Paint, painter, printable, printableLine } from './terminal.ts';
 
 export const why: Command = {
-  usage: 'why <prune_id|marker> [--lines [10-40]] [--json]',
+  usage: 'why <prune_id|marker> [--lines [10-40]] [--json] | why --latest | --conversation <id> [--json]',
   about:
     'Says which rule or score kept or cut each region of a text, and against which goal. It explains the decision that is\n' +
-    'stored; if this version would decide otherwise, or another backend was involved, it says so and shows the recorded facts.',
+    'stored; if this version would decide otherwise, or another backend was involved, it says so and shows the recorded facts.\n\n' +
+    'For a conversation, lists what was cut and why the other tool results were left whole.',
   options: {
     ...configOption,
     lines: {
@@ -24,11 +26,17 @@ export const why: Command = {
       optional: /^[\d,\s-]+$/,
       doc: 'the lines that were cut; with ranges, such as 10-40 or 3,10-40: only the regions that hold these lines',
     },
+    latest: { type: 'boolean', doc: 'the conversation of the newest request' },
+    conversation: { type: 'string', value: '<id>', doc: 'a conversation, by its id or the first characters of it' },
     json: { type: 'boolean', doc: 'print JSON' },
   },
-  arguments: { min: 1, max: 1 },
+  arguments: { min: 0, max: 1 },
 
   async run(call, io) {
+    const ofConversation = call.values.latest === true || textOption(call, 'conversation') !== undefined;
+    if (ofConversation === call.positionals.length > 0)
+      throw new UsageError('why needs a prune id, a marker, --latest or --conversation <id>, and only one of them');
+    if (ofConversation) return (await import('./why-conversation.ts')).explainConversation(call, io);
     const { pruneId, ranges } = namedLines(call);
     const original = await withStore(call, io, (store) => findOriginal(store, pruneId));
     if (textOption(call, 'lines') === '' && call.values.json !== true) {
@@ -81,7 +89,7 @@ function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Deci
     ranked && threshold !== null && cuts.length > 0
       ? `a region is cut if its worth is below ${threshold.toFixed(2)}; 1.00 is the average worth of a token of the text${basis?.hints.origin === 'read' ? '; for a file that was read, the smaller the file, the lower this threshold' : ''}`
       : '',
-    ranked && whole !== '' ? `left whole: ${wholeWords(whole)}` : '',
+    ranked && whole !== '' ? `left whole: ${leftWholeWords(whole)}` : '',
     caveat(certainty, whole),
     certainty === 'other_engine' ? `this version would cut: ${listed(cutsToday.map(rangeOf))}` : '',
   ].filter((line) => line !== '');

@@ -58,17 +58,20 @@ export function holdoutOf(conversations: readonly ComparedConversation[]): Holdo
   const turns = compare(({ turns: count }) => count);
   const areAlike = ![withoutCuts, turns].some((one) => differs(one, SURE));
   const isPaired = areAlike && pruned.some((one) => one.dollars !== one.dollarsWithout);
-  const dollarsPerConversation = isPaired ? paired(bill, wholeBill) : stratified(bill);
+  const isEnough = Math.min(pruned.length, control.length) >= ENOUGH;
+  // with too few of either group, nothing shows that the groups are alike, so no interval means anything
+  const decided = (one: Difference): Difference => (isEnough ? one : { ...one, interval: null, tooSkewed: false });
+  const dollarsPerConversation = decided(isPaired ? paired(bill, wholeBill) : stratified(bill));
   return {
     conversations: { pruned: pruned.length, control: control.length },
-    enough: Math.min(pruned.length, control.length) >= ENOUGH,
+    enough: isEnough,
     method: isPaired ? 'pairs' : 'groups',
     dollarsPerConversation,
-    dollarsPerTurn: isPaired ? paired(perTurn, wholePerTurn) : stratified(perTurn),
-    turns,
-    withoutCuts,
-    outputTokens: compare(({ output = 0 }) => output),
-    regretTokens: compare(({ regretTokens = 0 }) => regretTokens),
+    dollarsPerTurn: decided(isPaired ? paired(perTurn, wholePerTurn) : stratified(perTurn)),
+    turns: decided(turns),
+    withoutCuts: decided(withoutCuts),
+    outputTokens: decided(compare(({ output = 0 }) => output)),
+    regretTokens: decided(compare(({ regretTokens = 0 }) => regretTokens)),
     plan: planOf(conversations, dollarsPerConversation, isPaired, control.length),
   };
 }

@@ -6,6 +6,7 @@ import type {
   LedgerReport,
   LedgerTool,
   LedgerTotals,
+  LeftWhole,
   Share,
 } from '../core/ports/ledger-report.ts';
 import type { LedgerConversation, LedgerSum, Others } from '../core/ports/ledger-store.ts';
@@ -84,6 +85,7 @@ export function reportOf(
     misses: grouped(of('miss'), ({ key }) => key)
       .map(([cause, fields]) => missOf(cause, fields))
       .sort((a, b) => b.dollars - a.dollars || b.tokens - a.tokens),
+    leftWhole: leftWholeOf(of('whole')),
     holdout: holdoutOf(conversations),
     work: workOf(conversations),
     checked: checkedOf(whole),
@@ -100,10 +102,20 @@ function savingOf([day, fields]: readonly [string, Fields]): DaySaving {
 /** A line for each reason for which new texts of requests passed whole. @param sums - of the slice `whole` */
 export function wholeNotes(sums: readonly LedgerSum[]): string[] {
   return grouped(sums, ({ key }) => key).flatMap(([reason, fields]) => {
-    if (!isForcedReason(reason)) return [];
+    if (!isForcedReason(reason) || !fields.has('requests')) return [];
     const [why, advice] = forcedWords(reason);
     return [`${counted(fields.get('requests') ?? 0, 'request')} without new cuts (${reason}): ${why}; ${advice}`];
   });
+}
+
+function leftWholeOf(sums: readonly LedgerSum[]): LeftWhole[] {
+  return grouped(sums, ({ key }) => key)
+    .map(([reason, fields]) => {
+      const get = (field: string): number => fields.get(field) ?? 0;
+      return { reason, texts: get('texts'), requests: get('unexamined') };
+    })
+    .filter(({ texts, requests }) => texts + requests > 0)
+    .sort((a, b) => b.texts - a.texts || b.requests - a.requests);
 }
 
 /** Notes that figures of projects were added to `(others)`. */

@@ -354,6 +354,11 @@ class WireExchange {
     return { project: scope.project, client, wire: this.#options.dialect.name, read };
   }
 
+  #isOff(): boolean {
+    const { isOff, scope } = this.#context;
+    return isOff || !this.#options.modeOf(scope.project).enabled;
+  }
+
   #counted({ received, edits, shelved }: Rewritten): Promise<CountAnswer> | null {
     const { counts } = this.#options;
     if (!counts || (edits.length === 0 && shelved === null)) return null;
@@ -371,6 +376,7 @@ class WireExchange {
       requestId: this.#requestId,
       childId: this.#context.childId,
       project: this.#options.hasProjects ? this.#context.scope.project : undefined,
+      sender: { project: this.#context.scope.project, client: this.#context.client },
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
       verifiesHistory: this.#options.dialect.verifiesHistory,
@@ -382,6 +388,8 @@ class WireExchange {
       outcomes: content.outcomes,
       // a request that is only counted was sent before, or will be
       newFrom: this.#to.operation.purpose === 'generate' ? content.newFrom : content.outcomes.length,
+      small: this.#to.operation.purpose === 'generate' ? content.small : 0,
+      unexamined: this.#isOff() ? 'off' : content.unexamined,
       forwardedOriginal,
       shadow: this.#isShadow,
       bytesIn: this.#bytesIn,

@@ -75,8 +75,17 @@ describe('the command line', () => {
 describe('mcp-pruner config', () => {
   const env = { MCP_PRUNER_PORT: '9001', MCP_PRUNER_AUTH_TOKEN: 'a-long-random-secret' };
 
+  it('prints what differs from the defaults in any width, and everything with --all', async () => {
+    const { out } = await run(['config'], { env, columns: 60 });
+    expect(out.split('\n').filter((line) => / = /.test(line))).toHaveLength(2);
+    expect(out).toContain('mcp-pruner config --all prints the others');
+    expect((await run(['config'])).out).toContain('all have their defaults');
+    const all = (await run(['config', '--all'], { env, columns: 60 })).out;
+    expect(all.split('\n').filter((line) => line.length > 60 && line.trim().split(' ').length > 3)).toEqual([]);
+  });
+
   it('prints every value with its origin, secrets masked', async () => {
-    const { code, out } = await run(['config'], { env });
+    const { code, out } = await run(['config', '--all'], { env });
     expect(code).toBe(0);
     expect(out).toMatch(/^port +=\s9001 +env MCP_PRUNER_PORT$/m);
     expect(out).toMatch(/^min_keep_lines +=\s20 +default$/m);

@@ -33,8 +33,9 @@ describe('the demonstration', () => {
     });
     expect(out).toMatch(/service log .* 715 -> \d{2} .* -[89]\d %/);
     expect(out).toMatch(/src\/objects\/database\.cpp .* whole\n/);
+    expect(out).toMatch(/src\/objects\/statement\.cpp, with a question .* -[1-9]\d %\n/);
     expect(out).toContain('exactly the original');
-    expect(out).toMatch(/turn 3 begins with the \d+ bytes forwarded in turn 2: yes/);
+    expect(out).toMatch(/turn 4 begins with the \d+ bytes forwarded in turn 3: yes/);
   });
 
   it('names the remedy in one line if the SQLite driver was not compiled, as does doctor', () => {

@@ -49,7 +49,7 @@ describe('mcp-pruner report --live', () => {
     expect(out.split('\n')).toEqual([
       '12:00:00 conversa request        gpt-x 9 messages, status 200, saved 1,500 tokens, 1,500 in all',
       `12:00:00 conversa pruned         bash 400 -> 40 lines, -8,200 tokens ${PRUNE}`,
-      '    lines 3-17: hors focus: a',
+      '    lines 3-17: off focus: a',
       '12:00:00 conversa request        gpt-x 9 messages, status 200, saved 2,500 tokens, 4,000 in all',
       '',
     ]);

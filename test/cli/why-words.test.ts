@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { REASON_WORDS } from '../../src/core/calls/reason-words.ts';
 import type { Why, WhyRegion } from '../../src/core/calls/why.ts';
 import { inWords } from '../../src/core/calls/why-words.ts';
 import { RULES } from '../../src/engine/kinds/protection.ts';
@@ -29,39 +28,14 @@ describe('the words of an explanation', () => {
     expect(inWords({ ...region, because: 'rule', rule }, why, '')).toMatch(new RegExp(`^rule ${rule}: .`));
   });
 
-  it('have a French form for each English one, and no English word in a French explanation', () => {
-    const { fr, en } = REASON_WORDS;
-    expect(Object.keys(fr.measures)).toEqual(Object.keys(en.measures));
-    for (const because of [
-      'rule',
-      'relevance',
-      'noise',
-      'block',
-      'marker',
-      'budget',
-      'whole',
-      'asked',
-      'unknown',
-    ] as const)
-      for (const kept of [true, false]) {
-        const measures = [
-          { name: 'match', effect: 1 },
-          { name: 'blank', effect: -1 },
-        ];
-        const score = { worth: 1.5, tokens: 9, terms: ['pay'], measures };
-        const one: WhyRegion = { ...region, because, kept, rule: 'import', reason: 'hors focus', score };
-        const french = inWords(one, why, '', 'fr');
-        expect(french).toMatch(/ ; marqué « hors focus »$/);
-        expect(french).not.toMatch(/\b(?:worth|rule|below|but|the|not|cut|has|marked)\b|1\.50/);
-        expect(french).not.toBe(inWords(one, why, ''));
-      }
-    expect(
-      inWords(
-        { ...region, because: 'noise', score: { worth: 0.5, tokens: 9, terms: [], measures: [] } },
-        why,
-        '',
-        'fr',
-      ),
-    ).toBe('valeur 0,50, au-dessous de 1,00');
+  it.each([
+    ['hors focus', 'off focus'],
+    ['hors focus: debounce, maxWait', 'off focus: debounce, maxWait'],
+    ['répétitif', 'repetitive'],
+    ['journal répétitif: T03 INFO GET', 'repetitive log: T03 INFO GET'],
+    ['off focus: debounce', 'off focus: debounce'],
+    ['a word of a newer version', 'a word of a newer version'],
+  ])('are English if the marker says %s', (reason, expected) => {
+    expect(inWords({ ...region, kept: false, because: 'noise', reason }, why, '')).toMatch(`; marked "${expected}"`);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { reasonInEnglish } from '../../src/engine/text/reasons.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { deepinfraEnv, NOWHERE, pruneText } from '../backends/pruning.ts';
 import { type RerankCall, rerankAnswer, startReranker } from '../backends/services.ts';
@@ -76,7 +77,7 @@ describe('mcp-pruner why', () => {
     for (const { startLine, endLine, reason } of cuts) {
       const line = out.split('\n').find((shown) => shown.trimStart().startsWith(`${startLine}-${endLine}  cut`));
       expect(line).toMatch(/cut {3}worth 0\.\d\d, below 1\.20/);
-      expect(line?.endsWith(`marked "${reason}"`)).toBe(true);
+      expect(line?.endsWith(`marked "${reasonInEnglish(reason)}"`)).toBe(true);
     }
   });
 
@@ -161,7 +162,7 @@ describe('mcp-pruner why', () => {
     const { out } = await why(proxy, id);
     expect(out).toContain('Nothing was ranked: the whole text was replaced by one marker.');
     expect(out).toMatch(
-      /1-300 {2}cut {3}stashed as a whole, on request or because of the token budget; marked "mis de côté"/,
+      /1-300 {2}cut {3}stashed as a whole, on request or because of the token budget; marked "set aside"/,
     );
 
     await agent.prune([segment_id], 'delete', { confirm: true });
@@ -173,9 +174,7 @@ describe('mcp-pruner why', () => {
   it('explains why a text given to prune_text was left whole', async () => {
     const proxy = await startProxy(NOWHERE);
     const small = await pruneText(proxy, 'one\ntwo\nthree\nfour\nfive\nsix\nseven\n', 'four', {});
-    expect((await why(proxy, small.prune_id)).out).toContain(
-      'left whole: cutting all removable lines would have saved too little',
-    );
+    expect((await why(proxy, small.prune_id)).out).toContain('left whole: cutting it would have saved too little');
     const bound = await pruneText(proxy, 'one\ntwo\n', 'two', { min_keep_lines: 9 });
     expect(bound.warnings).toEqual(['constraints_unmet']);
     expect((await why(proxy, bound.prune_id)).out).toContain('it was left whole (its limits cannot be met)');

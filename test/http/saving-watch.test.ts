@@ -12,7 +12,16 @@ const CUT: TextOutcome = { ...TEXT, pruneId: 'p1', whole: '', keptLines: 20, tok
 const WHOLE: RequestReport = {
   ...{ requestId: 'r', foreign: false, wire: 'chat', verifiesHistory: 'never', stream: false },
   ...{ conversationId: 'c', model: 'm', messages: 3 },
-  ...{ outcomes: [TEXT], newFrom: 0, forwardedOriginal: true, bytesIn: 9_000, bytesOut: 9_000, fallbacks: [] },
+  ...{
+    outcomes: [TEXT],
+    newFrom: 0,
+    small: 0,
+    unexamined: '',
+    forwardedOriginal: true,
+    bytesIn: 9_000,
+    bytesOut: 9_000,
+    fallbacks: [],
+  },
   ...{ pruneMs: 1, firstByteMs: 1, totalMs: 1, status: 200, end: 'answered', upstreamError: null, usage: null },
 };
 const UNREAD: RequestReport = { ...WHOLE, conversationId: '', outcomes: [], bytesIn: 60_000 };

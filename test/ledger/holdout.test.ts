@@ -109,6 +109,20 @@ describe('the comparison with a control group', () => {
     expect(plan.days).toBe(Math.ceil(((plan.more ?? 0) * (99 / 24)) / 100));
   });
 
+  it.each([
+    ['control', 12],
+    ['pruned', 3],
+  ] as const)('has no interval for anything while one group is too small: %s', (arm, most) => {
+    const all = conversations(9, 400);
+    const few = all.filter((one) => one.arm === arm).slice(0, most);
+    const result = holdoutOf([...all.filter((one) => one.arm !== arm), ...few]) ?? NONE;
+    expect(result.enough).toBe(false);
+    const { dollarsPerConversation, dollarsPerTurn, turns, withoutCuts, outputTokens, regretTokens } = result;
+    for (const one of [dollarsPerConversation, dollarsPerTurn, turns, withoutCuts, outputTokens, regretTokens])
+      expect(one).toMatchObject({ interval: null, tooSkewed: false });
+    expect(result.plan.more).toBeGreaterThan(0);
+  });
+
   it('is computed from a file of rows, the same as from the ledger', async () => {
     const rows = conversations(7, 400);
     const folder = tempFolder();

@@ -34,15 +34,19 @@ it('the commands tools and report show what descriptions of unused tools cost', 
 
   const given = { env: { ...env, MCP_PRUNER_DB_PATH: proxy.dbPath }, clock };
   const listed = JSON.parse((await run(['report', '--tools', '--json'], given)).out) as { name: string }[];
+  const UNUSED = { tokens: expect.any(Number), conversations: 6, calls: 0, last_call: null };
   const rowOf = (name: string) => listed.find((row) => row.name === name);
   expect(rowOf('unused')).toEqual({
-    ...{ name: 'unused', tokens: expect.any(Number), conversations: 6, calls: 0, last_call: null, state: 'whole' },
+    ...{ name: 'unused', state: 'whole', ...UNUSED },
     usd_per_month: expect.any(Number),
+    declarations: [{ project: expect.any(String), client: 'agent', ...UNUSED, usd_per_month: expect.any(Number) }],
   });
   expect(rowOf('used')).toMatchObject({ calls: 1, last_call: '2026-05-01T12:00:00.000Z' });
   expect([rowOf('left_whole'), rowOf('recover_text')]).toMatchObject([{ state: 'never' }, { state: 'never' }]);
   expect(JSON.parse((await run(['report', '--tools', '--json', '--project', 'none'], given)).out)).toEqual([]);
-  expect((await run(['report', '--tools'], given)).out).toContain('agent');
+  // a row for each tool, whichever clients declare it; by client for one project
+  const rows = async (...args: string[]) => (await run(['report', '--tools', ...args], given)).out.match(/^unused /gm);
+  expect(await rows()).toHaveLength(1);
 
   const { tool_shelf } = JSON.parse((await run(['report', '--json'], given)).out);
   expect(tool_shelf).toMatchObject({ setting: 'measure', saved: { tokens: 0, usd: 0 }, shelf_called: 0 });

@@ -9,7 +9,7 @@ import { createLog } from '../../observe/log.ts';
 import { driverProblem } from '../../store/sqlite/driver.ts';
 import type { Command, Io } from '../command.ts';
 import { type Paint, painter } from '../terminal.ts';
-import { makeServiceLog, realSourceFile, serveLocally } from './material.ts';
+import { makeServiceLog, realSourceFile, type SourceFile, serveLocally } from './material.ts';
 
 export const demo: Command = {
   usage: 'demo',
@@ -117,18 +117,19 @@ function serveModel(received: string[]): ReturnType<typeof serveLocally> {
 
 /** @returns whether the service log was cut; if not, nothing more can be shown */
 async function showTurns(stage: Stage, url: string, log: string, received: readonly string[]): Promise<boolean> {
-  const source = realSourceFile();
-  const messages = conversation(log, source);
+  const [source, focused] = [realSourceFile('database'), realSourceFile('statement')];
+  const messages = conversation(log, source, focused);
   // as an agent does: each result goes to the model before the next call is made
-  await ask(url, messages.slice(0, 4));
-  await ask(url, messages);
-  const forwarded = messagesOf(received[1] ?? '');
+  for (const end of [4, 6, 8]) await ask(url, messages.slice(0, end));
+  const forwarded = messagesOf(received.at(-1) ?? '');
   const pruned = forwarded[3]?.content ?? '';
   stage.heading('1. Before and after');
   stage.say('tool result                              original lines     tokens (estimated, markers in)');
   showSaved(stage, 'service log (700 requests, 1 failure)', log, pruned);
   showSaved(stage, source.path, source.text, forwarded[5]?.content ?? '');
+  showSaved(stage, `${focused.path}, with a question`, focused.text, forwarded[7]?.content ?? '');
   stage.say('An agent may edit a file that it has read, so the file passes whole unless cutting saves 8,000 tokens.');
+  stage.say(`The second file was read with context_focus_question: "${QUESTION}"`);
   stage.heading('2. What the model sees of the log (first 24 lines)');
   for (const line of pruned.split('\n').slice(0, 24)) stage.say(parseMarker(line) ? stage.paint('red', line) : line);
   const marker = pruned
@@ -171,13 +172,15 @@ async function showRecovered({ say }: Stage, url: string, log: string, marker: M
 
 /** @throws UserError if a turn did not begin with the bytes of the one before */
 function showPrefixKept({ say }: Stage, received: readonly string[]): void {
-  const last = (received[1] ?? '').slice(0, -2);
+  const last = (received.at(-2) ?? '').slice(0, -2);
   const kept = received.every((body, i) => i === 0 || body.startsWith((received[i - 1] ?? '').slice(0, -2)));
-  say(`turn 3 begins with the ${Buffer.byteLength(last)} bytes forwarded in turn 2: ${kept ? 'yes' : 'NO'}`);
+  say(`turn 4 begins with the ${Buffer.byteLength(last)} bytes forwarded in turn 3: ${kept ? 'yes' : 'NO'}`);
   if (!kept) throw new UserError('The prefix changed between the turns.');
 }
 
-function conversation(log: string, source: { readonly path: string; readonly text: string }): object[] {
+const QUESTION = 'Where are the values of a row turned into JavaScript?';
+
+function conversation(log: string, source: SourceFile, focused: SourceFile): object[] {
   const call = (id: string, name: string, args: object): object => ({
     role: 'assistant',
     content: null,
@@ -194,6 +197,8 @@ function conversation(log: string, source: { readonly path: string; readonly tex
     { role: 'tool', tool_call_id: 'call_1', content: log },
     call('call_2', 'read_file', { path: source.path }),
     { role: 'tool', tool_call_id: 'call_2', content: source.text },
+    call('call_3', 'read_file', { path: focused.path, context_focus_question: QUESTION }),
+    { role: 'tool', tool_call_id: 'call_3', content: focused.text },
   ];
 }
 

@@ -77,11 +77,13 @@ function invoice(orders: readonly Order[], id: number): string {
   return `invoice for ${(customer as { readonly name: string }).name}`;
 }
 
-/**
- * A real source file of some size, in C++: the database object of SQLite's driver, which is installed with this
- * product.
- */
-export function realSourceFile(): { readonly path: string; readonly text: string } {
-  const path = 'src/objects/database.cpp';
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A real source file of some size, in C++: an object of SQLite's driver, which is installed with this product. */
+export function realSourceFile(name: 'database' | 'statement'): SourceFile {
+  const path = `src/objects/${name}.cpp`;
   return { path, text: readFileSync(join(dirname(driverFile()), '..', path), 'utf8') };
 }

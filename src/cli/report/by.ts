@@ -4,25 +4,38 @@ import { type Call, type Io, textOption, UsageError } from '../command.ts';
 import { withStore } from '../open-store.ts';
 import { sinceDayOf } from './since.ts';
 import { type Column, rowsAsCsv, rowsAsText, shownRows } from './table.ts';
-import { count, money, percent } from './words.ts';
+import { count, moneyColumn, percent } from './words.ts';
 
-const FIGURES: readonly Column<SpendRow>[] = [
+/** Figures of rows, whose dollars share their decimals. */
+const figuresOf = (rows: readonly SpendRow[]): readonly Column<SpendRow>[] => [
   { shown: ['requests', ({ requests }) => count(requests)], csv: ['requests', ({ requests }) => requests] },
   { csv: ['unpriced_requests', ({ unpriced }) => unpriced] },
-  { shown: ['tokens in', ({ inputTokens }) => count(inputTokens)], csv: ['input_tokens', (row) => row.inputTokens] },
-  { csv: ['cached_tokens', ({ cachedTokens }) => cachedTokens] },
-  { shown: ['out', ({ outputTokens }) => count(outputTokens)], csv: ['output_tokens', (row) => row.outputTokens] },
-  { shown: ['spent', ({ dollars }) => money(dollars)], csv: ['dollars', ({ dollars }) => dollars] },
+  {
+    shown: ['tokens in', ({ inputTokens }) => count(inputTokens)],
+    csv: ['input_tokens', (row) => Math.round(row.inputTokens)],
+  },
+  { csv: ['cached_tokens', ({ cachedTokens }) => Math.round(cachedTokens)] },
+  {
+    shown: ['out', ({ outputTokens }) => count(outputTokens)],
+    csv: ['output_tokens', (row) => Math.round(row.outputTokens)],
+  },
+  {
+    shown: ['spent', ({ dollars }) => moneyColumn(rows.map((row) => row.dollars))(dollars)],
+    csv: ['dollars', ({ dollars }) => dollars],
+  },
   { csv: ['dollars_without_pruning', ({ dollarsWithout }) => dollarsWithout] },
-  { shown: ['saved', ({ saved }) => money(saved)], csv: ['saved_dollars', ({ saved }) => saved] },
-  { csv: ['removed_tokens', ({ removedTokens }) => removedTokens] },
+  {
+    shown: ['saved', ({ saved }) => moneyColumn(rows.map((row) => row.saved))(saved)],
+    csv: ['saved_dollars', ({ saved }) => saved],
+  },
+  { csv: ['removed_tokens', ({ removedTokens }) => Math.round(removedTokens)] },
 ];
 
 /** Columns for keys only. */
 const LIMITS: readonly Column<SpendRow>[] = [
   { csv: ['key_name', ({ key }) => key?.name ?? null] },
   { csv: ['projects', ({ key }) => key?.projects.join(' ') ?? null] },
-  { csv: ['tokens_today', ({ key }) => key?.tokensToday ?? null] },
+  { csv: ['tokens_today', ({ key }) => (key ? Math.round(key.tokensToday) : null)] },
   { csv: ['tokens_per_day', ({ key }) => key?.tokensPerDay ?? null] },
   { csv: ['dollars_this_month', ({ key }) => key?.dollarsThisMonth ?? null] },
   { csv: ['dollars_per_month', ({ key }) => key?.dollarsPerMonth ?? null] },
@@ -31,20 +44,20 @@ const LIMITS: readonly Column<SpendRow>[] = [
 ];
 
 /** Spending by key, project, model or day. */
-function columnsBy(by: SpentBy): readonly Column<SpendRow>[] {
+function columnsBy(by: SpentBy, rows: readonly SpendRow[]): readonly Column<SpendRow>[] {
   const shownName = ({ name, key }: SpendRow): string => (key?.name ? `${key.name} (${name})` : name || '(none)');
   const first: Column<SpendRow> = { shown: [by, shownName], csv: [by, ({ name }) => name] };
-  return [first, ...FIGURES, ...(by === 'key' ? LIMITS : [])];
+  return [first, ...figuresOf(rows), ...(by === 'key' ? LIMITS : [])];
 }
 
 export function spendCsv(rows: readonly SpendRow[], by: SpentBy): string {
-  return rowsAsCsv(columnsBy(by), rows);
+  return rowsAsCsv(columnsBy(by, rows), rows);
 }
 
 /** The rows as a table. @param width - of the terminal; absent where it is none */
 export function spendText(rows: readonly SpendRow[], by: SpentBy, since: string, width: number | undefined): string {
   if (rows.length === 0) return `nothing was recorded since ${since} that can be listed by ${by}\n`;
-  return `Spend by ${by} since ${since} (UTC)\n\n${rowsAsText(shownRows(columnsBy(by), rows), 1, width)}\n`;
+  return `Spend by ${by} since ${since} (UTC)\n\n${rowsAsText(shownRows(columnsBy(by, rows), rows), 1, width)}\n`;
 }
 
 function lastUsed({ key }: SpendRow): string | null {

@@ -9,6 +9,7 @@ import { contextText } from '../context-text.ts';
 import { withStore } from '../open-store.ts';
 import { readSettings } from '../read-settings.ts';
 import { readShelf, type ShelfReport, shelfText } from '../shelf-text.ts';
+import { wrap } from '../table.ts';
 import { painter, printable } from '../terminal.ts';
 import { reportHtml } from './html.ts';
 import { sinceDayOf } from './since.ts';
@@ -23,8 +24,11 @@ export async function ledgerView(call: Call, io: Io, days: number): Promise<numb
   const ledger = await readLedger(call, io, days);
   if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);
   else if (textOption(call, 'html') !== undefined) writeHtml(call, io, ledger);
-  else
-    io.out(reportText(ledger, painter(io), io.columns) + contextText(ledger) + shelfText(ledger) + breaksText(ledger));
+  else {
+    const rest = contextText(ledger) + shelfText(ledger) + breaksText(ledger);
+    const fitted = rest.split('\n').map((line) => wrap(line, io.columns, 4));
+    io.out(reportText(ledger, painter(io), io.columns) + fitted.join('\n'));
+  }
   return 0;
 }
 

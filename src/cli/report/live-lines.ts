@@ -1,4 +1,7 @@
+import { leftWholeWords } from '../../core/left-whole.ts';
 import type { Store, StoredEvent } from '../../core/ports.ts';
+import { reasonInEnglish } from '../../engine/text/reasons.ts';
+import { wrap } from '../table.ts';
 import { type Paint, printable } from '../terminal.ts';
 
 /** Maximum number of blocks of one text that are shown. */
@@ -20,6 +23,7 @@ export async function describeEvent(
   totals: Totals,
   store: Pick<Store, 'findPrune'>,
   paint: Paint,
+  columns?: number,
 ): Promise<string> {
   const time = new Date(event.tsMs).toISOString().slice(11, 19);
   const run = plainText(event.runId).slice(0, 8).padEnd(8);
@@ -29,7 +33,7 @@ export async function describeEvent(
   );
   const line = `${paint('dim', `${time} ${run}`)} ${kind} ${factsOf(event, totals, paint)}`;
   const blocks = event.kind === 'pruned' || event.kind === 'prune_text' ? await blocksOf(event, store, paint) : [];
-  return [line.trimEnd(), ...blocks].join('\n');
+  return [line.trimEnd(), ...blocks].map((one) => wrap(one, columns, 4)).join('\n');
 }
 
 const colours: Readonly<Record<string, Parameters<Paint>[0]>> = {
@@ -43,17 +47,28 @@ const colours: Readonly<Record<string, Parameters<Paint>[0]>> = {
 function factsOf({ kind, payload }: StoredEvent, { saved }: Totals, paint: Paint): string {
   if (kind === 'request') {
     const total = `saved ${figure(payload.tokens_saved)} tokens, ${paint('bold', `${figure(saved)} in all`)}`;
-    return `${plainText(payload.model)} ${figure(payload.messages)} messages, status ${figure(payload.status)}, ${total}`;
+    return `${plainText(payload.model)} ${figure(payload.messages)} messages, status ${figure(payload.status)}, ${total}${wholeOf(payload)}`;
   }
   if (kind === 'pruned' || kind === 'prune_text') {
     const less = `-${figure(number(payload.tokens_before) - number(payload.tokens_after))} tokens`;
     const lines = `${figure(payload.lines)} -> ${figure(payload.kept_lines)} lines`;
     return `${plainText(payload.tool ?? '')} ${lines}, ${paint('green', less)} ${paint('dim', plainText(payload.prune_id))}`.trimStart();
   }
+  if (kind === 'left_whole') {
+    const lines = `${figure(payload.lines)} lines`;
+    return `${plainText(payload.tool ?? '')} ${lines} left whole: ${leftWholeWords(plainText(payload.reason))}`.trimStart();
+  }
   return Object.entries(payload)
     .filter(([, value]) => value !== null && value !== '' && typeof value !== 'object')
     .map(([name, value]) => `${name}=${plainText(value)}`)
     .join(' ');
+}
+
+/** Why new results of a request were left whole. */
+function wholeOf({ left_whole: whole }: StoredEvent['payload']): string {
+  if (typeof whole !== 'object' || whole === null) return '';
+  const words = Object.entries(whole).map(([code, count]) => `${count > 0 ? `${count}: ` : ''}${leftWholeWords(code)}`);
+  return words.length === 0 ? '' : `; left whole: ${plainText(words.join('; '))}`;
 }
 
 /** The removed lines with their reasons, as long as the store has the decision. */
@@ -62,7 +77,9 @@ async function blocksOf({ payload }: StoredEvent, store: Pick<Store, 'findPrune'
   const cuts = prune?.decision.cuts ?? [];
   const shown = cuts
     .slice(0, MAX_BLOCKS)
-    .map(({ startLine, endLine, reason }) => paint('dim', `    lines ${startLine}-${endLine}: ${plainText(reason)}`));
+    .map(({ startLine, endLine, reason }) =>
+      paint('dim', `    lines ${startLine}-${endLine}: ${plainText(reasonInEnglish(reason))}`),
+    );
   const more = cuts.length - shown.length;
   return more > 0 ? [...shown, paint('dim', `    and ${more} more`)] : shown;
 }

@@ -31,7 +31,7 @@ export function liveView(call: Call, io: Io): Promise<number> {
     const totals = new Totals();
     const print = async (event: StoredEvent): Promise<void> => {
       totals.add(event);
-      const line = json ? JSON.stringify(event) : await describeEvent(event, totals, store, painter(io));
+      const line = json ? JSON.stringify(event) : await describeEvent(event, totals, store, painter(io), io.columns);
       io.out(`${line}\n`);
     };
     const past = await wantedPast(store, filter);

@@ -2,7 +2,7 @@ import type { HoldoutResult, LedgerReport } from '../../core/ports/ledger-report
 import { table, wrap } from '../table.ts';
 import { type Paint, printable } from '../terminal.ts';
 import { rowsAsText } from './table.ts';
-import { count, headline, holdoutPart, money, partsOf } from './words.ts';
+import { count, headline, holdoutPart, moneyColumn, partsOf } from './words.ts';
 
 const BAR = 30;
 const LEAST_BAR = 4;
@@ -39,7 +39,7 @@ function days({ days: all }: LedgerReport, paint: Paint, width: number | undefin
   const without = (day: LedgerReport['days'][number]): number =>
     inDollars ? Math.max(day.dollars, day.dollarsWithout) : spent(day) + day.removed;
   const most = Math.max(...shown.map(without), Number.MIN_VALUE);
-  const show = inDollars ? money : count;
+  const show = inDollars ? moneyColumn(shown.flatMap((day) => [spent(day), without(day)])) : count;
   const figures = shown.map((day) => `${show(spent(day))} of ${show(without(day))}`);
   const beside = '2026-01-01'.length + 4 + Math.max(0, ...figures.map(({ length }) => length));
   const bar = Math.max(LEAST_BAR, Math.min(BAR, (width ?? Number.POSITIVE_INFINITY) - beside));

@@ -113,8 +113,8 @@ function byReason(figures: readonly LedgerSum[]): Record<string, number> {
   return Object.fromEntries(
     Array.from(
       sumsBy(figures, ({ key }) => key),
-      ([reason, { requests }]) => [reason, requests],
-    ),
+      ([reason, { requests }]) => [reason, requests] as const,
+    ).filter(([, requests]) => requests > 0),
   );
 }
 

@@ -1,12 +1,11 @@
-import type { ShelfTool } from '../../core/ports/shelf.ts';
+import { type DeclaredTool, type NamedTool, toolsByName } from '../../core/shelf/by-name.ts';
 import { type Call, type Io, textOption } from '../command.ts';
 import { withStore } from '../open-store.ts';
 import { readSettings } from '../read-settings.ts';
 import { table } from '../table.ts';
 import { printable } from '../terminal.ts';
-import { count, money } from './words.ts';
-
-const MONTH_MS = 30 * 86_400_000;
+import { wrapped } from '../wrap.ts';
+import { count, moneyColumn } from './words.ts';
 
 /** `report --tools`: declared tools, what they cost, and whether they are called. */
 export async function toolsView(call: Call, io: Io): Promise<number> {
@@ -16,50 +15,67 @@ export async function toolsView(call: Call, io: Io): Promise<number> {
   const shortens = toolShelf === 'on' || toolShelf === 'always';
   const project = textOption(call, 'project');
   const found = await withStore(call, io, ({ shelf }) => shelf.tools(project === undefined ? {} : { project }));
-  const nowMs = io.clock.nowMs();
-  const shown = found.map((tool) => shownOf(tool, { never, shortens, nowMs }));
-  if (call.values.json === true) io.out(`${JSON.stringify(shown, null, 2)}\n`);
-  else if (shown.length === 0) io.out('no tools were seen: only requests through the proxy are counted\n');
+  const about = { never, shortens };
+  const tools = toolsByName(found, io.clock.nowMs());
+  if (call.values.json === true)
+    io.out(
+      `${JSON.stringify(
+        tools.map((tool) => asJson(tool, about)),
+        null,
+        2,
+      )}\n`,
+    );
+  else if (tools.length === 0) io.out('no tools were seen: only requests through the proxy are counted\n');
   else {
-    const rows = shown.map((one, i) => rowOf(found[i]?.client ?? '', one));
-    io.out(`${table([HEADS, ...rows], { textColumns: 2, width: io.columns })}\n`);
+    const cost = moneyColumn(tools.map(({ dollarsPerMonth }) => dollarsPerMonth));
+    const rows = tools.flatMap((tool) => [
+      rowOf(printable(tool.name), tool, about, cost),
+      // a project was chosen: its clients are shown as well
+      ...(project === undefined || tool.declarations.length < 2
+        ? []
+        : tool.declarations.map((one) => rowOf(`  ${printable(one.client)}`, one, about, cost))),
+    ]);
+    io.out(`${table([HEADS, ...rows], { textColumns: 1, width: io.columns })}\n`);
+    if (project === undefined)
+      io.out(`\n${wrapped('--project <name> opens the tools of one project by client', '', io)}`);
   }
   return 0;
 }
 
-const HEADS = ['tool', 'client', 'tokens', 'conversations', 'calls', 'last call', 'state', 'a month'];
+const HEADS = ['tool', 'tokens', 'conversations', 'calls', 'last call', 'state', 'a month'];
 
-/** A tool as `report --tools --json` prints it. */
-interface ToolShown {
-  readonly name: string;
-  readonly tokens: number;
-  readonly conversations: number;
-  readonly calls: number;
-  /** ISO 8601; `null`: never. */
-  readonly last_call: string | null;
-  readonly state: 'whole' | 'shortened' | 'never' | 'deferred';
-  /** Its cost so far, or on average in 30 days if it is older. */
-  readonly usd_per_month: number;
-}
-
-interface Shown {
+interface About {
   readonly never: (name: string) => boolean;
   /** Whether tools on the shelf are shortened now. */
   readonly shortens: boolean;
-  readonly nowMs: number;
 }
 
-function shownOf(tool: ShelfTool, { never, shortens, nowMs }: Shown): ToolShown {
-  const { name, kind, tokens, conversations, calls, lastCallMs, firstMs, dollars, shelved } = tool;
-  const plain = never(name) ? 'never' : shelved && shortens ? 'shortened' : 'whole';
-  const state = kind === 'plain' ? plain : kind;
-  const months = Math.max(1, (nowMs - firstMs) / MONTH_MS);
-  const last_call = lastCallMs === null ? null : new Date(lastCallMs).toISOString();
-  return { name, tokens, conversations, calls, last_call, state, usd_per_month: dollars / months };
+type State = 'whole' | 'shortened' | 'never' | 'deferred';
+
+function stateOf({ name, kind, shelved }: NamedTool, { never, shortens }: About): State {
+  if (kind !== 'plain') return kind;
+  return never(name) ? 'never' : shelved && shortens ? 'shortened' : 'whole';
 }
 
-function rowOf(client: string, shown: ToolShown): string[] {
-  const { name, tokens, conversations, calls, last_call, state, usd_per_month } = shown;
-  const figures = [count(tokens), count(conversations), count(calls), last_call?.slice(0, 10) ?? '-'];
-  return [printable(name), printable(client), ...figures, state, money(usd_per_month)];
+/** A tool as `report --tools --json` prints it. */
+function asJson({ declarations, ...tool }: DeclaredTool, about: About) {
+  const figures = ({ tokens, conversations, calls, lastCallMs, dollarsPerMonth }: NamedTool) => ({
+    ...{ tokens, conversations, calls },
+    last_call: lastCallMs === null ? null : new Date(lastCallMs).toISOString(),
+    /** Its cost so far, or on average in 30 days if it is older. */
+    usd_per_month: dollarsPerMonth,
+  });
+  return {
+    name: tool.name,
+    ...figures(tool),
+    state: stateOf(tool, about),
+    declarations: declarations.map((one) => ({ project: one.project, client: one.client, ...figures(one) })),
+  };
+}
+
+function rowOf(name: string, tool: NamedTool, about: About, cost: (dollars: number) => string): string[] {
+  const { tokens, conversations, calls, lastCallMs, dollarsPerMonth } = tool;
+  const last = lastCallMs === null ? '-' : new Date(lastCallMs).toISOString().slice(0, 10);
+  const figures = [count(tokens), count(conversations), count(calls), last, stateOf(tool, about)];
+  return [name, ...figures, cost(dollarsPerMonth)];
 }

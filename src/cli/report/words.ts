@@ -1,14 +1,17 @@
+import { columnDecimals } from '../../base/decimals.ts';
+import { leftWholeWords } from '../../core/left-whole.ts';
 import type { MissCause } from '../../core/ports/ledger.ts';
-import type {
-  Difference,
-  HoldoutPlan,
-  HoldoutResult,
-  LedgerModel,
-  LedgerReport,
-  LedgerTotals,
-  Share,
-  WorkMeasure,
-  WorkRate,
+import {
+  type Difference,
+  type HoldoutPlan,
+  type HoldoutResult,
+  type LedgerModel,
+  type LedgerReport,
+  type LedgerTotals,
+  type Share,
+  undecidedWords,
+  type WorkMeasure,
+  type WorkRate,
 } from '../../core/ports/ledger-report.ts';
 import { type Part, part } from './table.ts';
 
@@ -25,11 +28,17 @@ const CAUSES: Readonly<Record<MissCause, string>> = {
   unknown: 'unknown: nothing changed',
 };
 
-/** Dollars with as many decimals as are significant. */
-export function money(dollars: number): string {
+/** Dollars with as many decimals as are significant, or as a column has. */
+export function money(dollars: number, decimals?: number): string {
   const size = Math.abs(dollars);
-  const digits = size === 0 || size >= 100 ? 2 : size >= 1 ? 2 : size >= 0.01 ? 3 : 5;
+  const digits = decimals ?? (size === 0 || size >= 1 ? 2 : size >= 0.01 ? 3 : 5);
   return `${dollars < 0 ? '-' : ''}$${size.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+
+/** Prints the dollars of a column with the same decimals. */
+export function moneyColumn(values: readonly number[]): (dollars: number) => string {
+  const decimals = columnDecimals(values);
+  return (dollars) => money(dollars, decimals);
 }
 
 export function count(value: number): string {
@@ -56,7 +65,17 @@ const NOTHING: Part = { title: '', note: '', textColumns: 0, rows: [] };
 
 /** The non-empty parts of the report below its totals. */
 export function partsOf(report: LedgerReport): Part[] {
-  const parts = [sharesPart, missesPart, toolsPart, checkedPart, stepsPart, modelsPart, holdoutPart, workPart];
+  const parts = [
+    sharesPart,
+    leftWholePart,
+    missesPart,
+    toolsPart,
+    checkedPart,
+    stepsPart,
+    modelsPart,
+    holdoutPart,
+    workPart,
+  ];
   return parts.map((partOf) => partOf(report)).filter(({ rows }) => rows.length > 1);
 }
 
@@ -80,7 +99,23 @@ function sharesPart({ shares }: LedgerReport): Part {
   );
 }
 
+function leftWholePart({ leftWhole }: LedgerReport): Part {
+  return part(
+    {
+      title: 'Why results were left whole',
+      note: 'New tool results and files. mcp-pruner why --latest explains those of the newest conversation.',
+      textColumns: 1,
+    },
+    [
+      ['reason', ({ reason }) => leftWholeWords(reason)],
+      ['texts', ({ texts }) => count(texts)],
+    ],
+    leftWhole,
+  );
+}
+
 function missesPart({ misses }: LedgerReport): Part {
+  const cost = moneyColumn(misses.map(({ dollars }) => dollars));
   return part(
     {
       title: 'Why the cache missed',
@@ -91,13 +126,16 @@ function missesPart({ misses }: LedgerReport): Part {
       ['cause', ({ cause }) => CAUSES[cause] ?? cause],
       ['requests', ({ requests }) => count(requests)],
       ['tokens', ({ tokens }) => count(tokens)],
-      ['dollars', ({ dollars }) => money(dollars)],
+      ['dollars', ({ dollars }) => cost(dollars)],
     ],
     misses,
   );
 }
 
 function toolsPart({ tools }: LedgerReport): Part {
+  const shown = tools.slice(0, MAX_ROWS);
+  const saved = moneyColumn(shown.map(({ dollarsSaved }) => dollarsSaved));
+  const regret = moneyColumn(shown.map(({ regretDollars }) => regretDollars));
   return part(
     {
       title: 'Tools and kinds',
@@ -110,13 +148,13 @@ function toolsPart({ tools }: LedgerReport): Part {
       ['texts', ({ texts }) => count(texts)],
       ['cut', ({ cut }) => count(cut)],
       ['removed', ({ removed }) => count(removed)],
-      ['saved', ({ dollarsSaved }) => money(dollarsSaved)],
+      ['saved', ({ dollarsSaved }) => saved(dollarsSaved)],
       ['recovered', ({ regrets }) => count(regrets.recovered)],
       ['reread', ({ regrets }) => count(regrets.reread)],
       ['quoted', ({ regrets }) => count(regrets.quoted)],
-      ['regret', ({ regretDollars }) => money(regretDollars)],
+      ['regret', ({ regretDollars }) => regret(regretDollars)],
     ],
-    tools.slice(0, MAX_ROWS),
+    shown,
   );
 }
 
@@ -142,8 +180,11 @@ function stepsPart({ steps }: LedgerReport): Part {
 }
 
 function modelsPart({ models }: LedgerReport): Part {
-  const priced = ({ unpriced, requests }: LedgerModel, dollars: number): string =>
-    unpriced < requests ? money(dollars) : '-';
+  const shown = models.slice(0, MAX_ROWS);
+  const bill = moneyColumn(shown.map(({ dollars }) => dollars));
+  const saved = moneyColumn(shown.map(({ gross }) => gross));
+  const priced = ({ unpriced, requests }: LedgerModel, dollars: string): string =>
+    unpriced < requests ? dollars : '-';
   return part(
     { title: 'Models', note: '', textColumns: 1 },
     [
@@ -153,11 +194,11 @@ function modelsPart({ models }: LedgerReport): Part {
       ['written', ({ write5m, write1h }) => count(write5m + write1h)],
       ['read', ({ read }) => count(read)],
       ['output', ({ output }) => count(output)],
-      ['dollars', (one) => priced(one, one.dollars)],
-      ['saved', (one) => priced(one, one.gross)],
+      ['dollars', (one) => priced(one, bill(one.dollars))],
+      ['saved', (one) => priced(one, saved(one.gross))],
       ['reported ÷ estimated', ({ calibration }) => calibration?.toFixed(2) ?? '-'],
     ],
-    models.slice(0, MAX_ROWS),
+    shown,
   );
 }
 
@@ -187,8 +228,7 @@ export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
   if (holdout === null) return NOTHING;
   type Row = readonly [name: string, of: Difference, show: (value: number) => string];
   const intervalWords = ([, { interval, tooSkewed }, show]: Row): string => {
-    if (interval !== null) return `${show(interval[0])} to ${show(interval[1])}`;
-    return tooSkewed ? 'too uneven to tell' : 'too few to tell';
+    return interval === null ? undecidedWords(tooSkewed) : `${show(interval[0])} to ${show(interval[1])}`;
   };
   const { pruned, control } = holdout.conversations;
   return part<Row>(
@@ -225,10 +265,10 @@ function workPart({ work }: LedgerReport): Part {
     rate.rate === null ? '-' : `${count(rate.part)} of ${count(rate.whole)}`;
   const rated = (one: WorkMeasure, { rate }: WorkRate): string => (rate === null ? '-' : shower(one)(rate));
   const bounded = (one: WorkMeasure, { rate, interval }: WorkRate): string =>
-    rate === null ? '-' : interval ? range(one, interval) : 'too few';
+    rate === null ? '-' : interval ? range(one, interval) : undecidedWords(false);
   const apart = (one: WorkMeasure): string => {
-    if (one.difference === null) return 'too few';
-    return one.difference.interval === null ? 'too uneven' : range(one, one.difference.interval);
+    if (one.difference === null) return undecidedWords(false);
+    return one.difference.interval === null ? undecidedWords(true) : range(one, one.difference.interval);
   };
   const arm = (name: string, of: Of) =>
     [

@@ -46,6 +46,14 @@ export interface ConversationBill {
   readonly biggestCut: number;
 }
 
+/** The bill of one request. */
+export interface RequestCost {
+  /** `null`: its model has no price. */
+  readonly dollars: number | null;
+  /** Tokens that were newly cut from it, in the provider's count. */
+  readonly cut: number;
+}
+
 /** A compaction of a conversation by its client. */
 export interface ListedCompaction {
   readonly project: string;
@@ -101,6 +109,6 @@ export interface BrowseStore {
   compactions(names: readonly string[], projects?: readonly string[]): Promise<readonly ListedCompaction[]>;
   /** Names of the conversations that contained texts, by prune id. */
   showing(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
-  /** Dollars of requests by id; `null` if the model has no price. Absent: not billed yet, or no longer kept. */
-  costs(requestIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, number | null>>;
+  /** The bills of requests by id. Absent: not billed yet, or no longer kept. */
+  costs(requestIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, RequestCost>>;
 }

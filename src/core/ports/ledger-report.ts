@@ -69,6 +69,15 @@ export interface LedgerTool {
   readonly step: number;
 }
 
+/** New results that were left whole for one reason. */
+export interface LeftWhole {
+  /** As `leftWholeWords` takes it. */
+  readonly reason: string;
+  readonly texts: number;
+  /** Requests of which nothing was examined for this reason. */
+  readonly requests: number;
+}
+
 export interface LedgerMiss {
   readonly cause: MissCause;
   readonly requests: number;
@@ -88,10 +97,15 @@ export interface Difference {
    * compared within classes of size, or with their own bill without cuts.
    */
   readonly difference: number;
-  /** `null`: too few to decide. */
+  /** `null`: too few of either group, or too skewed, to decide. */
   readonly interval: readonly [number, number] | null;
   /** There are enough conversations, but a few of them cost more than all the others together. */
   readonly tooSkewed: boolean;
+}
+
+/** Why a difference has no interval. */
+export function undecidedWords(tooSkewed: boolean): string {
+  return tooSkewed ? 'too uneven to tell' : 'too few to tell';
 }
 
 /** Pruned conversations compared with those of the control group. */
@@ -198,6 +212,8 @@ export interface LedgerReport {
   };
   /** Most dollars first. */
   readonly misses: readonly LedgerMiss[];
+  /** Why new results were left whole; most texts first. */
+  readonly leftWhole: readonly LeftWhole[];
   /** `null` while no conversation was held out. */
   readonly holdout: HoldoutResult | null;
   /** Measures of the work's progress; those without any observation are left out. */

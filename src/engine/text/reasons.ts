@@ -26,3 +26,16 @@ export const REASONS: Readonly<
     deleted: 'deleted on request',
   },
 };
+
+/** A stored reason in English, whatever the language of its marker. Details behind its words stay. */
+export function reasonInEnglish(reason: string): string {
+  for (const [key, words] of LONGEST_FIRST) {
+    if (reason === words || reason.startsWith(`${words}:`) || reason.startsWith(`${words} `))
+      return `${REASONS.en[key]}${reason.slice(words.length)}`;
+  }
+  return reason;
+}
+
+const LONGEST_FIRST = (Object.keys(REASONS.fr) as (keyof (typeof REASONS)['fr'])[])
+  .map((key) => [key, REASONS.fr[key]] as const)
+  .sort(([, a], [, b]) => b.length - a.length);

@@ -54,7 +54,6 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
       shortMarkers: settings.markerStyle === 'short',
       annotateLines: settings.annotateLines,
     },
-    reasonLanguage: settings.reasonLanguage,
     doctor: examine ?? null,
     partReadings: {
       ...Object.fromEntries(edition.parts.flatMap(({ readings }) => readings.map((path) => [path, null]))),

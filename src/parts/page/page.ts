@@ -15,7 +15,7 @@ import { type Asset, readAssets } from './assets.ts';
 import { type ConversationParts, conversationPage, conversationsFrom } from './conversations.ts';
 import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
-import { requestsBefore } from './requests.ts';
+import { requestsBefore, withCost } from './requests.ts';
 import { linePiece, textPart, whyOf } from './texts.ts';
 import { timelineOf } from './timeline.ts';
 import { contextsView, found, ledgerView, linesView, measures, prunesFrom, shelfView, storeView } from './views.ts';
@@ -64,12 +64,12 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     const from = before ?? (await parts.store.records.lastSeq()) + 1;
     const page = await requestsBefore(parts.store, from, REQUESTS_OF_A_PAGE, filters);
     const costs = await parts.store.browse.costs(page.requests.map(({ requestId }) => requestId));
-    const requests = page.requests.map((one) => ({ ...one, dollars: costs.get(one.requestId) ?? null }));
+    const requests = page.requests.map((one) => withCost(one, costs.get(one.requestId)));
     return { ...page, requests, newest: from - 1 };
   },
   costs: (parts) => async (req) => {
     const { ids } = queryOf(req, z.object({ ids: z.string().max(10_000) }));
-    return { dollars: Object.fromEntries(await parts.store.browse.costs(ids.split(',').slice(0, MOST_COSTS))) };
+    return { costs: Object.fromEntries(await parts.store.browse.costs(ids.split(',').slice(0, MOST_COSTS))) };
   },
   conversations: (parts) => (req) => conversationsFrom(conversationParts(parts), queryOf(req, conversationsQuery)),
   facets: (parts) => async () => ({ ...(await parts.store.browse.facets()), titles: parts.keepsTitles }),

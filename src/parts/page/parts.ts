@@ -14,7 +14,6 @@ import type { ShelfStore } from '../../core/ports/shelf.ts';
 import type { Clock, Store } from '../../core/ports.ts';
 import type { Recall } from '../../core/recall/recall.ts';
 import type { SavingAlarm } from '../../core/saving-alarm.ts';
-import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { ContextGc } from '../../gc/context-gc.ts';
 import type { readThreshold } from '../../ledger/compactions.ts';
 import type { SentAs, SettingShown } from './shapes.ts';
@@ -60,8 +59,6 @@ export interface PageParts {
   /** The settings of the store. */
   readonly limits: { readonly maxBytes: number; readonly ttlS: number; readonly place: string };
   readonly sent: SentAs;
-  /** Language of the reasons, as in markers. */
-  readonly reasonLanguage: ReasonLanguage;
   /** Runs the checks of `mcp-pruner doctor`; `null` if they are not available. */
   readonly doctor: (() => Promise<readonly Finding[]>) | null;
   /** Readings of optional parts; `null` for those that are off. */

@@ -1,3 +1,4 @@
+import type { RequestCost } from '../../core/ports/browse.ts';
 import type { Store, StoredEvent } from '../../core/ports.ts';
 import type { NoteShown, RequestPage, RequestShown, RequestsAndNotes, TextShown } from './shapes.ts';
 
@@ -44,6 +45,7 @@ function requestOf([first, ...rest]: readonly StoredEvent[]): RequestShown[] {
       fallbacks: rest.filter(({ kind }) => kind === 'fallback').map(({ payload: { reason } }) => stringOf(reason)),
       texts: texts.slice(0, MOST_TEXTS).map(textOf),
       more: Math.max(0, texts.length - MOST_TEXTS),
+      leftWhole: countsOf(payload.left_whole),
     },
   ];
 }
@@ -64,12 +66,24 @@ function noteOf({ seq, tsMs, kind, level, runId, payload }: StoredEvent): NoteSh
   return { seq, atMs: tsMs, kind, level, conversation: runId, facts: Object.fromEntries(facts.slice(0, MOST_FACTS)) };
 }
 
+function countsOf(value: unknown): Record<string, number> {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return Object.fromEntries(entries.map(([name, count]) => [name, amount(count)]));
+}
+
 function stringOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 300) : '';
 }
 
 function amount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+/** A request with its bill. In shadow mode nothing was cut, and the estimate says what would have been. */
+export function withCost(request: RequestShown, cost: RequestCost | undefined): RequestShown {
+  if (cost === undefined) return request;
+  const { dollars, cut } = cost;
+  return { ...request, dollars, ...(!request.shadow && request.tokensSaved > 0 && cut > 0 && { tokensSaved: cut }) };
 }
 
 /** The filter of listed requests; absent fields restrict nothing. */

@@ -2,6 +2,7 @@ import type { ConversationBill } from '../../core/ports/browse.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { BilledFigures, LedgerTurn, TokenCounts } from '../../core/ports/ledger.ts';
 import type { PrefixBreakReport } from '../../core/ports/prefix-breaks.ts';
+import type { DeclaredTool } from '../../core/shelf/by-name.ts';
 
 /** Compactions and pauses, and what providers reported about changed history. */
 export interface ContextsShown extends ContextReport {
@@ -35,6 +36,7 @@ export interface RequestShown {
   readonly wire: string;
   readonly model: string;
   readonly messages: number;
+  /** Newly cut tokens: in the provider's count once it is billed, estimated before. */
   readonly tokensSaved: number;
   readonly status: number;
   readonly end: string;
@@ -47,6 +49,8 @@ export interface RequestShown {
   readonly texts: readonly TextShown[];
   /** Number of texts that are not listed. */
   readonly more: number;
+  /** Number of new results that were left whole, by code. */
+  readonly leftWhole: Readonly<Record<string, number>>;
 }
 
 /** Something else that happened. */
@@ -110,26 +114,9 @@ export interface FacetsShown {
   readonly titles: boolean;
 }
 
-/** A tool that clients declare. */
-export interface DeclaredShown {
-  readonly project: string;
-  readonly client: string;
-  readonly name: string;
-  /** `plain`, `deferred` (the provider loads it when it is searched for) or `never` (nothing may be taken from it). */
-  readonly kind: string;
-  readonly tokens: number;
-  readonly conversations: number;
-  readonly calls: number;
-  readonly lastCallMs: number | null;
-  /** New conversations get it shortened, if the setting says so. */
-  readonly shelved: boolean;
-  /** Dollars paid for it so far; if it is older than 30 days, the mean per 30 days. */
-  readonly dollarsPerMonth: number;
-}
-
 export interface ShelfShown {
   /** The dearest first, at most 200. */
-  readonly tools: readonly DeclaredShown[];
+  readonly tools: readonly DeclaredTool[];
   readonly more: number;
   /** The potential saving of shortening the descriptions of unused tools in the chosen days, and the actual one. */
   readonly wouldSave: { readonly tokens: number; readonly usd: number };
@@ -263,8 +250,6 @@ export interface TextPart {
 }
 
 export interface WhyShown {
-  /** Language of the regions' words, as a tag such as `fr`; all else is English. */
-  readonly language: string;
   /** The limit of the explanation, or `''`. */
   readonly caveat: string;
   /** By which boldness step it was judged, in words; `''` where none was ever taken. */

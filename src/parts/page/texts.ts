@@ -3,7 +3,7 @@ import { boldnessWords, caveat, inWords } from '../../core/calls/why-words.ts';
 import type { Store, StoredPrune } from '../../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../../engine/text/lines.ts';
 import { formatShortMarker } from '../../engine/text/marker.ts';
-import type { ReasonLanguage } from '../../engine/text/reasons.ts';
+import { reasonInEnglish } from '../../engine/text/reasons.ts';
 import { annotate } from '../../engine/text/render.ts';
 import { PrunerError } from '../../errors/errors.ts';
 import type { LineShown, SentAs, TextPart, WhyShown } from './shapes.ts';
@@ -50,7 +50,8 @@ export async function textPart(
     ...{ tokensBefore, tokensAfter, createdMs: createdAtMs, expiresMs: expiresAtMs, part, sent },
     cuts: annotate(decision.cuts, pruneId)
       .slice(0, MOST_CUTS)
-      .map((cut, k) => (k > 0 && sent.shortMarkers && !cut.full ? { ...cut, marker: formatShortMarker(cut) } : cut)),
+      .map((cut, k) => (k > 0 && sent.shortMarkers && !cut.full ? { ...cut, marker: formatShortMarker(cut) } : cut))
+      .map((cut) => ({ ...cut, reason: reasonInEnglish(cut.reason) })),
     next: n <= lines.count ? n : null,
   };
 }
@@ -71,31 +72,27 @@ export async function linePiece(store: Originals, pruneId: string, n: number, at
 }
 
 /**
- * Explains why each region was kept or cut, in the language of the markers.
+ * Explains why each region was kept or cut.
  *
  * @throws PrunerError `prune_id_not_found`
  * @throws StoreUnavailable
  */
-export async function whyOf(
-  { store, reasonLanguage: language }: { readonly store: Originals; readonly reasonLanguage: ReasonLanguage },
-  pruneId: string,
-): Promise<WhyShown> {
+export async function whyOf({ store }: { readonly store: Originals }, pruneId: string): Promise<WhyShown> {
   const { prune, text } = await find(store, pruneId);
   const { decision } = prune;
   if (text.length > MOST_EXPLAINED_CHARS) {
     const tooLong = `This text is too long to be explained here: run mcp-pruner why ${pruneId}`;
-    return { language, caveat: tooLong, boldness: '', terms: [], threshold: null, regions: [] };
+    return { caveat: tooLong, boldness: '', terms: [], threshold: null, regions: [] };
   }
   const why = explainDecision(decision, text);
   return {
-    language,
     caveat: caveat(why.certainty, decision.whole),
     boldness: decision.boldness ? boldnessWords(decision.boldness) : '',
     terms: why.terms.slice(0, 50),
     threshold: why.threshold,
     regions: why.regions.slice(0, MOST_REGIONS).map((region) => ({
       ...{ startLine: region.startLine, endLine: region.endLine, kept: region.kept },
-      words: inWords(region, why, decision.kind, language),
+      words: inWords(region, why, decision.kind),
     })),
   };
 }

@@ -2,8 +2,9 @@ import type { SeriesQuery } from '../../core/ports/browse.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { MAX_HITS, type RecallAnswer } from '../../core/recall/recall.ts';
 import { alarmWords } from '../../core/saving-alarm.ts';
+import { toolsByName } from '../../core/shelf/by-name.ts';
 import type { PageParts } from './parts.ts';
-import type { ContextsShown, DeclaredShown, LinesShown, PrunePage, ShelfShown, StoreShown } from './shapes.ts';
+import type { ContextsShown, LinesShown, PrunePage, ShelfShown, StoreShown } from './shapes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PRUNES_OF_A_PAGE = 50;
@@ -82,26 +83,11 @@ export async function shelfView(
     store.shelf.tools(filter),
     store.shelf.totals({ ...filter, sinceDay: new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10) }),
   ]);
-  const tools = found.map(
-    ({
-      project,
-      client,
-      name,
-      kind,
-      tokens,
-      conversations,
-      calls,
-      lastCallMs,
-      firstMs,
-      dollars,
-      shelved,
-    }): DeclaredShown => ({
-      ...{ project, client, name, kind, tokens, conversations, calls, lastCallMs, shelved },
-      dollarsPerMonth: dollars / Math.max(1, (nowMs - firstMs) / (30 * DAY_MS)),
-    }),
-  );
-  const dearest = tools.sort((a, b) => b.dollarsPerMonth - a.dollarsPerMonth || b.tokens - a.tokens);
-  return { tools: dearest.slice(0, MOST_LINES), more: Math.max(0, tools.length - MOST_LINES), wouldSave, saved };
+  const tools = toolsByName(found, nowMs);
+  const shown = tools
+    .slice(0, MOST_LINES)
+    .map((tool) => ({ ...tool, declarations: tool.declarations.slice(0, MOST_LINES) }));
+  return { tools: shown, more: tools.length - shown.length, wouldSave, saved };
 }
 
 /** Compactions, the cost of pauses, and reported prefix breaks of the last days. @throws StoreUnavailable */

@@ -120,11 +120,12 @@ export function tenths(ms: number): number {
  * @param savesTokens - whether removed tokens count as saved; in shadow mode, whether they would have been
  */
 export function useSums(
-  { wire, model, fallbacks, facts, project = facts?.project ?? '' }: RequestReport,
+  report: RequestReport,
   fresh: readonly TextOutcome[],
   atMs: number,
   savesTokens: boolean,
 ): SumGroup[] {
+  const { wire, model, fallbacks, facts, project = facts?.project ?? '' } = report;
   const day = new Date(atMs).toISOString().slice(0, 10);
   const sums: SumGroup[] = [{ day, project: '', slice: 'wire', key: wire, fields: fieldsOf(fresh, 1, savesTokens) }];
   const use = (tool: string, texts: readonly TextOutcome[], requests: number): void => {
@@ -133,10 +134,28 @@ export function useSums(
   };
   if (fresh.length === 0) use('', fresh, 1);
   else for (const [tool, texts] of groupBy(fresh, (text) => text.tool)) use(tool, texts, sums.length === 1 ? 1 : 0);
+  for (const [key, texts] of leftWhole(report, fresh)) {
+    const unexamined = key === report.unexamined ? 1 : 0;
+    sums.push({ day, project, slice: 'whole', key, fields: { texts, unexamined } });
+  }
   if (fallbacks.length === 0) return sums;
   const forced = new Set(fallbacks.flatMap((code) => forcedReason(code) ?? []));
   for (const key of forced) sums.push({ day, project, slice: 'whole', key, fields: { requests: 1 } });
   return sums;
+}
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
+/** Number of new results that were left whole, by reason; 0 for a reason that prevents looking at any. */
+export function leftWhole(
+  { unexamined, small }: RequestReport,
+  fresh: readonly TextOutcome[],
+): ReadonlyMap<string, number> {
+  if (unexamined !== '') return new Map([[unexamined, small + fresh.length]]);
+  if (small === 0 && fresh.every(({ pruneId }) => pruneId !== null)) return NONE;
+  const texts = new Map(Object.entries(reasonsIn(fresh)));
+  if (small > 0) texts.set('small', small);
+  return texts;
 }
 
 function fieldsOf(texts: readonly TextOutcome[], requests: number, savesTokens: boolean): SumGroup['fields'] {

@@ -10,7 +10,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { type PrefixBreaks, prefixSums } from './prefix-breaks.ts';
-import { lineOf, sumsOf, tenths, useSums } from './report-line.ts';
+import { leftWhole, lineOf, sumsOf, tenths, useSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 import type { SavingWatch } from './saving-watch.ts';
 
@@ -246,7 +246,8 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
   // an unread body has no conversation, so the request is its own run
   const runId = report.conversationId || report.requestId;
   const opId = report.requestId;
-  const { childId = null, project, tools } = report;
+  const { childId = null, project, sender } = report;
+  const whole = leftWhole(report, report.outcomes.slice(report.newFrom));
   const events: EventRecord[] = [];
   const add = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): void => {
     events.push({ tsMs, runId, opId, kind, level, payload, childId, project });
@@ -261,9 +262,10 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
     end: report.end,
     upstream_error: report.upstreamError,
     total_ms: tenths(report.totalMs),
-    project: tools?.project,
-    client: tools?.client,
+    project: sender?.project,
+    client: sender?.client,
     shadow: shadow || undefined,
+    left_whole: whole.size > 0 ? Object.fromEntries(whole) : undefined,
   });
   for (let i = report.newFrom; i < report.outcomes.length; i++) {
     const outcome = report.outcomes[i];

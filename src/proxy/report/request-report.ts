@@ -17,6 +17,8 @@ export interface RequestReport {
   readonly childId?: string | null;
   /** Its project, if data belongs to projects. */
   readonly project?: string | undefined;
+  /** Its project and client as the request names them, for the events; absent if they are not known. */
+  readonly sender?: { readonly project: string; readonly client: string } | undefined;
   /** A page of another origin may have sent it; nothing of it may be stored. */
   readonly foreign: boolean;
   /** The wire of the request and its answer. */
@@ -32,6 +34,10 @@ export interface RequestReport {
   readonly outcomes: readonly TextOutcome[];
   /** Outcomes from this index on are new in this request. */
   readonly newFrom: number;
+  /** Number of new results that were too small to be examined. */
+  readonly small: number;
+  /** Why none of its new results was examined: `held_out`, `left_alone` or `off`; `''` if they were. */
+  readonly unexamined: string;
   /** The unpruned bytes were forwarded (`shadow`, or resent after a refusal). */
   readonly forwardedOriginal: boolean;
   /** The mode of its project was `shadow`; default: that of the server. */
@@ -104,7 +110,10 @@ const MAX_MODEL_CHARS = 200;
 /** A report's fields about a request's content; `null` if it was not read. */
 export function contentOf(
   rewritten: Rewritten | null,
-): Pick<RequestReport, 'conversationId' | 'model' | 'stream' | 'messages' | 'outcomes' | 'newFrom'> {
+): Pick<
+  RequestReport,
+  'conversationId' | 'model' | 'stream' | 'messages' | 'outcomes' | 'newFrom' | 'small' | 'unexamined'
+> {
   return {
     conversationId: rewritten?.conversationId ?? '',
     model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
@@ -112,7 +121,23 @@ export function contentOf(
     messages: rewritten?.messages.length ?? 0,
     outcomes: rewritten?.outcomes ?? [],
     newFrom: rewritten === null ? 0 : newTextsFrom(rewritten),
+    small: rewritten === null ? 0 : resultsWithoutText(rewritten),
+    unexamined: rewritten?.heldOut ? 'held_out' : rewritten?.refusedBefore ? 'left_alone' : '',
   };
+}
+
+/** Results after the model's last answer in which no large text was found. Reads nothing before it. */
+function resultsWithoutText({ messages, outcomes }: Rewritten): number {
+  let count = 0;
+  let next = outcomes.length - 1;
+  for (let i = messages.length - 1, tail = tailOf(messages); i >= tail; i--) {
+    let found = 0;
+    for (; (outcomes[next]?.messageIndex ?? -1) >= i; next--) found++;
+    let results = 0;
+    for (const { use } of messages[i]?.texts ?? []) if (use === 'result') results++;
+    count += Math.max(0, results - found);
+  }
+  return count;
 }
 
 /**

@@ -111,10 +111,16 @@ export class FrameExchange {
     return { project, client, wire: dialect.name, read: rewritten };
   }
 
+  #sender(): UnreadReport['sender'] {
+    const { project, client } = this.#about;
+    return project === null ? undefined : { project, client };
+  }
+
   report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {
     const isAnswered = status < 300 && end === 'answered';
     const report: UnreadReport = {
       requestId: this.requestId,
+      sender: this.#sender(),
       foreign: false,
       wire: this.#about.dialect.name,
       verifiesHistory: this.#about.dialect.verifiesHistory,

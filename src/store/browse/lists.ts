@@ -6,6 +6,7 @@ import type {
   ConversationQuery,
   ListedCompaction,
   ListedConversation,
+  RequestCost,
   SeriesPoint,
   SeriesQuery,
 } from '../../core/ports/browse.ts';
@@ -148,16 +149,13 @@ export class StoredBrowse implements BrowseStore {
     return found;
   }
 
-  async costs(
-    requestIds: readonly string[],
-    projects?: readonly string[],
-  ): Promise<ReadonlyMap<string, number | null>> {
+  async costs(requestIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, RequestCost>> {
     const own = ownProjects('project', projects);
-    const rows = await this.#rows.all<{ readonly id: string; readonly dollars: number | null }>(
-      `SELECT request_id AS id, dollars FROM main.ledger_turn WHERE request_id IN LIST(?) ${own.sql}`,
+    const rows = await this.#rows.all<RequestCost & { readonly id: string }>(
+      `SELECT request_id AS id, dollars, removed_new AS cut FROM main.ledger_turn WHERE request_id IN LIST(?) ${own.sql}`,
       [requestIds, ...own.values],
     );
-    return new Map(rows.map(({ id, dollars }) => [id, dollars]));
+    return new Map(rows.map(({ id, dollars, cut }) => [id, { dollars, cut: Number(cut) }]));
   }
 }
 

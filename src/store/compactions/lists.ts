@@ -19,6 +19,10 @@ const LONG_PAUSE_MS = 3_600_000;
 /** Weighted tokens of a turn, proportional to its dollars: input 1, cache write 1.25 or 2, cache read 0.1, output 5. */
 const WEIGHT = 'fresh + 1.25 * write5m + 2.0 * write1h + 0.1 * read + 5.0 * output';
 
+/** When the request before `t` in its conversation ended: looked up only for the few that found no cache. */
+const BEFORE_MS = `SELECT b.at_ms FROM main.ledger_turn b WHERE b.conversation = t.conversation AND b.id < t.id AND b.project = t.project
+  ORDER BY b.id DESC LIMIT 1`;
+
 interface Query {
   readonly sinceMs: number;
   readonly project?: string;
@@ -65,10 +69,9 @@ export class StoredCompactions implements CompactionStore {
       `SELECT coalesce(sum(CASE WHEN miss = 'expired' THEN 1 ELSE 0 END), 0) AS requests,
          coalesce(sum(CASE WHEN miss = 'expired' THEN miss_dollars ELSE 0.0 END), 0.0) AS usd,
          coalesce(sum(CASE WHEN wire = 'messages' AND write5m > 0 THEN dollars * 0.75 * write5m / (${WEIGHT}) ELSE 0.0 END), 0.0) AS cost,
-         coalesce(sum(CASE WHEN wire = 'messages' AND miss = 'expired' AND at_ms - before_ms BETWEEN ${PAUSE_MS} AND ${LONG_PAUSE_MS}
+         coalesce(sum(CASE WHEN wire = 'messages' AND miss = 'expired' AND at_ms - (${BEFORE_MS}) BETWEEN ${PAUSE_MS} AND ${LONG_PAUSE_MS}
            THEN miss_dollars ELSE 0.0 END), 0.0) AS saved
-       FROM (SELECT *, lag(at_ms) OVER (PARTITION BY project, conversation ORDER BY id) AS before_ms FROM main.ledger_turn
-             WHERE at_ms >= ? AND project = coalesce(?, project)) t`,
+       FROM main.ledger_turn t WHERE at_ms >= ? AND project = coalesce(?, project)`,
       [Math.trunc(sinceMs), project ?? null],
     );
     const { requests = 0, usd = 0, cost = 0, saved = 0 } = row ?? {};

@@ -1,3 +1,4 @@
+import type { LedgerSum } from '../../../src/core/ports/ledger-store.ts';
 import type { ChildRecord } from '../../../src/parts/fleet/ports.ts';
 import { StoredFleet } from '../../../src/parts/fleet/tables/fleet-store.ts';
 import { encodeBody } from '../../../src/store/decision-codec.ts';
@@ -7,6 +8,8 @@ import { Agent } from '../../gc/agent.ts';
 import { serverLog, sourceFile } from '../../helpers/texts.ts';
 import { seedLedger } from './month.ts';
 import type { Stage } from './stage.ts';
+
+const DAY_MS = 86_400_000;
 
 /** What tools may answer to do harm: markup, a line of a megabyte, text that turns its direction, control characters. */
 export const HOSTILE = [
@@ -84,7 +87,8 @@ const BODY = encodeBody({
 });
 
 /**
- * Rows as they would be after many requests: their events, prunes, a thousand conversations, the last with most texts.
+ * Rows as they would be after many requests in a month: their events, prunes, a thousand conversations, the last with
+ * most texts; dollars and cache misses of each, and the sums of 30 days by model, tool and cause in five projects.
  *
  * @param texts - how many prunes and texts, at the most as many as requests
  */
@@ -92,7 +96,10 @@ export async function fillStore(path: string, requests: number, texts = requests
   const options = { clock: { nowMs: () => Date.now() }, ttlMs: 86_400_000, maxBytes: 1e9, maxEvents: 1_000_000 };
   const store = openSqliteStore({ path, ...options });
   const day = new Date().toISOString().slice(0, 10);
-  await store.ledger.add([], [{ day, project: 'p', slice: 'all', key: '', field: 'requests', value: requests }]);
+  await store.ledger.add(
+    [],
+    [{ day, project: 'p', slice: 'all', key: '', field: 'requests', value: requests }, ...monthOfSums()],
+  );
   await store.close();
   const db = new (sqliteDriver())(path);
   const nowMs = Date.now();
@@ -117,12 +124,49 @@ export async function fillStore(path: string, requests: number, texts = requests
     ${upTo(requests)} INSERT INTO ledger_turn (request_id, at_ms, project, conversation, wire, model, arm, estimated, fresh, write5m,
         write1h, read, output, dollars, dollars_without, removed, removed_new, miss, miss_tokens, miss_dollars, miss_at,
         regret_tokens, regret_dollars)
-      SELECT 'r' || i, ${nowMs} - (${requests} - i) * 1000, 'p', 'c-' || (i % 1000 + 1), 'chat', 'm', 'pruned', 0, 100, 0, 0, 900, 9,
-        (i % 1000 + 0.5) / 1000, 1, 50, 20, NULL, 0, 0, -1, 0, 0 FROM c;
+      SELECT 'r' || i, ${nowMs} - (${requests} - i) * ${Math.floor((30 * DAY_MS) / requests)}, 'p', 'c-' || (i % 1000 + 1),
+        CASE i % 3 WHEN 0 THEN 'messages' ELSE 'chat' END, 'm-' || (i % 8), CASE i % 10 WHEN 0 THEN 'control' ELSE 'pruned' END,
+        0, 100, 100 * (i % 2), 0, 900, 9, (i % 1000 + 0.5) / 1000, 1, 50, 20,
+        CASE WHEN i % 20 = 0 THEN 'expired' WHEN i % 50 = 1 THEN 'message_changed' END, 90 * (i % 20 = 0), 0.01 * (i % 20 = 0), -1, 0, 0
+      FROM c;
     COMMIT;
   `);
   db.close();
 }
+
+/** Sums of 30 days in five projects, as many as a busy team has. */
+function monthOfSums(): LedgerSum[] {
+  const sums: LedgerSum[] = [];
+  for (let back = 0; back < 30; back++) {
+    const day = new Date(Date.now() - back * DAY_MS).toISOString().slice(0, 10);
+    for (let p = 0; p < 5; p++) {
+      const add = (slice: LedgerSum['slice'], key: string, fields: readonly string[]): void => {
+        for (const field of fields) sums.push({ day, project: `p${p}`, slice, key, field, value: 1 + p });
+      };
+      add('all', '', SUMMED);
+      for (let m = 0; m < 8; m++) add('model', `m-${m}`, SUMMED);
+      for (let t = 0; t < 24; t++)
+        add('tool', `tool-${t}\tkind-${t % 5}`, ['texts', 'cut', 'tokens', 'removed', 'saved', 'regretDollars']);
+      for (const cause of ['first_request', 'expired', 'message_changed'])
+        add('miss', cause, ['requests', 'tokens', 'dollars']);
+      for (const reason of ['small', 'reread', 'named', 'file']) add('whole', reason, ['texts']);
+    }
+  }
+  return sums;
+}
+
+const SUMMED = [
+  'requests',
+  'fresh',
+  'write5m',
+  'read',
+  'output',
+  'dollars',
+  'without',
+  'removed',
+  'removedNew',
+  'missTokens',
+];
 
 /** Writes a child that has said something, and a fact on the blackboard, into the store of a server. */
 export async function addFleet(path: string): Promise<void> {

@@ -1,3 +1,5 @@
+import { columnDecimals } from '../../../base/decimals.ts';
+
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 const time = new Intl.DateTimeFormat(undefined, {
@@ -25,11 +27,18 @@ export function share(part: number, all: number): string {
 }
 
 /** Dollars with as many digits as are significant. */
-export function dollars(value: number): string {
+export function dollars(value: number, decimals?: number): string {
   const size = Math.abs(value);
-  const digits = size === 0 || size >= 100 ? (size >= 100 ? 0 : 2) : size >= 0.1 ? 2 : size >= 0.001 ? 4 : 6;
+  const digits =
+    decimals ?? (size === 0 || size >= 100 ? (size >= 100 ? 0 : 2) : size >= 0.1 ? 2 : size >= 0.001 ? 4 : 6);
   const text = size.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${value < 0 ? '−' : ''}$${text}`;
+}
+
+/** Prints the dollars of a column with the same decimals. */
+export function dollarColumn(values: readonly number[]): (value: number) => string {
+  const decimals = columnDecimals(values);
+  return (value) => dollars(value, decimals);
 }
 
 export function bytes(value: number): string {

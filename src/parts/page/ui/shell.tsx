@@ -3,6 +3,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import { Failure, loadSession, messageOf, type Session } from '../../../app/page/ui/api.tsx';
 import type { PartPieces, PartView } from '../../../app/page/ui/part-view.tsx';
 import { Trouble } from '../../../app/page/ui/parts/loaded.tsx';
+import { Head } from '../../../app/page/ui/parts/pieces.tsx';
 import { Toasts } from '../../../app/page/ui/parts/toast.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Shortcuts } from './parts/shortcuts.tsx';
@@ -72,11 +73,24 @@ function View({ route: [view, ...rest], session, parts, pieces }: { route: Route
       return <SettingsView />;
     case 'doctor':
       return <DoctorView can={session.has?.doctor ?? false} />;
+    case 'overview':
+      return <OverviewView pieces={pieces} />;
     default: {
-      const { View } = parts.find(({ path }) => path === view) ?? {};
-      return View ? <View /> : <OverviewView pieces={pieces} />;
+      const { View = NotFound } = parts.find(({ path }) => path === view) ?? {};
+      return <View />;
     }
   }
+}
+
+function NotFound() {
+  return (
+    <>
+      <Head title="There is no such page" about={<code class="breaks">{location.hash}</code>} />
+      <p>
+        <a href={to('overview')}>Overview</a>
+      </p>
+    </>
+  );
 }
 
 /** The entry of the menu to which a view belongs. */
@@ -113,7 +127,7 @@ function Frame({ session, route, parts, pieces }: { session: Session; route: Rou
   const main = useRef<HTMLElement>(null);
   const current = entryOf(route[0]);
   const first = useRef(true);
-  const name = [...VIEWS, ...parts].find(({ path }) => path === current)?.name ?? 'Overview';
+  const name = [...VIEWS, ...parts].find(({ path }) => path === current)?.name ?? 'No such page';
   // with the view itself, not after it was painted: title and focus always belong to the same view
   useLayoutEffect(() => {
     document.title = `${name} · mcp-pruner`;

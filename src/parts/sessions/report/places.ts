@@ -63,7 +63,11 @@ export function sessionFiles(homeDir: string, sinceMs: number): SessionFile[] {
 }
 
 function writtenAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return 0; // it was removed, or is a link that leads to itself
+  }
 }
 
 /** @throws Error where a file cannot be read, or is too large to be read at once */

@@ -132,7 +132,7 @@ function Line({ line, shown: { text, why } }: { line: LineShown; shown: Shown })
             {region.startLine === region.endLine ? region.startLine : `${region.startLine}–${region.endLine}`}{' '}
             {region.kept ? 'kept' : 'cut'}
           </b>{' '}
-          <span lang={why?.language}>{region.words}</span>
+          {region.words}
         </p>
       )}
       <div class="line">

@@ -92,6 +92,8 @@ function optionsFor(
   const axis = { stroke: colour('--muted'), font: `12px ${fontFamily}`, ticks: { show: false } };
   const bars = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.72, 28], radius: 0.15 }) : undefined;
   const half = kind === 'bars' ? 0.6 : 0.1;
+  // an axis without a value would show made-up steps between 0 and 1
+  const isEmpty = series.every(({ values }) => values.every((value) => value === 0));
   return {
     width: box.clientWidth || 300,
     height: HEIGHT,
@@ -118,7 +120,7 @@ function optionsFor(
         ...axis,
         size: 56,
         grid: { stroke: colour('--line'), width: 1 },
-        values: (_, splits) => splits.map(tick),
+        values: (_, splits) => splits.map((at) => (isEmpty && at > 0 ? '' : tick(at))),
       },
     ],
     series: [

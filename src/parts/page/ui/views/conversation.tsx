@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { Failure, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
-import { compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { compact, dollars, number, plural } from '../../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Confirm } from '../../../../app/page/ui/parts/confirm.tsx';
 import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
@@ -69,7 +69,12 @@ export function ConversationView({
                   Earlier texts
                 </button>
               )}
-              <Turns texts={texts} project={page.conversation.project} onChange={newest.reload} />
+              <Turns
+                texts={texts}
+                requests={timeline.value?.turns ?? []}
+                project={page.conversation.project}
+                onChange={newest.reload}
+              />
             </>
           );
         }}
@@ -138,6 +143,12 @@ function nearest(turns: readonly TurnShown[], atMs: number): number {
   return best;
 }
 
+/** The request of the timeline that brought texts at a time. */
+function numbered(requests: readonly TurnShown[], atMs: number): string {
+  const at = nearest(requests, atMs);
+  return at < 0 ? 'Request' : `Request ${number(at + 1)}`;
+}
+
 const idOf = (turn: number): string => `turn-${turn}`;
 
 function goTo(turn: number): void {
@@ -150,11 +161,9 @@ function goTo(turn: number): void {
 function CutOf({ text }: { text: TextOfTurn }) {
   const [open, setOpen] = useState(false);
   const title = titleOf(text);
-  const before = text.cuts.reduce((sum, cut) => sum + cut.tokensBefore, 0);
-  const after = text.cuts.reduce((sum, cut) => sum + cut.tokensAfter, 0);
   return (
     <div>
-      <code class="breaks">{title}</code> {compact(before)} → {compact(after)} tokens{' '}
+      <code class="breaks">{title}</code> {cutWords(text.cuts)} cut{' '}
       <button type="button" class="small" data-cut aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? 'Close' : 'Why?'}
         <span class="unseen"> The reasons for the cuts of {title}, at the timeline</span>
@@ -164,16 +173,21 @@ function CutOf({ text }: { text: TextOfTurn }) {
   );
 }
 
+/** The cuts of texts in lines. Tokens are counted by request, in the provider's count: see the timeline. */
+function cutWords(cuts: TextOfTurn['cuts']): string {
+  const all = cuts.reduce((sum, { lines }) => sum + lines, 0);
+  const kept = cuts.reduce((sum, { keptLines }) => sum + keptLines, 0);
+  return `${number(all - kept)} of ${plural(all, 'line')}`;
+}
+
 function Sums({ texts }: { texts: readonly TextOfTurn[] }) {
   const cuts = texts.flatMap((text) => text.cuts);
-  const before = cuts.reduce((sum, { tokensBefore }) => sum + tokensBefore, 0);
-  const after = cuts.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0);
   const note = 'Texts that were sent whole are listed without their content.';
   if (cuts.length === 0) return <p class="quiet sums">None of the texts below was cut. {note}</p>;
   return (
     <p class="sums">
       {plural(cuts.length, 'text')} of the {number(texts.length)} below {cuts.length === 1 ? 'was' : 'were'} cut:{' '}
-      <b>{compact(before - after)} tokens</b> of {compact(before)} ({share(before - after, before)}) are not sent.
+      <b>{cutWords(cuts)}</b> are not sent.
       <span class="quiet"> {note}</span>
     </p>
   );
@@ -189,14 +203,25 @@ function turnsOf(texts: readonly TextOfTurn[]): readonly Turn[] {
   return turns;
 }
 
-function Turns({ texts, project, onChange }: { texts: readonly TextOfTurn[]; project: string; onChange: () => void }) {
+function Turns({
+  texts,
+  requests,
+  project,
+  onChange,
+}: {
+  texts: readonly TextOfTurn[];
+  /** Those of the timeline, by which requests are numbered. */
+  requests: readonly TurnShown[];
+  project: string;
+  onChange: () => void;
+}) {
   const turns = turnsOf(texts);
   return (
     <>
       {turns.map(({ turn, texts: own }) => (
-        <section class="turn" key={own[0]?.row} aria-label={`Request ${turn}`}>
+        <section class="turn" key={own[0]?.row} aria-labelledby={idOf(turn)}>
           <h2 id={idOf(turn)} tabIndex={-1}>
-            Request {number(turn)}
+            {numbered(requests, own[0]?.atMs ?? 0)}
             {own[0] && (
               <span class="quiet">
                 {' '}
@@ -252,7 +277,7 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
             </>
           )}
           {cuts.length === 0 && !isGone && `${plural(text.lines, 'line')} · `}
-          {compact(text.tokens)} tokens
+          about {compact(text.tokens)} tokens
         </span>
         <Actions text={text} title={title} project={project} onChange={onChange}>
           {ids.length > 0 && (

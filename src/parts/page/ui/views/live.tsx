@@ -3,7 +3,9 @@ import { Failure, get, messageOf } from '../../../../app/page/ui/api.tsx';
 import { clock, compact, dayName, dollars, duration, iso, number, plural } from '../../../../app/page/ui/format.tsx';
 import { Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
-import { fits, type RequestFilters } from '../../requests.ts';
+import { leftWholeWords } from '../../../../core/left-whole.ts';
+import type { RequestCost } from '../../../../core/ports/browse.ts';
+import { fits, type RequestFilters, withCost } from '../../requests.ts';
 import type { FacetsShown, NoteShown, RequestShown } from '../../shapes.ts';
 import { Choose } from '../parts/filters.tsx';
 import { TextView } from '../parts/text-view.tsx';
@@ -59,9 +61,9 @@ export function LiveView() {
     };
     const askCosts = (requests: readonly RequestShown[]): void => {
       const ids = requests.slice(0, MOST_ASKED).map(({ requestId }) => requestId);
-      get<{ dollars: Record<string, number | null> }>('costs', { ids: ids.join(',') }).then(
-        (costs) => {
-          if (!left) setState((before) => before && withCosts(before, costs.dollars));
+      get<{ costs: Record<string, RequestCost> }>('costs', { ids: ids.join(',') }).then(
+        ({ costs }) => {
+          if (!left) setState((before) => before && withCosts(before, costs));
         },
         () => {}, // a cost that cannot be read now is shown when the view is opened again
       );
@@ -170,8 +172,8 @@ function Filter({
   );
 }
 
-function withCosts(state: State, costs: Readonly<Record<string, number | null>>): State {
-  const priced = (one: RequestShown): RequestShown => ({ ...one, dollars: costs[one.requestId] ?? one.dollars });
+function withCosts(state: State, costs: Readonly<Record<string, RequestCost>>): State {
+  const priced = (one: RequestShown): RequestShown => withCost(one, costs[one.requestId]);
   return { ...state, requests: state.requests.map(priced), held: state.held.map(priced) };
 }
 
@@ -300,12 +302,12 @@ function Request({ request, above }: { request: RequestShown; above: RequestShow
             {isBad && <Badge tone="bad">{upstreamError ?? status}</Badge>}
             {end !== 'answered' && end !== '' && <Badge tone="warn">{end.replaceAll('_', ' ')}</Badge>}
           </span>
-          <span class="request-cost">{request.dollars === null ? '' : dollars(request.dollars)}</span>
+          <span class="request-cost">{request.dollars === null ? '–' : dollars(request.dollars)}</span>
           <span class="quiet request-time">{duration(request.totalMs)}</span>
         </summary>
         <div class="request-body">
           {fallbacks.length > 0 && <p>Fallbacks: {fallbacks.join(', ')}</p>}
-          {texts.length === 0 && <p class="quiet">The request had no new text that is large enough to be pruned.</p>}
+          <LeftWhole request={request} />
           {texts.length > 0 && <Texts texts={texts} />}
           {request.more > 0 && <p class="quiet">and {plural(request.more, 'more text')}</p>}
           <p>
@@ -315,6 +317,15 @@ function Request({ request, above }: { request: RequestShown; above: RequestShow
       </details>
     </li>
   );
+}
+
+/** Why new results of a request were left whole. */
+function LeftWhole({ request: { leftWhole, texts } }: { request: RequestShown }) {
+  const reasons = Object.entries(leftWhole);
+  if (reasons.length === 0)
+    return texts.length > 0 ? null : <p class="quiet">The request brought no new tool result or file.</p>;
+  const words = reasons.map(([code, count]) => (count > 0 ? `${number(count)}: ` : '') + leftWholeWords(code));
+  return <p class="quiet">New results left whole: {words.join('; ')}.</p>;
 }
 
 function Texts({ texts }: { texts: RequestShown['texts'] }) {
@@ -327,7 +338,7 @@ function Texts({ texts }: { texts: RequestShown['texts'] }) {
               <code>{nameOf(text)}</code>{' '}
               <span class="quiet">
                 {plural(text.lines, 'line')}, left whole
-                {text.whole === '' ? '' : `: ${text.whole.replaceAll('_', ' ')}`}
+                {text.whole === '' ? '' : `: ${leftWholeWords(text.whole)}`}
               </span>
             </>
           ) : (
@@ -346,8 +357,7 @@ function Cut({ text, pruneId }: { text: RequestShown['texts'][number]; pruneId: 
   const [open, setOpen] = useState(false);
   return (
     <>
-      <code>{nameOf(text)}</code> {number(text.lines - text.keptLines)} of {plural(text.lines, 'line')} cut,{' '}
-      {compact(text.tokensBefore)} → {compact(text.tokensAfter)} tokens{' '}
+      <code>{nameOf(text)}</code> {number(text.lines - text.keptLines)} of {plural(text.lines, 'line')} cut{' '}
       <button type="button" class="small" data-cut aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? 'Close' : 'Why?'}
         <span class="unseen"> The reasons for the cuts of {nameOf(text)}</span>

@@ -11,6 +11,7 @@ import { useNews } from '../parts/live-reload.tsx';
 import { useFilters } from '../route.tsx';
 import { Cache, Spend } from './overview/by-day.tsx';
 import { Holdout } from './overview/holdout.tsx';
+import { LeftWholeCard } from './overview/left-whole.tsx';
 import { Misses } from './overview/misses.tsx';
 import { Parts } from './overview/models.tsx';
 import { Shares } from './overview/shares.tsx';
@@ -100,6 +101,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
           <Shares shares={report.shares} />
         </div>
         <div>
+          <LeftWholeCard reasons={report.leftWhole} />
           <Misses misses={report.misses} bill={totals.dollars} cold={contexts?.cold} />
           <Work work={report.work} />
           <Holdout holdout={report.holdout} />
@@ -155,7 +157,7 @@ function Sentence({ report, contexts }: { report: LedgerReport; contexts: Contex
         ? `; ${plural(regrets, 'cut')} ${regrets === 1 ? 'was' : 'were'} needed after all`
         : '; no cut was needed after all'}
       {avoided > 0 && `; ${plural(avoided, 'compaction')} avoided`}
-      {seen > 0 && `; ${plural(seen, 'compaction')} seen`}.
+      {seen > 0 && `; ${plural(seen, 'compaction')} by clients`}.
     </p>
   );
 }
@@ -166,7 +168,16 @@ function rangeWords(range: LedgerTotals['savedRange']): string {
   return ` (estimated, ${dollars(range[0])} to ${dollars(range[1])})`;
 }
 
-function Totals({ report: { totals } }: { report: LedgerReport }) {
+/** Misses of what had been in the cache: a first request pays nothing again. */
+function paidAgain({ misses }: LedgerReport): { readonly tokens: number; readonly usd: number } {
+  const again = misses.filter(({ cause }) => cause !== 'first_request');
+  const sum = (of: (miss: (typeof again)[number]) => number): number => again.reduce((all, one) => all + of(one), 0);
+  return { tokens: sum(({ tokens }) => tokens), usd: sum(({ dollars: of }) => of) };
+}
+
+function Totals({ report }: { report: LedgerReport }) {
+  const { totals } = report;
+  const again = paidAgain(report);
   const {
     dollars: bill,
     dollarsWithout,
@@ -174,7 +185,6 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
     gross,
     savedRange,
     regretDollars,
-    missDollars,
     requests,
     unpriced,
     estimated,
@@ -189,7 +199,7 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
               name="Saved, net"
               value={dollars(net)}
               about={`${share(net, dollarsWithout)} of what it would have cost`}
-              tone={net >= 0 ? 'good' : 'bad'}
+              tone={net > 0 ? 'good' : net < 0 ? 'bad' : ''}
             />
             <Figure name="Billed" value={dollars(bill)} about={`in ${plural(requests, 'request')}`} />
             <Figure
@@ -199,8 +209,8 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
             />
             <Figure
               name="Cache misses"
-              value={dollars(missDollars)}
-              about={`${compact(totals.missTokens)} tokens paid again`}
+              value={dollars(again.usd)}
+              about={`${compact(again.tokens)} tokens paid again`}
             />
           </>
         ) : (
@@ -213,7 +223,7 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
             />
             <Figure name="Requests" value={compact(requests)} />
             <Figure name="Regret" value={compact(totals.regretTokens)} about="tokens that were cut and needed later" />
-            <Figure name="Cache misses" value={compact(totals.missTokens)} about="tokens" />
+            <Figure name="Cache misses" value={compact(again.tokens)} about="tokens paid again" />
           </>
         )}
       </dl>

@@ -1,8 +1,10 @@
-import { ago, compact, dayName, dollars, iso, number, share } from '../../../../app/page/ui/format.tsx';
+import { useState } from 'preact/hooks';
+import { ago, compact, dayName, dollarColumn, dollars, iso, number, share } from '../../../../app/page/ui/format.tsx';
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Bar, Card, Empty, Head, Scroll, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { BoldnessStep } from '../../../../core/ports/ledger.ts';
 import type { LedgerReport, LedgerTool } from '../../../../core/ports/ledger-report.ts';
+import type { DeclaredTool, NamedTool } from '../../../../core/shelf/by-name.ts';
 import type { FacetsShown, LinesShown, ShelfShown } from '../../shapes.ts';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
 import { Spark } from '../parts/plot.tsx';
@@ -52,6 +54,7 @@ export function ToolsView() {
 
 /** Tools that clients declare: each request carries their descriptions. */
 function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: ShelfShown; days: number }) {
+  const cost = dollarColumn(tools.map(({ dollarsPerMonth }) => dollarsPerMonth));
   return (
     <Card title="Declared tools" flush>
       <p class="quiet">
@@ -62,30 +65,11 @@ function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: Shel
       </p>
       <Table
         label="Declared tools"
-        heads={[
-          'Tool',
-          'Client',
-          ...['Tokens', 'Conversations', 'Calls', 'Last call', 'A month'].map((amount) => ({ amount })),
-        ]}
+        heads={['Tool', ...['Tokens', 'Conversations', 'Calls', 'Last call', 'A month'].map((amount) => ({ amount }))]}
       >
-        {tools.map(
-          ({ project, client, name, kind, tokens, conversations, calls, lastCallMs, shelved, dollarsPerMonth }) => (
-            <tr key={`${project} ${client} ${name}`}>
-              <th scope="row" class="breaks">
-                {name} {kind !== 'plain' && <Badge>{kind === 'never' ? 'always whole' : kind}</Badge>}{' '}
-                {shelved && <Badge tone="good">on the shelf</Badge>}
-              </th>
-              <td class="breaks">{client}</td>
-              <td class="amount">{number(tokens)}</td>
-              <td class="amount">{number(conversations)}</td>
-              <td class={calls === 0 ? 'amount goes' : 'amount'}>{number(calls)}</td>
-              <td class="amount">
-                {lastCallMs === null ? 'never' : <Time ms={lastCallMs}>{ago(lastCallMs, Date.now())}</Time>}
-              </td>
-              <td class="amount">{dollars(dollarsPerMonth)}</td>
-            </tr>
-          ),
-        )}
+        {tools.map((tool) => (
+          <Declared key={tool.name} tool={tool} cost={cost} />
+        ))}
       </Table>
       {more > 0 && (
         <p class="quiet">
@@ -96,9 +80,60 @@ function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: Shel
   );
 }
 
+/** A declared tool; the projects and clients that declare it open below it. */
+function Declared({ tool, cost }: { tool: DeclaredTool; cost: (usd: number) => string }) {
+  const [open, setOpen] = useState(false);
+  const { name, kind, shelved, declarations } = tool;
+  return (
+    <>
+      <tr>
+        <th scope="row" class="breaks">
+          <button type="button" class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
+            <span aria-hidden="true">{open ? '▾' : '▸'}</span> {name}
+          </button>{' '}
+          {kind !== 'plain' && <Badge>{kind === 'never' ? 'always whole' : kind}</Badge>}{' '}
+          {shelved && <Badge tone="good">on the shelf</Badge>}
+        </th>
+        <DeclaredFigures cost={cost} of={tool} />
+      </tr>
+      {open &&
+        declarations.map((one) => (
+          <tr key={`${one.project} ${one.client}`} class="below">
+            <td class="breaks">
+              {one.project} · {one.client || 'unknown client'} {one.shelved && <Badge tone="good">on the shelf</Badge>}
+            </td>
+            <DeclaredFigures cost={cost} of={one} />
+          </tr>
+        ))}
+    </>
+  );
+}
+
+function DeclaredFigures({
+  cost,
+  of: { tokens, conversations, calls, lastCallMs, dollarsPerMonth },
+}: {
+  cost: (usd: number) => string;
+  of: NamedTool;
+}) {
+  return (
+    <>
+      <td class="amount">{number(tokens)}</td>
+      <td class="amount">{number(conversations)}</td>
+      <td class={calls === 0 ? 'amount quiet' : 'amount'}>{number(calls)}</td>
+      <td class="amount">
+        {lastCallMs === null ? 'never' : <Time ms={lastCallMs}>{ago(lastCallMs, Date.now())}</Time>}
+      </td>
+      <td class="amount">{cost(dollarsPerMonth)}</td>
+    </>
+  );
+}
+
 const COLUMNS = ['Texts', 'Cut', 'Tokens cut', '', 'Saved', 'Regret', 'Step', 'Cut by day'] as const;
 
 function Tools({ tools, lines }: { tools: readonly LedgerTool[]; lines: ReadonlyMap<string, readonly number[]> }) {
+  const saved = dollarColumn(tools.map(({ dollarsSaved }) => dollarsSaved));
+  const regret = dollarColumn(tools.map(({ regretDollars }) => regretDollars));
   return (
     <Card flush>
       <Scroll label="Tools and kinds">
@@ -120,7 +155,10 @@ function Tools({ tools, lines }: { tools: readonly LedgerTool[]; lines: Readonly
           </thead>
           <tbody>
             {tools.map((tool) => (
-              <Row key={`${tool.tool} ${tool.kind}`} tool={tool} values={lines.get(`${tool.tool}\t${tool.kind}`)} />
+              <Row
+                key={`${tool.tool} ${tool.kind}`}
+                {...{ tool, saved, regret, values: lines.get(`${tool.tool}\t${tool.kind}`) }}
+              />
             ))}
           </tbody>
         </table>
@@ -129,7 +167,14 @@ function Tools({ tools, lines }: { tools: readonly LedgerTool[]; lines: Readonly
   );
 }
 
-function Row({ tool: one, values }: { tool: LedgerTool; values: readonly number[] | undefined }) {
+interface RowShown {
+  readonly tool: LedgerTool;
+  readonly values: readonly number[] | undefined;
+  readonly saved: (usd: number) => string;
+  readonly regret: (usd: number) => string;
+}
+
+function Row({ tool: one, values, saved, regret }: RowShown) {
   const { recovered, reread, quoted } = one.regrets;
   const regrets = [
     recovered > 0 ? `${number(recovered)} recovered` : '',
@@ -149,9 +194,9 @@ function Row({ tool: one, values }: { tool: LedgerTool; values: readonly number[
         <Bar part={one.removed} all={one.tokens} tone="cut" />
         <span class="quiet">{share(one.removed, one.tokens)}</span>
       </td>
-      <td class="amount">{dollars(one.dollarsSaved)}</td>
+      <td class="amount">{saved(one.dollarsSaved)}</td>
       <td class={regrets.length > 0 ? 'amount goes' : 'amount quiet'}>
-        {dollars(one.regretDollars)}
+        {regret(one.regretDollars)}
         {regrets.length > 0 && (
           <>
             <br />

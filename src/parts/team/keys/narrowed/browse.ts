@@ -4,6 +4,7 @@ import type {
   ConversationQuery,
   ListedCompaction,
   ListedConversation,
+  RequestCost,
   SeriesPoint,
   SeriesQuery,
 } from '../../../../core/ports/browse.ts';
@@ -38,7 +39,7 @@ export class NarrowedBrowse implements BrowseStore {
     return this.#unscoped.showing(pruneIds, this.#ownProjects);
   }
 
-  costs(requestIds: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
+  costs(requestIds: readonly string[]): Promise<ReadonlyMap<string, RequestCost>> {
     return this.#unscoped.costs(requestIds, this.#ownProjects);
   }
 

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { compact, dayName, dollars, number } from '../../../../../app/page/ui/format.tsx';
+import { compact, dayName, dollars, number, plural } from '../../../../../app/page/ui/format.tsx';
 import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { LedgerDay, LedgerReport } from '../../../../../core/ports/ledger-report.ts';
@@ -101,7 +101,7 @@ function areasOf(lines: LinesShown['lines'], days: number): Series[] {
   const rest = lines.slice(MOST_AREAS);
   if (rest.length === 0) return areas;
   const values = Array.from({ length: days }, (_, day) => rest.reduce((sum, line) => sum + (line.values[day] ?? 0), 0));
-  return [...areas, { name: `${number(rest.length)} others`, values, colour: '--area-6' }];
+  return [...areas, { name: plural(rest.length, 'other'), values, colour: '--area-6' }];
 }
 
 /** Input by day: what the cache gave, what was new, and what it missed. */

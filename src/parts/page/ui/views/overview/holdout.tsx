@@ -1,6 +1,6 @@
 import { compact, dollars, number } from '../../../../../app/page/ui/format.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
-import type { Difference, HoldoutResult } from '../../../../../core/ports/ledger-report.ts';
+import { type Difference, type HoldoutResult, undecidedWords } from '../../../../../core/ports/ledger-report.ts';
 
 /** Compares pruned conversations with those of the control group. */
 export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {
@@ -40,7 +40,7 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
         {number(conversations.pruned)} pruned conversations, {number(conversations.control)} left whole.
         {enough
           ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments. If a few conversations outweigh all others, more conversations are needed.'
-          : ' Too few to tell: no interval is given.'}
+          : ''}
         {method === 'pairs' &&
           ' Apart from the cuts, no difference between the groups was found, so each pruned conversation is compared with its own bill without cuts. The row "Requests" shows whether conversations got longer.'}
         {plan.more !== null &&
@@ -59,20 +59,12 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
             <td class="amount">{unit(control)}</td>
             <td class="amount">
               {signed(difference, unit)}
-              {interval !== null && enough && (
-                <>
-                  <br />
-                  <span class="quiet small">
-                    {signed(interval[0], unit)} to {signed(interval[1], unit)}
-                  </span>
-                </>
-              )}
-              {tooSkewed && (
-                <>
-                  <br />
-                  <span class="quiet small">too uneven to tell</span>
-                </>
-              )}
+              <br />
+              <span class="quiet small">
+                {interval === null
+                  ? undecidedWords(tooSkewed)
+                  : `${signed(interval[0], unit)} to ${signed(interval[1], unit)}`}
+              </span>
             </td>
           </tr>
         ))}

@@ -1,4 +1,4 @@
-import { compact, dollars, number, share } from '../../../../../app/page/ui/format.tsx';
+import { compact, dollarColumn, dollars, number, share } from '../../../../../app/page/ui/format.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { ColdFigures } from '../../../../../core/ports/compactions.ts';
 import type { MissCause } from '../../../../../core/ports/ledger.ts';
@@ -15,7 +15,7 @@ export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: s
   tools_changed: ['tools changed', 'the client sent another list of tools'],
   system_changed: ['system prompt changed', 'the client sent another system prompt'],
   message_changed: ['past changed', 'the client changed a message that was sent before'],
-  compacted: ['compacted', 'the client compacted the conversation, so all of it was new to the cache'],
+  compacted: ['began with a summary', 'the first request after a compaction: all of it was new to the cache'],
   changed_by_us: ['changed by mcp-pruner', 'a fault: please report it with the log'],
   unknown: ['unknown', 'the provider did not read what it could have'],
 };
@@ -30,6 +30,7 @@ export function Misses({
   bill: number;
   cold: ColdFigures | undefined;
 }) {
+  const cost = dollarColumn(misses.map((miss) => miss.dollars));
   return (
     <Card title="Why the cache missed" flush>
       {misses.length === 0 ? (
@@ -53,7 +54,7 @@ export function Misses({
               </th>
               <td class="amount">{number(miss.requests)}</td>
               <td class="amount">{compact(miss.tokens)}</td>
-              <td class="amount">{dollars(miss.dollars)}</td>
+              <td class="amount">{cost(miss.dollars)}</td>
               <td class="amount">{share(miss.dollars, bill)}</td>
             </tr>
           ))}

@@ -1,4 +1,4 @@
-import { dollars, number } from '../../../../../app/page/ui/format.tsx';
+import { dollarColumn, number } from '../../../../../app/page/ui/format.tsx';
 import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { LedgerReport, LedgerTotals } from '../../../../../core/ports/ledger-report.ts';
@@ -16,6 +16,8 @@ export function Parts({ report, by, days }: { report: LedgerReport; by: 'model' 
   const title = by === 'model' ? 'By model' : 'By project';
   const rows: readonly (readonly [string, LedgerTotals])[] =
     by === 'model' ? report.models.map((one) => [one.model, one]) : report.projects.map((one) => [one.project, one]);
+  const spent = dollarColumn(rows.map(([, one]) => one.dollars));
+  const saved = dollarColumn(rows.map(([, one]) => one.net));
   return (
     <Card title={title} flush>
       <Table
@@ -37,8 +39,8 @@ export function Parts({ report, by, days }: { report: LedgerReport; by: 'model' 
                 {key === '' ? 'unknown' : <a href={toFiltered('conversations', { [by]: key })}>{key}</a>}
               </th>
               <td class="amount">{number(requests)}</td>
-              <td class="amount">{isPriced ? dollars(bill) : <span class="quiet">no price</span>}</td>
-              <td class="amount">{isPriced ? dollars(net) : '–'}</td>
+              <td class="amount">{isPriced ? spent(bill) : <span class="quiet">no price</span>}</td>
+              <td class="amount">{isPriced ? saved(net) : '–'}</td>
               <td class="amount">
                 <Spark values={values.get(key)} />
               </td>

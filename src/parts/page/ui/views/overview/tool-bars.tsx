@@ -23,6 +23,12 @@ export function ToolBars({ tools, isPriced }: { tools: readonly LedgerTool[]; is
       title={isPriced ? 'Saved by tool' : 'Tokens cut by tool'}
       side={<a href={to('tools')}>All tools and kinds</a>}
     >
+      {isPriced && (
+        <p class="quiet small">
+          At the price of tokens that are sent for the first time, before regret. The saving above is the difference of
+          the bills: it also has cuts that were read from the cache, and cuts that cost a cache miss.
+        </p>
+      )}
       <ul class="tool-bars">
         {bars.map(({ tool, saved, regret, regrets }) => (
           <li key={tool}>

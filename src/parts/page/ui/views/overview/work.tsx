@@ -1,6 +1,11 @@
 import { number } from '../../../../../app/page/ui/format.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
-import type { LedgerReport, WorkMeasure, WorkRate } from '../../../../../core/ports/ledger-report.ts';
+import {
+  type LedgerReport,
+  undecidedWords,
+  type WorkMeasure,
+  type WorkRate,
+} from '../../../../../core/ports/ledger-report.ts';
 
 /** How the work goes, in pruned conversations and in those that were left whole. */
 export function Work({ work }: Pick<LedgerReport, 'work'>) {
@@ -22,7 +27,9 @@ export function Work({ work }: Pick<LedgerReport, 'work'>) {
             <Rate measure={measure} of={measure.pruned} />
             <Rate measure={measure} of={measure.control} />
             <td class="amount">
-              {measure.difference?.interval ? range(measure.difference.interval, measure) : 'too few to tell'}
+              {measure.difference?.interval
+                ? range(measure.difference.interval, measure)
+                : undecidedWords(measure.difference !== null)}
             </td>
           </tr>
         ))}

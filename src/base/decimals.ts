@@ -1,0 +1,13 @@
+const MOST = 5;
+
+/**
+ * Decimals with which all dollars of a column are shown, so that they can be compared at a glance: as many as the
+ * smallest needs for two significant digits, but no more than make sense beside the largest.
+ */
+export function columnDecimals(dollars: readonly number[]): number {
+  const sizes = dollars.map(Math.abs).filter((size) => size > 0);
+  if (sizes.length === 0) return 2;
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+  const needed = Math.max(2, 1 - Math.floor(Math.log10(least)));
+  return Math.min(needed, most >= 100 ? 2 : most >= 1 ? 3 : MOST);
+}

@@ -1,0 +1,127 @@
+import { leftWholeWords } from '../core/left-whole.ts';
+import type { StoredEvent } from '../core/ports.ts';
+import { UserError } from '../errors/errors.ts';
+import type { StoreHandle } from '../store/handle.ts';
+import { type Call, type Io, textOption } from './command.ts';
+import { withStore } from './open-store.ts';
+import { count, plural } from './report/words.ts';
+import { table } from './table.ts';
+import { painter, printableLine } from './terminal.ts';
+import { wrapped } from './wrap.ts';
+
+/** Events of one conversation that are read. */
+const MOST_EVENTS = 10_000;
+/** Events in which the newest conversation is looked for. */
+const NEWEST = 2_000;
+const MOST_SHOWN = 40;
+
+/** What became of a new text. */
+interface Outcome {
+  readonly atMs: number;
+  readonly tool: string;
+  readonly lines: number;
+  /** `null`: it was left whole. */
+  readonly cut: { readonly pruneId: string; readonly keptLines: number; readonly tokens: number } | null;
+  /** Why it was left whole, as a code. */
+  readonly whole: string;
+}
+
+interface Explained {
+  readonly conversation: string;
+  readonly requests: number;
+  readonly outcomes: readonly Outcome[];
+  /** Number of new results that were left whole, by code, including those without an outcome of their own. */
+  readonly leftWhole: Readonly<Record<string, number>>;
+}
+
+/** `why --conversation <id>` and `why --latest`: what was cut of a conversation, and why the rest was not. */
+export async function explainConversation(call: Call, io: Io): Promise<number> {
+  const explained = await withStore(call, io, async (store) => {
+    const id = textOption(call, 'conversation');
+    const conversation = id === undefined ? await newestOf(store) : await namedBy(store, id);
+    return explain(conversation, await store.events({ runId: conversation, fromSeq: 1, limit: MOST_EVENTS }));
+  });
+  io.out(call.values.json === true ? `${JSON.stringify(asJson(explained), null, 2)}\n` : textOf(explained, io));
+  return 0;
+}
+
+/** The conversation of the newest request. @throws UserError */
+async function newestOf(store: Pick<StoreHandle, 'records' | 'events'>): Promise<string> {
+  const last = await store.records.lastSeq();
+  const newest = await store.events({ fromSeq: Math.max(1, last - NEWEST), limit: NEWEST + 1 });
+  const request = newest.findLast(({ kind }) => kind === 'request');
+  if (request === undefined) throw new UserError('no request was recorded: only those through the proxy are');
+  return request.runId;
+}
+
+/** The conversation whose id begins with these characters. @throws UserError */
+async function namedBy({ browse }: Pick<StoreHandle, 'browse'>, id: string): Promise<string> {
+  const found = await browse.conversations({ words: id, order: 'seen', offset: 0, limit: 50 });
+  const names = [...new Set(found.map(({ name }) => name).filter((name) => name.startsWith(id)))];
+  const [name, other] = names;
+  if (other !== undefined)
+    throw new UserError(`several conversations begin with ${id}: ${names.slice(0, 5).join(', ')}`);
+  if (name === undefined) throw new UserError(`no conversation begins with ${JSON.stringify(id)}`);
+  return name;
+}
+
+function explain(conversation: string, events: readonly StoredEvent[]): Explained {
+  const requests = events.filter(({ kind }) => kind === 'request');
+  const leftWhole: Record<string, number> = {};
+  for (const { payload } of requests) {
+    const whole = payload.left_whole;
+    if (typeof whole !== 'object' || whole === null) continue;
+    for (const [code, texts] of Object.entries(whole)) leftWhole[code] = (leftWhole[code] ?? 0) + Number(texts);
+  }
+  const outcomes = events
+    .filter(({ kind }) => kind === 'pruned' || kind === 'left_whole')
+    .map(({ tsMs, kind, payload }): Outcome => {
+      const before = Number(payload.tokens_before);
+      const cut = { keptLines: Number(payload.kept_lines), tokens: before - Number(payload.tokens_after) };
+      return {
+        ...{ atMs: tsMs, tool: String(payload.tool ?? ''), lines: Number(payload.lines) },
+        cut: kind === 'pruned' ? { pruneId: String(payload.prune_id), ...cut } : null,
+        whole: kind === 'pruned' ? '' : String(payload.reason),
+      };
+    });
+  return { conversation, requests: requests.length, outcomes, leftWhole };
+}
+
+function textOf({ conversation, requests, outcomes, leftWhole }: Explained, io: Io): string {
+  const paint = painter(io);
+  const cuts = outcomes.flatMap(({ cut }) => cut ?? []);
+  const tokens = cuts.reduce((sum, one) => sum + one.tokens, 0);
+  const reasons = Object.entries(leftWhole).sort(([, a], [, b]) => b - a);
+  const whole = reasons.reduce((sum, [, texts]) => sum + texts, 0);
+  const head = `${plural(requests, 'request')}; ${plural(cuts.length, 'text')} cut, by about ${count(tokens)} tokens; ${count(whole)} left whole`;
+  const parts = [paint('bold', printableLine(conversation)), wrapped(head, '', io)];
+  if (reasons.length > 0) {
+    const rows = reasons.map(([code, texts]) => [leftWholeWords(code), texts > 0 ? count(texts) : '-']);
+    parts.push(`${table([['why left whole', 'texts'], ...rows], { textColumns: 1, width: io.columns })}\n`);
+  }
+  const shown = outcomes.slice(-MOST_SHOWN);
+  if (shown.length > 0) parts.push(paint('bold', shown.length < outcomes.length ? 'The newest texts' : 'Its texts'));
+  for (const one of shown) parts.push(wrapped(lineOf(one), '', io, '  ').trimEnd());
+  if (cuts.length > 0) parts.push('', 'mcp-pruner why <prune_id> explains one');
+  return `${parts.join('\n')}\n`;
+}
+
+function lineOf({ atMs, tool, lines, cut, whole }: Outcome): string {
+  const at = `${new Date(atMs).toISOString().slice(11, 19)} ${printableLine(tool) || 'text'}`;
+  if (cut === null) return `${at}: ${plural(lines, 'line')} left whole: ${leftWholeWords(whole)}`;
+  return `${at}: ${count(lines - cut.keptLines)} of ${plural(lines, 'line')} cut, ${printableLine(cut.pruneId)}`;
+}
+
+function asJson({ conversation, requests, outcomes, leftWhole }: Explained) {
+  return {
+    conversation,
+    requests,
+    left_whole: leftWhole,
+    texts: outcomes.map(({ atMs, tool, lines, cut, whole }) => ({
+      ...{ at: new Date(atMs).toISOString(), tool, lines },
+      ...(cut === null
+        ? { left_whole_because: whole }
+        : { prune_id: cut.pruneId, kept_lines: cut.keptLines, tokens_saved_est: cut.tokens }),
+    })),
+  };
+}

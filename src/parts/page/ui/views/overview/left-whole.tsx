@@ -1,0 +1,21 @@
+import { number } from '../../../../../app/page/ui/format.tsx';
+import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { leftWholeWords } from '../../../../../core/left-whole.ts';
+import type { LeftWhole } from '../../../../../core/ports/ledger-report.ts';
+
+/** Why new results were left whole. */
+export function LeftWholeCard({ reasons }: { reasons: readonly LeftWhole[] }) {
+  if (reasons.length === 0) return null;
+  return (
+    <Card title="Why results were left whole" flush>
+      <Table label="Why results were left whole" heads={['Reason', { amount: 'Texts' }]}>
+        {reasons.map(({ reason, texts }) => (
+          <tr key={reason}>
+            <th scope="row">{leftWholeWords(reason)}</th>
+            <td class="amount">{number(texts)}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}
