@@ -31,6 +31,7 @@ describe('the words of an explanation', () => {
   it.each([
     ['hors focus', 'off focus'],
     ['hors focus: debounce, maxWait', 'off focus: debounce, maxWait'],
+    ['hors focus: retry; source intacte, lignes par recover_text', 'off focus: retry'],
     ['répétitif', 'repetitive'],
     ['journal répétitif: T03 INFO GET', 'repetitive log: T03 INFO GET'],
     ['off focus: debounce', 'off focus: debounce'],

@@ -112,8 +112,8 @@ export function browseContract(name: string, open: Open): void {
       expect(await store.browse.showing([id], ['bank'])).toEqual(new Map());
       expect(await store.browse.costs(['r1', 'r5', 'unknown'])).toEqual(
         new Map([
-          ['r1', 0.5],
-          ['r5', null],
+          ['r1', { dollars: 0.5, cut: 50 }],
+          ['r5', { dollars: null, cut: expect.any(Number) }],
         ]),
       );
       expect(await store.browse.costs(['r1'], ['bank'])).toEqual(new Map());

@@ -27,8 +27,12 @@ export const REASONS: Readonly<
   },
 };
 
-/** A stored reason in English, whatever the language of its marker. Details behind its words stay. */
-export function reasonInEnglish(reason: string): string {
+/** How lines are recovered, as the first marker of a text adds it to its reason. */
+const HINT = /; source (?:intacte|is whole), [^;]*$/;
+
+/** A stored reason in English, whatever the language of its marker, without the hint of the marker. */
+export function reasonInEnglish(stored: string): string {
+  const reason = stored.replace(HINT, '');
   for (const [key, words] of LONGEST_FIRST) {
     if (reason === words || reason.startsWith(`${words}:`) || reason.startsWith(`${words} `))
       return `${REASONS.en[key]}${reason.slice(words.length)}`;
