@@ -12,7 +12,7 @@ import { serverLog } from '../../helpers/texts.ts';
 import { until } from '../../helpers/until.ts';
 import { keys, newKey, onFile } from '../team/team.ts';
 import { axeFaults, browserPath, contrastFaults, launch, narrowCells, tab } from './browser.ts';
-import { addFleet, addHistory, fillStore, work } from './material.ts';
+import { addFleet, addHistory, fillStore, LONG_NAME, work } from './material.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
@@ -103,6 +103,8 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
           await openView(page, view);
           expect([view, await page.title()]).toEqual([view, `${view} · mcp-pruner`]);
           expect([view, await width(page)]).toEqual([view, at]);
+          const beyond = `[...document.querySelectorAll('tbody th')].filter((one) => one.getBoundingClientRect().right > innerWidth).length`;
+          expect([view, await page.evaluate(beyond)]).toEqual([view, 0]);
           if (at === 1024) {
             expect([view, await narrowCells(page)]).toEqual([view, []]);
             const scrolled = `[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`;
@@ -523,7 +525,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await expect
         .poll(() => page.locator('tbody tr').filter({ hasText: 'web_fetch' }).filter({ hasText: 'docs' }).innerText())
         .toMatch(/docs.*recovered/s);
-      await page.getByRole('region', { name: 'Declared tools' }).getByRole('rowheader', { name: 'big_tool' }).waitFor();
+      await page.getByRole('region', { name: 'Declared tools' }).getByRole('rowheader', { name: LONG_NAME }).waitFor();
     });
   });
 

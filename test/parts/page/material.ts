@@ -10,6 +10,8 @@ import { seedLedger } from './month.ts';
 import type { Stage } from './stage.ts';
 
 const DAY_MS = 86_400_000;
+/** Of 50 characters, as names of MCP tools are. */
+export const LONG_NAME = 'mcp__a_server_of_the_team__look_up_an_order_by_ids';
 
 /** What tools may answer to do harm: markup, a line of a megabyte, text that turns its direction, control characters. */
 export const HOSTILE = [
@@ -66,7 +68,7 @@ export async function addHistory(stage: Stage): Promise<string> {
     atMs: nowMs,
   };
   await store.compactions.add({ ...about, continues: name });
-  const tool = { name: 'big_tool', hash: 'h', kind: 'plain', tokens: 900, saves: 600 } as const;
+  const tool = { name: LONG_NAME, hash: 'h', kind: 'plain', tokens: 900, saves: 600 } as const;
   const seen = { project: 'checkout', client: 'codex', conversation: 'c', isFirst: true, declarations: [tool] };
   await store.shelf.record({
     ...seen,

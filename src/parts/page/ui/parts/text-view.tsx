@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Failure, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
-import { compact, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { number, plural, share } from '../../../../app/page/ui/format.tsx';
 import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import { say } from '../../../../app/page/ui/parts/toast.tsx';
@@ -118,9 +118,8 @@ function Facts({ text }: { text: TextPart }) {
     <>
       <div class="facts">
         <p>
-          {number(lines - keptLines)} of {plural(lines, 'line')} cut · {compact(tokensBefore)} → {compact(tokensAfter)}{' '}
-          tokens (−
-          {share(tokensBefore - tokensAfter, tokensBefore)}) ·{' '}
+          {number(lines - keptLines)} of {plural(lines, 'line')} cut (about{' '}
+          {share(tokensBefore - tokensAfter, tokensBefore)} of its tokens) ·{' '}
           {text.kind === '' ? text.sourceType : text.kind.replaceAll('_', ' ')} · <code>{pruneId}</code> · kept until{' '}
           <Time ms={text.expiresMs} />
         </p>
