@@ -26,10 +26,11 @@ const HIDDEN = '<token>';
 const HIDDEN_KEY = '<key>';
 
 export const setup: Command = {
-  usage: `setup <${names.join('|')}> [--write|--undo]`,
+  usage: 'setup <agent> [--write|--undo]',
   about: [
     "Prints the configuration that an agent needs: the proxy's address, and the MCP server that recovers cuts.",
     'With --write it goes into the files of the agent; the original of each file is kept next to it, and --undo restores it.',
+    `Agents: ${names.join(', ')}.`,
     'Any other program: export OPENAI_BASE_URL=http://127.0.0.1:8006/v1',
     'If the proxy requires a key, put yours into MCP_PRUNER_KEY: it is written to the files, which only you can read then.',
   ].join('\n'),

@@ -25,10 +25,16 @@ export function table(rows: readonly (readonly string[])[], { textColumns = 1, w
 const GAP = 2;
 /** A word column is made no narrower than this. */
 const LEAST_WORD = 8;
+/** The share of a line that word columns may take if the table must be divided. */
+const WORDS_SHARE = 0.5;
 
 /** Widths of columns: words are cut short until the widest figure fits next to them. */
 function fittedWidths(widths: readonly number[], textColumns: number, width: number): number[] {
-  const fits = [...widths];
+  const whole = widths.reduce((sum, wide) => sum + wide + GAP, -GAP);
+  // in a table that must be divided, long names leave room for more than one figure beside them
+  const isDivided = whole > width && widths.length > textColumns + 1;
+  const most = isDivided ? Math.max(LEAST_WORD, Math.floor((WORDS_SHARE * width) / Math.max(1, textColumns))) : width;
+  const fits = widths.map((wide, i) => (i < textColumns ? Math.min(wide, most) : wide));
   const figures = Math.max(0, ...widths.slice(textColumns));
   const excess = (): number => fits.slice(0, textColumns).reduce((sum, wide) => sum + wide + GAP, 0) + figures - width;
   while (excess() > 0) {

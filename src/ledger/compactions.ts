@@ -17,12 +17,14 @@ export async function readContexts(
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string },
 ): Promise<ContextReport> {
   const query = { sinceMs: Date.parse(sinceDay), project };
-  const [seen, all, peaks, cold] = await Promise.all([
+  const [seen, all, cold] = await Promise.all([
     store.since(query),
     store.since({ ...query, sinceMs: 0 }),
-    store.peaks({ ...query, limit: MAX_PEAKS }),
     store.cold(query),
   ]);
+  // shorter conversations matter only if they were compacted
+  const above = Math.min(...mediansOf(all).values(), ...installedClientRows().map((row) => row.tokens));
+  const peaks = await store.peaks({ ...query, limit: MAX_PEAKS, above });
   return { compactions: compactionsOf(seen, all, peaks), cold };
 }
 
@@ -79,18 +81,23 @@ type Compacting = Pick<StoredCompaction, 'project' | 'product' | 'model'>;
 
 type Thresholds = (of: Compacting) => Threshold | null;
 
+/** The median length of the compactions of each client with a model in a project, if there are enough of them. */
+function mediansOf(all: readonly StoredCompaction[]): ReadonlyMap<string, number> {
+  const medians = new Map<string, number>();
+  for (const [name, some] of groupBy(all, nameOf)) {
+    const sorted = some.map(({ tokens }) => tokens).sort((a, b) => a - b);
+    const median = sorted[sorted.length >> 1];
+    if (median !== undefined && sorted.length >= ENOUGH_COMPACTIONS) medians.set(name, median);
+  }
+  return medians;
+}
+
 /**
  * The threshold of each client with a model in a project: the median length of its compactions, else that of its row,
  * else `null`.
  */
 function thresholdsOf(all: readonly StoredCompaction[], rows: readonly ClientRow[]): Thresholds {
-  const groups = groupBy(all, nameOf);
-  const medians = new Map<string, number>();
-  for (const [name, some] of groups) {
-    const sorted = some.map(({ tokens }) => tokens).sort((a, b) => a - b);
-    const median = sorted[sorted.length >> 1];
-    if (median !== undefined && sorted.length >= ENOUGH_COMPACTIONS) medians.set(name, median);
-  }
+  const medians = mediansOf(all);
   const lengths = new KnownLengths(rows);
   return (of) => {
     const median = medians.get(nameOf(of));

@@ -265,6 +265,12 @@ export function recallContract(name: string, open: Open): void {
       );
       const [peak] = await store.compactions.peaks({ sinceMs: 0, limit: 5 });
       expect(peak).toMatchObject({ conversationId: 'c', product: 'codex_exec', turns: 3, sent: 1_010, whole: 1_050 });
+      const longer = (above: number) => store.compactions.peaks({ sinceMs: 0, limit: 5, above });
+      expect(await longer(1_049)).toEqual([peak]);
+      expect(await longer(1_050)).toEqual([]);
+      const about = { project: 'p', client: 'codex', product: '', model: 'm', session: '', tokens: 900, atMs: 5 };
+      await store.compactions.add({ ...about, continues: 'c' });
+      expect(await longer(1_050)).toEqual([peak]);
       const { requests, usd, hour_cache } = await store.compactions.cold({ sinceMs: 0, project: 'p' });
       expect([requests, usd, hour_cache.saved]).toEqual([2, 1, 0.5]);
       expect(hour_cache.cost).toBeGreaterThan(0.5);

@@ -8,7 +8,7 @@ import { describeEvent, Totals } from './live-lines.ts';
 const POLL_MS = 250;
 const PAGE = 1_000;
 /** Events of the past that are shown when nothing says how far back. */
-export const LAST = 20;
+const LAST = 20;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** The filter for events. */

@@ -31,11 +31,11 @@ const SIGNED = 'they are signed, and the proxy has no AWS_ACCESS_KEY_ID to sign 
 const LOST_MS = 500;
 
 export const run: Command = {
-  usage: `run <${clients.map(({ name }) => name).join('|')}|program> [options] -- [arguments of the agent]`,
+  usage: 'run <agent|program> [options] -- [arguments of the agent]',
   about: [
     'Starts an agent through the proxy, and with the MCP server configured, by flags, environment and temporary files:',
     'none of your own files is changed. Uses the proxy that runs, or starts one for the run. Exits with the code of the',
-    'agent.',
+    `agent. Agents: ${clients.map(({ name }) => name).join(', ')}; any other program gets OPENAI_BASE_URL.`,
     'MCP_PRUNER_KEY is your key for the proxy at --proxy, if that requires one; no command line shows the key.',
   ].join('\n'),
   options: {

@@ -257,7 +257,7 @@ function statsOf(tokensEstAfter: number, made: Decision, elapsedMs: number, used
   };
 }
 
-/** Additional `stats` fields if a backend is configured (docs/backends.md). */
+/** Additional `stats` fields if a backend is configured (docs/configuration.md). */
 function backendStats({ stats }: Scored, { tokensEstBefore, tokensEstAfter }: PruneStats): PruneStats['extra'] {
   const saved = tokensEstBefore - tokensEstAfter;
   const usd = (Math.max(0, saved) * USD_PER_MILLION_TOKENS) / 1_000_000;

@@ -281,6 +281,14 @@ interface HintOptions {
   readonly recoverCommand?: string;
 }
 
+/** A text of at most `room` characters, cut short between words. */
+function shortened(text: string, room: number): string {
+  if (text.length <= room) return text;
+  const start = text.slice(0, room + 1);
+  const blank = start.lastIndexOf(' ');
+  return (blank > room / 2 ? start.slice(0, blank) : text.slice(0, room)).replace(/[\s:,;]{1,9}$/, '');
+}
+
 /**
  * Appends to the first cut's reason that the source is intact and how to recover lines; the reason is shortened to make
  * room.
@@ -292,6 +300,6 @@ export function addRecoveryHint(
   const [first, ...others] = cuts;
   if (!first) return cuts;
   const words = WORDS[language][way].replace(PROGRAM, recoverCommand);
-  const reason = cleanReason(first.reason).slice(0, REASON_CHARS - words.length - 2);
+  const reason = shortened(cleanReason(first.reason), REASON_CHARS - words.length - 2);
   return [{ ...first, reason: `${reason}; ${words}` }, ...others];
 }

@@ -70,8 +70,13 @@ export interface CompactionStore {
   }): Promise<string | null>;
   /** Compactions since then, oldest first, at most 10,000. */
   since(query: { readonly sinceMs: number; readonly project?: string }): Promise<readonly StoredCompaction[]>;
-  /** Conversations with a billed request since then, the longest first, at most `limit`. */
+  /**
+   * Conversations with a billed request since then, the longest first, at most `limit`.
+   *
+   * @param query.above - only conversations that were longer than this with everything that was cut, and compacted ones
+   */
   peaks(query: {
+    readonly above?: number;
     readonly sinceMs: number;
     readonly project?: string;
     readonly limit: number;

@@ -19,6 +19,10 @@ const LONG_PAUSE_MS = 3_600_000;
 /** Weighted tokens of a turn, proportional to its dollars: input 1, cache write 1.25 or 2, cache read 0.1, output 5. */
 const WEIGHT = 'fresh + 1.25 * write5m + 2.0 * write1h + 0.1 * read + 5.0 * output';
 
+const WHOLE = `${SENT} + CASE WHEN removed > 0 THEN removed ELSE 0 END`;
+/** Conversations with a request above a length, and those of compactions. */
+const LONG = `SELECT conversation FROM main.ledger_turn WHERE at_ms >= ? AND ${WHOLE} > ? UNION
+  SELECT continues FROM main.compaction WHERE at_ms >= ? UNION SELECT conversation FROM main.compaction WHERE at_ms >= ?`;
 /** When the request before `t` in its conversation ended: looked up only for the few that found no cache. */
 const BEFORE_MS = `SELECT b.at_ms FROM main.ledger_turn b WHERE b.conversation = t.conversation AND b.id < t.id AND b.project = t.project
   ORDER BY b.id DESC LIMIT 1`;
@@ -54,13 +58,16 @@ export class StoredCompactions implements CompactionStore {
     );
   }
 
-  peaks({ sinceMs, project, limit }: Query & { readonly limit: number }): Promise<readonly ContextPeak[]> {
+  peaks(query: Parameters<CompactionStore['peaks']>[0]): Promise<readonly ContextPeak[]> {
+    const { sinceMs, project, limit, above } = query;
+    const since = Math.trunc(sinceMs);
+    const long = above === undefined ? '' : `AND conversation IN (${LONG})`;
     return this.#rows.all(
       `SELECT project, conversation AS "conversationId", max(model) AS model, max(client) AS product, count(*) AS turns, max(${SENT}) AS sent,
-         max(${SENT} + CASE WHEN removed > 0 THEN removed ELSE 0 END) AS whole, max(at_ms) AS "lastMs"
-       FROM main.ledger_turn WHERE at_ms >= ? AND project = coalesce(?, project) AND conversation <> ''
+         max(${WHOLE}) AS whole, max(at_ms) AS "lastMs"
+       FROM main.ledger_turn WHERE at_ms >= ? AND project = coalesce(?, project) AND conversation <> '' ${long}
        GROUP BY project, conversation ORDER BY whole DESC LIMIT ?`,
-      [Math.trunc(sinceMs), project ?? null, bounded(limit)],
+      [since, project ?? null, ...(above === undefined ? [] : [since, above, since, since]), bounded(limit)],
     );
   }
 
