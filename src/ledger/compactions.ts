@@ -8,6 +8,8 @@ import { type ClientRow, clientRowOf, installedClientRows } from './client-lengt
 
 const ENOUGH_COMPACTIONS = 3;
 const MAX_PEAKS = 10_000;
+/** The `above` of peaks while no threshold is known. */
+const MAX_ABOVE = 1_000_000_000;
 const MAX_LENGTHS = 1_000;
 const MAX_LISTED = 100;
 
@@ -23,7 +25,7 @@ export async function readContexts(
     store.cold(query),
   ]);
   // shorter conversations matter only if they were compacted
-  const above = Math.min(...mediansOf(all).values(), ...installedClientRows().map((row) => row.tokens));
+  const above = Math.min(MAX_ABOVE, ...mediansOf(all).values(), ...installedClientRows().map(({ tokens }) => tokens));
   const peaks = await store.peaks({ ...query, limit: MAX_PEAKS, above });
   return { compactions: compactionsOf(seen, all, peaks), cold };
 }

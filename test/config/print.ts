@@ -81,12 +81,8 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
 - A list is comma-separated in the environment and an array in the file.
 - An empty variable counts as unset, except for lists and where "or empty" is allowed: there it means none.
 
-| word | allowed value |
-|---|---|
-| secret | visible ASCII without blanks. Only from the environment: a file that contains one is refused |
-| true or false | also \`1\`, \`yes\`, \`on\` and their opposites. |
-| URL | http:// or https://, without user name, query or fragment |
-| base URL | such a URL to which paths are appended, such as https://api.openai.com/v1 (no /chat/completions) |
+A *secret* is visible ASCII without blanks, only from the environment. *true* and *false* may also be \`1\`, \`yes\`, \`on\` and their opposites. A
+*URL* has no user name, query or fragment; to a *base URL* paths are appended, such as https://api.openai.com/v1.
 
 \`npx vitest run test/config -u\` prints this page from \`src/config/settings/\` and the \`settings.ts\` of optional parts.
 
@@ -96,22 +92,49 @@ ${tableOf(rows.filter(({ setting }) => setting.common === true))}
 
 Features for \`MCP_PRUNER_ENABLE\`, all off by default:
 
-| feature | meaning |
-|---|---|
-${rows.flatMap(({ setting }) => (isFeature(setting) ? [`| \`${setting.toggle}\` | ${setting.doc} |`] : [])).join('\n')}
+${featuresOf(toolsSettings)
+  .map(({ toggle, doc }) => `- \`${toggle}\`: ${doc}`)
+  .join('\n')}
+- of the [fleet](fleet.md): ${featuresOf(fleetSettings)
+    .map(({ toggle }) => `\`${toggle}\``)
+    .join(', ')}
 
 ## Internal settings
 
-The defaults are measured; change one of these only for a reason.
+Their defaults are measured; change one only for a reason. [config/default.toml](../config/default.toml) has the meaning, default and allowed
+values of each; those that only the environment may contain are described here.
 
-${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))).join('\n\n')}
+${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))).join('\n')}
+
+${tableOf(rows.filter(({ setting }) => setting.toml === null && setting.common !== true))}
+
+## Backends
+
+${BACKENDS}
 `;
 }
 
+/** The names of a section's internal settings. */
 function sectionOf(title: string, keys: ReadonlySet<string>): string {
   const own = rows.filter(({ key, setting }) => keys.has(key) && setting.common !== true && !isFeature(setting));
-  return `### ${title}\n\n${tableOf(own)}`;
+  const names = own.map(({ setting: { env } }) => env.map((name) => `\`${name}\``).join(' or '));
+  return `- **${title}**: ${names.join(', ') || 'all above'}`;
 }
+
+/** What backends are. */
+const BACKENDS = `A backend scores lines against the goal, within the same bounds. If it fails, the local engine decides alone. A text is sent only if the
+bounds allow a cut and there is a goal.
+
+- \`deepinfra\` (alias \`cloud\`) receives \`{"queries": [goal, …], "documents": [line, …]}\` and returns \`scores\`. A score of 0.5 or more is used as
+  is; below 0.5, only the order counts.
+- \`swe-pruner\` receives \`{"code": text, "query": goal}\` and returns the text with lines left out (\`pruned_code\`, \`content\` or \`text\`);
+  placeholders such as \`(filtered 12 lines)\` are understood.
+
+Five failures of one kind in a row open a circuit breaker for 30 seconds; \`Retry-After\` is respected up to 60 seconds. \`/health\` shows
+\`backend_state\`. \`prune_text\` then has \`backend\`, \`deepinfra_latency_ms\`, \`_docs_scored\`, \`_docs_total\`, \`_http_status\`, \`_cached\`
+(\`swe_pruner_…\`), \`tokens_saved_est\` and \`cost_estimated_usd\` in \`stats\`, and the warnings \`cache_hit\`, \`deepinfra_docs_truncated\`,
+\`deepinfra_error\` with \`deepinfra_http_error\`, \`_parse_error\`, \`_config_error\`, \`_circuit_open\` or \`_no_goal\`. The log has the same codes in
+\`fallbacks\`, and \`backend_not_asked\` if no time was left.`;
 
 function tableOf(entries: typeof rows): string {
   return `| variable | meaning | default (allowed) |\n|---|---|---|\n${entries.map(({ setting }) => pageRow(setting)).join('\n')}`;
@@ -119,7 +142,7 @@ function tableOf(entries: typeof rows): string {
 
 function pageRow(setting: Setting<unknown>): string {
   const { env, toml, unit, doc, flag } = setting;
-  const allowed = allowedInShort(setting);
+  const allowed = setting.flag === 'enable' ? 'features' : allowedInShort(setting);
   const usualKey = env[0]?.replace(/^MCP_PRUNER_/, '').toLowerCase();
   const remarks = [
     toml === null && allowed !== 'secret'
@@ -142,6 +165,11 @@ function pageRow(setting: Setting<unknown>): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
+/** The features of a group of settings. */
+function featuresOf(group: object): { readonly toggle: string; readonly doc: string }[] {
+  return rows.flatMap(({ key, setting }) => (key in group && isFeature(setting) ? [setting] : []));
+}
+
 /** Allowed values in the words that the page explains. */
 function allowedInShort({ rule }: Setting<unknown>): string {
   return rule.allowed
@@ -150,10 +178,10 @@ function allowedInShort({ rule }: Setting<unknown>): string {
     .replace(headerSecret().allowed, 'secret')
     .replace(onOff().allowed, 'switch')
     .replace('or empty for none', 'or empty')
-    .replace(/^a list of fleet.*|^a list of .*children.*/, 'features')
     .replace('; in the environment separated by commas', '')
     .replace(/^a list of /, '')
     .replace(/^a number /, '')
+    .replace(/^a whole number, (\d+) or more$/, '≥$1')
     .replace(/^(?:a whole number from|one of) /, '')
     .replace(/^(?:from )?(\d+) to (\d+)/, '$1–$2')
     .replace(/^(\d+) on$/, '≥$1');

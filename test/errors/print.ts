@@ -31,7 +31,15 @@ unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors/
 Every readable request is answered with status 200. \`message\` is the code, with the hint behind it for fleet tools; the five numbers
 of JSON-RPC itself have a sentence. \`data.hint\` says what to do.
 
-${rpc.map((row) => `- ${row.number}${row.http === null ? '' : `, HTTP ${row.http}`} \`${row.code}\`: ${sentences(row)}`).join('\n')}
+${rpc
+  .filter(({ code }) => !isOfFleet(code))
+  .map((row) => `- ${row.number}${row.http === null ? '' : `, HTTP ${row.http}`} \`${row.code}\`: ${sentences(row)}`)
+  .join('\n')}
+
+Errors of the [fleet](fleet.md), whose hint and \`data\` say what to do: ${rpc
+    .filter(({ code }) => isOfFleet(code))
+    .map(({ number, code }) => `${number} \`${code}\``)
+    .join(', ')}.
 
 ## HTTP
 
@@ -45,7 +53,7 @@ ${http
 ## Fallbacks
 
 Codes in \`fallbacks\` of a request's log line, in events and in metrics. The request was forwarded, and the client notices nothing.
-There are also \`store_<reason>\`, \`upstream_refused_<status>\`, the codes of [backends](backends.md) and those of
+There are also \`store_<reason>\`, \`upstream_refused_<status>\`, the codes of [backends](configuration.md#backends) and those of
 [unreadable requests](wires.md#requests-that-cannot-be-read).
 
 ${Object.entries(fallbackTable)
@@ -54,7 +62,11 @@ ${Object.entries(fallbackTable)
 `;
 }
 
-/** What happened and what to do, as sentences. */
+function isOfFleet(code: string): boolean {
+  return code.startsWith('E-');
+}
+
+/** What happened, else what to do: every answer has the hint. */
 function sentences({ about, hint }: Pick<ErrorRow, 'about' | 'hint'>): string {
-  return about === undefined ? hint : `${about.charAt(0).toUpperCase()}${about.slice(1)}. ${hint}`;
+  return about === undefined ? hint : `${about.charAt(0).toUpperCase()}${about.slice(1)}.`;
 }
