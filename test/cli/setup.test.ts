@@ -13,6 +13,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startHttp } from '../../src/app/serve.ts';
 import { checkNode } from '../../src/cli/doctor/doctor.ts';
@@ -306,6 +307,22 @@ describe('mcp-pruner doctor', () => {
     expect(without.out).toContain('upstream of the gemini wire');
     writeFileSync(join(at.home, '.zshrc'), `export GOOGLE_GEMINI_BASE_URL=${url}\n`);
     expect((await run(at, ['doctor'], env)).out).toMatch(/ok {4}Gemini CLI.* is set up/);
+  });
+
+  it('says how to start the proxy that the agent now needs, and installs nothing unless a person agrees', async () => {
+    const at = machine();
+    const args = ['setup', 'claude', '--write'];
+    expect((await run(at, args)).out).toMatch(
+      /does not run at \S+\. Start it in the background: mcp-pruner service install/,
+    );
+    const typed = (answer: string) => ({
+      ...{ env: at.env, homeDir: at.home, cwd: at.home, inIsTerminal: true, outIsTerminal: true },
+      streams: () => ({ input: Readable.from([answer]), output: new PassThrough() }),
+    });
+    for (const answer of ['\n', 'no\n', '']) expect((await runCommand(args, typed(answer))).code).toBe(0);
+    expect(existsSync(join(at.home, '.config/systemd'))).toBe(false);
+    const env = await running(at);
+    expect((await run(at, args, env)).out).toContain(`the proxy runs at http://127.0.0.1:${env.MCP_PRUNER_PORT}`);
   });
 
   it('reports an agent whose configured token is refused', async () => {
