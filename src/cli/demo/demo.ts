@@ -117,14 +117,14 @@ function serveModel(received: string[]): ReturnType<typeof serveLocally> {
 
 /** @returns whether the service log was cut; if not, nothing more can be shown */
 async function showTurns(stage: Stage, url: string, log: string, received: readonly string[]): Promise<boolean> {
-  const [source, focused] = [realSourceFile('database'), realSourceFile('statement')];
+  const [source, focused] = [realSourceFile('statement'), realSourceFile('database')];
   const messages = conversation(log, source, focused);
   // as an agent does: each result goes to the model before the next call is made
   for (const end of [4, 6, 8]) await ask(url, messages.slice(0, end));
   const forwarded = messagesOf(received.at(-1) ?? '');
   const pruned = forwarded[3]?.content ?? '';
   stage.heading('1. Before and after');
-  stage.say('tool result                              original lines     tokens (estimated, markers in)');
+  stage.say('tool result                                    original lines     tokens (estimated, markers in)');
   showSaved(stage, 'service log (700 requests, 1 failure)', log, pruned);
   showSaved(stage, source.path, source.text, forwarded[5]?.content ?? '');
   showSaved(stage, `${focused.path}, with a question`, focused.text, forwarded[7]?.content ?? '');
@@ -151,7 +151,7 @@ function showSaved({ say }: Stage, name: string, before: string, after: string):
   const percent = Math.round(100 * (1 - tokensAfter / tokensBefore));
   const saved = percent === 0 ? 'whole' : `-${percent} %`;
   say(
-    `${name.padEnd(38)} ${arrow(lineCount(before), keptLines(after))}  ${arrow(tokensBefore, tokensAfter)}  ${saved}`,
+    `${name.padEnd(44)} ${arrow(lineCount(before), keptLines(after))}  ${arrow(tokensBefore, tokensAfter)}  ${saved}`,
   );
 }
 
@@ -178,7 +178,7 @@ function showPrefixKept({ say }: Stage, received: readonly string[]): void {
   if (!kept) throw new UserError('The prefix changed between the turns.');
 }
 
-const QUESTION = 'Where are the values of a row turned into JavaScript?';
+const QUESTION = 'How is a custom aggregate registered?';
 
 function conversation(log: string, source: SourceFile, focused: SourceFile): object[] {
   const call = (id: string, name: string, args: object): object => ({
