@@ -41,6 +41,30 @@ describe('a result passes whole', () => {
     expect(why('Read', { file_path: 'a.ts' })).toBe('');
   });
 
+  it('if the call limits its own output to at most 200 lines or entries, unless it asks a question', () => {
+    const limited = [
+      'git log -n 120',
+      'cd app && git log --oneline -40',
+      'git log --max-count=30 --stat',
+      'npm run build 2>&1 | head -50',
+      "bash -lc 'cat notes.txt | head -n 80'",
+      'rg --max-count 5 "a|b" src',
+      'grep -rn -m3 value src',
+    ];
+    for (const command of limited) expect(why('Bash', { command }, { count: 900 }), command).toBe('window');
+    expect(why('Grep', { pattern: 'value', head_limit: 100 }, { count: 400 })).toBe('window');
+    const free = [
+      'git log',
+      'git log -n 5000',
+      'head -3 a.txt | sort -R; npm test',
+      'head -c 9000 a.txt',
+      'git log -n 9; npm test',
+    ];
+    for (const command of free) expect(why('Bash', { command }, { count: 900 }), command).toBe('');
+    const asked = { command: 'git log -n 120', context_focus_question: 'When was the cache added?' };
+    expect(why('Bash', asked, { count: 900 })).toBe('');
+  });
+
   it('if it is a short list of hits or names, unless the call asks a question', () => {
     expect(why('Grep', { pattern: 'value' })).toBe('short');
     expect(why('Glob', { pattern: '*.ts' })).toBe('short');

@@ -1,7 +1,7 @@
 import { kindNamed, nameByPath } from '../../engine/kinds/all.ts';
 import { splitLines } from '../../engine/text/lines.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
-import { askedLines } from '../../wires/transcript/call-targets.ts';
+import { askedLimit, askedLines } from '../../wires/transcript/call-targets.ts';
 import { callFacts, isReport, type ToolCall } from '../../wires/transcript/tools.ts';
 
 /** A result and what is known about it before its lines are read. */
@@ -17,8 +17,8 @@ interface ResultShown {
 }
 
 /**
- * Maximum number of lines of a window that an agent requests by its first and last line, and of lines that its tool
- * adds.
+ * Maximum number of lines of a window that an agent requests by its first and last line, or of entries by their number,
+ * and of lines that its tool adds.
  */
 const WINDOW_LINES = 200;
 const FRAME_LINES = 16;
@@ -35,8 +35,8 @@ const HUNK = /^(?:diff --git |@@ -\d)/m;
 
 /**
  * Why a result stays whole whatever its lines contain: `reread`, a file that the user or the plan names (`named`), the
- * report of another agent (`report`), a short window that the agent chose itself (`window`), or a short diff or list of
- * hits or names (`short`). `''` for all others.
+ * report of another agent (`report`), a short window or a small number of entries that the agent chose itself
+ * (`window`), or a short diff or list of hits or names (`short`). `''` for all others.
  */
 export function whyWhole({ call, files, isRepeated, text, conversation }: ResultShown): string {
   if (isRepeated) return 'reread';
@@ -53,6 +53,8 @@ function isLog(path: string): boolean {
 }
 
 function isShortWindow(call: ToolCall | undefined, text: string): boolean {
+  const limit = callFacts(call).hints.question === true ? 0 : askedLimit(call);
+  if (limit > 0 && limit <= WINDOW_LINES) return true;
   const { startLine, endLine } = askedLines(call);
   if (startLine === 0 || endLine - startLine >= WINDOW_LINES) return false;
   return splitLines(text).count <= WINDOW_LINES + FRAME_LINES;

@@ -95,6 +95,42 @@ export function askedLines(call: ToolCall | undefined): FileLines {
   return { startLine, endLine };
 }
 
+/** Commands that print nothing. */
+const SILENT: ReadonlySet<string> = new Set(['cd', 'export', 'set', 'source', '.']);
+/** Options that state a limit, by program; `-` alone is a number as an option. */
+const LIMITS: Readonly<Record<string, readonly string[]>> = {
+  head: ['-', '-n', '--lines'],
+  git: ['-', '-n', '--max-count'],
+  grep: ['-m', '--max-count'],
+  rg: ['-m', '--max-count'],
+  ag: ['-m', '--max-count'],
+};
+
+/**
+ * The number of lines or entries to which a call limits its own output (`git log -n 120`, `… | head -50`, `rg
+ * --max-count 5`); 0 if it states none, or not for all that it prints.
+ */
+export function askedLimit(call: ToolCall | undefined): number {
+  if (!call) return 0;
+  const asked = numberOf(parseArgs(call.args), ['head_limit']);
+  if (asked > 0) return asked;
+  const limits = shellParts(innerCommand(commandOf(call))).flatMap((stages) => {
+    const words = (stages.at(-1) ?? '').trim().split(/\s+/);
+    return SILENT.has(words[0] ?? '') ? [] : limitIn(words);
+  });
+  return limits.includes(0) ? 0 : Math.max(0, ...limits);
+}
+
+function limitIn([program = '', ...words]: readonly string[]): number {
+  const options = LIMITS[program] ?? [];
+  for (const [k, word] of words.entries()) {
+    const [, option = '', value] = /^(-{1,2}[A-Za-z-]{0,20}?)[= ]?(\d{1,9})?$/.exec(word) ?? [];
+    if (options.includes(option) && option !== '-') return lineOf(value ?? words[k + 1]);
+    if (option === '-' && options.includes('-')) return lineOf(value);
+  }
+  return 0;
+}
+
 function stringOf(args: Readonly<Record<string, unknown>> | null, keys: readonly string[]): string {
   for (const key of keys) {
     const value = args?.[key];
