@@ -73,4 +73,18 @@ describe('an id that a next call may name', () => {
     const cut = (line: number): boolean => cuts.some(({ startLine, endLine }) => line >= startLine && line <= endLine);
     expect(records.filter((_, i) => cut(45 + i))).toEqual([]);
   });
+
+  it('stays once per block of a log, not on each line with a counter', () => {
+    const line = (i: number): string =>
+      `2026-02-11 10:${String(10 + Math.floor(i / 60))}:${String(i % 60).padStart(2, '0')} INFO ${words[i % 4]} ${['naming', 'tests', 'style'][i % 3]}`;
+    const withId = (i: number): boolean => i >= 120 && i < 144;
+    const log = Array.from(
+      { length: 400 },
+      (_, i) => `${line(i)}${withId(i) ? ` job=${14_095_635_106 + i * 331}` : ''}`,
+    );
+    const kept = keptOf(log, { origin: 'command', command: 'cat app.log' }).filter((one) => one.includes(' job='));
+    expect(kept).toContain(log[120]);
+    expect(kept).toContain(log[132]);
+    expect(kept.length).toBeLessThan(12);
+  });
 });

@@ -26,9 +26,16 @@ const BEHIND_WORD = /^[a-z]{2,12}_(?=.*\d)[A-Za-z0-9]{8,64}$/;
 /**
  * Keeps lines with an id that did not occur before, if they are few or the text is a short list of records, and the
  * first commits of a list with one commit per line. The next call may use such an id literally.
+ *
+ * @param block - the block of each line in a log, where most ids count: only the first such line of a block stays;
+ *   `null` for other texts
  */
-export function protectIds(view: View, inner: Inner, protect: Protect): void {
-  for (const line of linesWithNewIds(view, inner)) protect(line, 'id');
+export function protectIds(view: View, inner: Inner, block: Int32Array | null, protect: Protect): void {
+  let before = -1;
+  for (const line of linesWithNewIds(view, inner)) {
+    if (block === null || block[line] !== before) protect(line, 'id');
+    before = block?.[line] ?? -1;
+  }
   protectCommits(view, inner, protect);
 }
 

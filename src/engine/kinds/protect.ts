@@ -31,7 +31,8 @@ export function protectLines(
   protectDirectives(view, protect);
   if (view.numbered) protectCoordinates(view, protect);
   const inner = { first, end: Math.max(first, view.n - tail) };
-  if (hints?.origin !== 'read') protectIds(view, inner, protect);
+  const block = kind.family === 'log' && name !== 'build-log' ? text.units.unit : null;
+  if (hints?.origin !== 'read') protectIds(view, inner, block, protect);
   protectChangedFiles(view, inner, hints?.command ?? '', protect);
   kind.protect({ ...text, inner, hints }, protect);
   const scope = kind.rows?.(name, hints) ?? 'none';
