@@ -113,7 +113,7 @@ class WireExchange {
   readonly #to: ModelDestination;
   readonly #startedAt = performance.now();
   readonly #fallbacks: string[] = [];
-  readonly #tap: AnswerTap;
+  readonly #tap = new AnswerTap();
   #firstByteMs: number | null = null;
   #pruneMs = 0;
   #bytesIn = 0;
@@ -139,7 +139,6 @@ class WireExchange {
     this.#requestId = context.requestId;
     this.#isShadow = options.modeOf(context.scope.project).shadow;
     this.#to = to;
-    this.#tap = new AnswerTap(options.dialect.answer());
   }
 
   async run(): Promise<void> {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 
 describe('the calls of an answer', () => {
   const callsIn = (answer: string): ReadonlyMap<string, number> => {
-    const reader = openaiChat.answer();
+    const reader = new AnswerReader();
     reader.data(Buffer.from(answer));
     return reader.end().turn.calls;
   };

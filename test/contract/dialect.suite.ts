@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 import type { Dialect, ProviderUsage, Purpose, ScannedBody } from '../../src/wires/dialects/dialect.ts';
 import { MAX_MESSAGES } from '../../src/wires/dialects/scan-body.ts';
 import { decodeString, JsonShapeError } from '../../src/wires/json/cursor.ts';
@@ -242,7 +243,7 @@ export function describeDialect(material: DialectMaterial): void {
 
     it.each(material.answers)('reads the usage of $name, wherever its chunks are split', ({ bytes, usage }) => {
       for (const size of [bytes.length, 1, 7, 1_000]) {
-        const reader = dialect.answer();
+        const reader = new AnswerReader();
         for (let at = 0; at < bytes.length; at += size) reader.data(bytes.subarray(at, at + size));
         expect(reader.end().usage).toEqual(usage);
       }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
+import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
@@ -89,7 +90,7 @@ class Client {
     this.#compare(rewritten.body);
     const turn = this.#turns[n];
     if (!answered || turn === undefined) return;
-    const reader = openaiResponses.answer();
+    const reader = new AnswerReader();
     const events = [
       ...answerOf(turn, n).map((item) => ({ type: 'response.output_item.done', item })),
       { type: 'response.completed', response: { id: `resp_${n}`, output: n % 2 === 0 ? [] : answerOf(turn, n) } },

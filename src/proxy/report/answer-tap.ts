@@ -1,16 +1,13 @@
-import type { Answer, AnswerReader } from '../../wires/dialects/dialect.ts';
+import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
+import type { Answer } from '../../wires/dialects/dialect.ts';
 import { AnswerDecoder, isDecodable } from '../answer-decoder.ts';
 
 /** Feeds an answer to its reader while it is streamed. An unknown encoding is not read. */
 export class AnswerTap {
-  readonly #reader: AnswerReader;
+  readonly #reader = new AnswerReader();
   #decoder: AnswerDecoder | null = null;
   #isReadable = true;
   #answer: Answer | Promise<Answer> | null = null;
-
-  constructor(reader: AnswerReader) {
-    this.#reader = reader;
-  }
 
   head(contentEncoding: string): void {
     const encoding = contentEncoding.trim().toLowerCase();

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Rewritten } from '../../core/request/rewritten.ts';
+import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
 import { pairsOf, responseHeaders } from './headers.ts';
@@ -290,7 +291,7 @@ export class Refusal implements Decline {
   }
 
   byStart(start: Buffer, isWhole: boolean): boolean | null {
-    const reader = this.#dialect.answer();
+    const reader = new AnswerReader();
     reader.data(start);
     if (isWhole) return reader.end().error === 'refused';
     const begin = reader.start();

@@ -1,5 +1,6 @@
 import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
-import type { Answer, AnswerReader, Dialect } from '../../wires/dialects/dialect.ts';
+import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
+import type { Answer, Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Pruned } from '../prune-step.ts';
 import { factsOf, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
@@ -33,7 +34,7 @@ export class FrameExchange {
   /** Whether the upstream accepted only the unpruned form. */
   wasRefused = false;
   readonly #about: Omit<SentFrame, 'requestId' | 'original' | 'pruned'>;
-  readonly #reader: AnswerReader;
+  readonly #reader = new AnswerReader();
   readonly #startedAt: number;
   readonly #bytesIn: number;
   #bytesOut: number;
@@ -47,7 +48,6 @@ export class FrameExchange {
     this.pruned = pruned;
     this.watched = about.watched;
     this.#about = about;
-    this.#reader = about.dialect.answer();
     // once the provider has accepted cuts of this conversation, the unpruned request would change its history
     this.#original = pruned.changed === null || pruned.rewritten?.acceptedBefore ? null : original;
     this.#startedAt = performance.now() - about.pruneMs;

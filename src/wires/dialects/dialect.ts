@@ -36,8 +36,6 @@ export interface Dialect {
    * for every other text. 32 hex digits or any other short string.
    */
   meaning(body: Buffer, message: ScannedMessage): string;
-  /** Creates a reader for an answer in transit. */
-  answer(): AnswerReader;
   /**
    * Whether an answer rejects a request because the history before a model's message was changed. Always `false` if the
    * provider does not verify that.
@@ -166,18 +164,6 @@ export interface BilledTokens {
   readonly written1h: number;
 }
 
-/** Reads an answer in transit, streamed or whole, and keeps no more of it than it needs. No method throws. */
-export interface AnswerReader {
-  /** A piece of the answer, decoded, in order. It must not change later. */
-  data(chunk: Buffer): void;
-  /** An event that arrived as a message of its own, instead of `data`. */
-  event(json: Buffer): void;
-  /** How the answer begins, as far as it has arrived. */
-  start(): AnswerStart;
-  /** What the answer reported. The answer is over: no `data` follows. */
-  end(): Answer;
-}
-
 /** `unknown`: no event has arrived, or the answer is not streamed and incomplete. `error`: the first event is an error. */
 export type AnswerStart = 'unknown' | 'answer' | 'error';
 
@@ -185,6 +171,8 @@ export type AnswerStart = 'unknown' | 'answer' | 'error';
 export interface Answer {
   /** `null` if it reports none. */
   readonly usage: ProviderUsage | null;
+  /** The model as the answer names it; `null` if it does not. */
+  readonly model: string | null;
   /** An error inside the answer, whatever its HTTP status; `null` if there is none. */
   readonly error: AnswerError | null;
   readonly turn: AnswerTurn;

@@ -5,6 +5,7 @@ import type { Rewritten } from '../../../core/request/rewritten.ts';
 import { pricesOf } from '../../../ledger/installed-prices.ts';
 import { Ledger, readReport } from '../../../ledger/ledger.ts';
 import { unprunedFacts, usageFacts } from '../../../proxy/report/ledger-facts.ts';
+import { AnswerReader } from '../../../wires/dialects/answers/reader.ts';
 import type { Dialect } from '../../../wires/dialects/dialect.ts';
 import type { ReplayDollars } from './report.ts';
 
@@ -33,7 +34,7 @@ export class Bills {
 
   /** @param response - the answer as it was recorded; `undefined` where it was not */
   add(rewritten: Rewritten, dialect: Dialect, response: unknown): void {
-    const answer = dialect.answer();
+    const answer = new AnswerReader();
     if (response !== undefined) answer.data(Buffer.from(JSON.stringify(response)));
     const about = { requestId: String(this.#count++), project: '', wire: dialect.name };
     this.#atMs += APART_MS;

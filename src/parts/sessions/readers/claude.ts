@@ -1,6 +1,5 @@
 import type { ReportedUsage } from '../../../core/ports/request-facts.ts';
-import { UsageFigures } from '../../../wires/dialects/answers/usage-figures.ts';
-import { messagesFormat } from '../../../wires/dialects/anthropic-messages/answer.ts';
+import { UsageFigures } from '../../../wires/dialects/answers/figures.ts';
 import { field, parsed } from '../../../wires/json/value.ts';
 import { projectOf, type Session, type SessionReader, type SessionRequest, Thread, textOf } from './recorded.ts';
 
@@ -131,8 +130,8 @@ function isResult(content: unknown): boolean {
 }
 
 function usageOf(usage: unknown): ReportedUsage {
-  const figures = new UsageFigures(messagesFormat);
-  if (typeof usage === 'object' && usage !== null) figures.add(usage);
+  const figures = new UsageFigures();
+  figures.add(usage);
   const reported = figures.sum();
   return {
     input: reported?.promptTokens ?? 0,

@@ -40,7 +40,7 @@ export class BoundedJson {
     this.#onCut = onCut;
   }
 
-  add(piece: Buffer): void {
+  data(piece: Buffer): void {
     this.#size += piece.length;
     this.#pieces.push(piece);
     if (this.#size <= MAX_KEPT_BYTES) return;
@@ -48,6 +48,9 @@ export class BoundedJson {
     for (const waiting of this.#pieces) this.#skim.add(waiting);
     this.#pieces = [];
   }
+
+  /** Nothing can be read before the value is complete. */
+  read(): void {}
 
   end(): void {
     if (this.#pieces.length > 0) this.#onValue(Buffer.concat(this.#pieces).toString('latin1'));

@@ -1,16 +1,13 @@
 import { endOfString, field, parsed } from '../../json/value.ts';
-import type { Answer, AnswerError, AnswerItem, AnswerReader, AnswerStart } from '../dialect.ts';
+import type { Answer, AnswerError, AnswerStart } from '../dialect.ts';
 import { EventStream } from '../event-stream.ts';
 import { ERROR_EVENT, errorIn } from './answer-error.ts';
-import { BoundedJson, type OnCut } from './bounded-json.ts';
-import { AnswerCalls } from './calls.ts';
-import type { AnswerFormat } from './format.ts';
+import { BoundedJson } from './bounded-json.ts';
+import { UsageFigures, valueAt } from './figures.ts';
 import { ServerSentEvents } from './server-sent-events.ts';
-import { UsageFigures, valueAt } from './usage-figures.ts';
+import { TurnReader } from './turn.ts';
 
-/** Chunks are read together, because most answers arrive in thousands of small ones. */
-const BATCH_BYTES = 16 * 1024;
-const MAX_ITEMS = 256;
+const MAX_MODEL_CHARS = 200;
 
 const LAST_BLANK = 0x20;
 const OPEN_BRACE = 0x7b;
@@ -23,205 +20,188 @@ const FRAME = 0;
  * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
  */
 const ENCLOSING = 'chunk';
-/** Fields by which an event may report usage, an error, a call or a change of the input. */
-const SIGNS = 'usage|usageMetadata|name|input_transformations|error|type(?="\\s{0,4}:\\s{0,4}"error")';
 
-/** Strings that contain the model's output in an answer that is not streamed. */
-const WHOLE_TEXTS = ['content', 'text', 'reasoning_content', 'thinking', 'arguments'];
-const WHOLE_PATTERN = patternOf(WHOLE_TEXTS);
+/** The field of strings that the model wrote on the responses wire, where later events repeat them in other fields. */
+const DELTA = 'delta';
+/** The fields of such strings. */
+const TEXTS = new Set(
+  `${DELTA} content text reasoning_content reasoning thinking partial_json arguments input`.split(' '),
+);
+/**
+ * Finds strings that the model wrote, and signs of events that may report something: fields of usage, errors, calls and
+ * changes of the input; the last events of a response and its items; events that are named errors.
+ */
+const SEARCHED = new RegExp(
+  `"(?:${[...TEXTS].join('|')})"\\s{0,4}:\\s{0,4}"|` +
+    '"(?:(?:usage|usageMetadata|name|input_transformations|error)"\\s{0,4}:\\s{0,4}["{[]|type"\\s{0,4}:\\s{0,4}"error")|' +
+    'response\\.(?:output_item\\.done|completed|incomplete|failed)|^event: ?error',
+  'gm',
+);
+
+const MODELS = [['model'], ['message', 'model'], ['response', 'model'], ['modelVersion']];
+/** Where providers list blocks of the request that they dropped or that failed their check of the history. */
+const TRANSFORMATIONS = [
+  ['message', 'input_transformations'],
+  ['response', 'input_transformations'],
+  ['input_transformations'],
+];
+/** The reasons of both providers that report a changed history. */
+const PREFIX_MISMATCH = new Set(['prefix_mismatch', 'prefix_binding_mismatch']);
 
 /** The outer format of an answer: how its bytes contain events. */
 interface Framing {
   data(bytes: Buffer): void;
+  /** Reads what has arrived. */
+  read(): void;
   end(): void;
 }
 
 /**
- * Reads an answer of any wire in transit: server-sent events, JSON, frames of AWS, or messages of a WebSocket. It
- * decodes only events that may report something, and keeps at most 64 KB of one.
+ * Reads an answer of any wire in transit, streamed or whole: server-sent events, JSON, frames of AWS, or messages of a
+ * WebSocket. It decodes only events that may report something, and keeps at most 64 KB of one. No method throws.
  */
-export class FormatReader implements AnswerReader {
-  readonly #format: AnswerFormat;
-  readonly #pattern: RegExp;
-  readonly #usage: UsageFigures;
-  readonly #calls = new AnswerCalls();
-  readonly #items: AnswerItem[] = [];
-  #id = '';
+export class AnswerReader {
+  readonly #usage = new UsageFigures();
+  readonly #turn = new TurnReader();
+  #model: string | null = null;
   #error: AnswerError | null = null;
   #mismatches = 0;
+  /** Bytes of the strings in `delta`, and in other fields. */
+  #deltaBytes = 0;
   #textBytes = 0;
   #start: AnswerStart = 'unknown';
-  #waiting: Buffer[] = [];
-  #size = 0;
+  /** The part of a byte order mark that has arrived. */
+  #mark: Buffer = Buffer.alloc(0);
   #framing: Framing | null = null;
 
-  constructor(format: AnswerFormat) {
-    this.#format = format;
-    this.#pattern = patternOf(format.texts);
-    this.#usage = new UsageFigures(format);
-  }
-
+  /** Adds a piece of the answer, decoded, in order. It must not change later. */
   data(chunk: Buffer): void {
-    this.#waiting.push(chunk);
-    this.#size += chunk.length;
-    if (this.#size >= BATCH_BYTES) this.#read();
+    if (this.#framing) this.#framing.data(chunk);
+    else if (chunk.length > 0) this.#begin(Buffer.concat([this.#mark, chunk]));
   }
 
-  event(json: Buffer): void {
-    this.#named('', json);
+  /** Adds an event that arrived as a message of its own, instead of `data`. */
+  event(json: Buffer, name = ''): void {
+    const whole = this.#json(name);
+    whole.data(json);
+    whole.end();
   }
 
+  /** How the answer begins, as far as it has arrived. */
   start(): AnswerStart {
-    this.#read();
+    this.#framing?.read();
     return this.#start;
   }
 
+  /** What the answer reported. The answer is over: no `data` follows. */
   end(): Answer {
-    this.#read();
     this.#framing?.end();
     return {
       usage: this.#usage.sum(),
+      model: this.#model,
       error: this.#error,
-      turn: { id: this.#id, items: this.#items, calls: this.#calls.counts() },
+      turn: this.#turn.turn(),
       reports: { prefixMismatches: this.#mismatches },
-      textBytes: this.#textBytes,
+      textBytes: this.#deltaBytes || this.#textBytes,
     };
   }
 
-  /** Reads the waiting chunks. */
-  #read(): void {
-    if (this.#size === 0) return;
-    const [only] = this.#waiting;
-    const bytes = only && this.#waiting.length === 1 ? only : Buffer.concat(this.#waiting);
-    this.#framing ??= this.#framingOf(bytes);
-    const isMark = this.#framing === null && BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes);
-    this.#waiting = isMark ? [bytes] : [];
-    this.#size = isMark ? bytes.length : 0;
-    this.#framing?.data(startsWithMark(bytes) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes);
-  }
-
   /** Servers send blanks before an answer to keep the connection open. Those do not show its form. */
-  #framingOf(bytes: Buffer): Framing | null {
-    if (bytes[0] === FRAME) return this.#frames();
-    const from = startsWithMark(bytes) ? BYTE_ORDER_MARK.length : 0;
-    const first = bytes.subarray(from).find((byte) => byte > LAST_BLANK);
-    if (first === undefined || (from === 0 && BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes))) return null;
-    return first === OPEN_BRACE || first === OPEN_BRACKET ? this.#json() : this.#events();
+  #begin(bytes: Buffer): void {
+    if (BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes)) {
+      this.#mark = bytes;
+      return;
+    }
+    const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+    const rest = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
+    const first = rest[0] === FRAME ? FRAME : rest.find((byte) => byte > LAST_BLANK);
+    if (first === undefined) return;
+    if (first === FRAME) this.#framing = this.#frames();
+    else this.#framing = first === OPEN_BRACE || first === OPEN_BRACKET ? this.#json('') : this.#events();
+    this.#framing.data(rest);
   }
 
   #events(): Framing {
-    return new ServerSentEvents((name, data) => this.#event(name, data), this.#countCut(this.#format.texts));
+    return new ServerSentEvents({
+      search: (events, onFound) => this.#search(events, onFound),
+      onEvent: (name, data) => this.#take(data, name),
+      onCut: this.#countText,
+    });
   }
 
-  #json(): Framing {
-    const json = new BoundedJson((text) => this.#body(text), this.#countCut(WHOLE_TEXTS));
-    return { data: (bytes) => json.add(bytes), end: () => json.end() };
+  /** JSON in one piece: an event, a whole answer, or an array of its parts. */
+  #json(name: string): BoundedJson {
+    return new BoundedJson((text) => {
+      let isWanted = this.#start === 'unknown' || ERROR_EVENT.test(name);
+      this.#search(text, () => {
+        isWanted = true;
+      });
+      if (isWanted) this.#take(text, name);
+    }, this.#countText);
   }
 
   #frames(): Framing {
     const frames = new EventStream((type, payload) => {
       const enclosed = type === ENCLOSING ? field(parsed(payload.toString('utf8')), 'bytes') : undefined;
       if (typeof enclosed === 'string') this.event(Buffer.from(enclosed, 'base64'));
-      else this.#named(type, payload);
+      else this.event(payload, type);
     });
-    return { data: (bytes) => frames.data(bytes), end: () => {} };
+    return { data: (bytes) => frames.data(bytes), read: () => {}, end: () => {} };
   }
 
-  /** An event that arrives in one piece. */
-  #named(type: string, data: Buffer): void {
-    const json = new BoundedJson((text) => this.#event(type, text), this.#countCut(this.#format.texts));
-    json.add(data);
-    json.end();
-  }
-
-  /** @param data - its bytes as Latin-1 */
-  #event(name: string, data: string): void {
-    const { wanted } = this.#format;
-    const hasSigns = this.#look(this.#pattern, data);
-    const isWanted = wanted !== undefined && (wanted.test(name) || wanted.test(data));
-    if (hasSigns || isWanted || ERROR_EVENT.test(name)) this.#take(decoded(data), name);
+  /** @param data - JSON, its bytes as Latin-1 */
+  #take(data: string, name: string): void {
+    const value = parsed(
+      Buffer.from(data, 'latin1')
+        .toString('utf8')
+        .replace(/^\uFEFF/, ''),
+    );
+    for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) this.#add(part, name);
     if (this.#start === 'unknown') this.#start = this.#error ? 'error' : 'answer';
   }
 
-  /** A whole answer, or one of several in an array. */
-  #body(data: string): void {
-    this.#look(WHOLE_PATTERN, data);
-    const value = decoded(data);
-    for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) this.#take(part, '');
-    if (this.#start === 'unknown') this.#start = this.#error ? 'error' : 'answer';
-  }
-
-  #take(value: unknown, name: string): void {
-    if (typeof value !== 'object' || value === null) return;
-    const { usage, id = [], transformations = [], items } = this.#format;
-    const ownType = field(value, 'type');
+  #add(event: unknown, name: string): void {
+    if (typeof event !== 'object' || event === null) return;
+    const ownType = field(event, 'type');
     const type = typeof ownType === 'string' ? ownType : name;
-    this.#error ??= errorIn(value, type);
-    for (const path of usage) {
-      const counts = valueAt(value, path);
-      if (typeof counts === 'object' && counts !== null) this.#usage.add(counts);
-    }
-    for (const path of id) {
-      const named = valueAt(value, path);
-      if (typeof named === 'string' && named !== '') this.#id = named;
-    }
-    for (const path of transformations) {
-      const reported = valueAt(value, path);
+    this.#error ??= errorIn(event, type);
+    this.#usage.addFrom(event);
+    this.#turn.add(event, type);
+    const model = MODELS.map((path) => valueAt(event, path)).find((named) => typeof named === 'string');
+    if (typeof model === 'string' && model !== '') this.#model ??= model.slice(0, MAX_MODEL_CHARS);
+    for (const path of TRANSFORMATIONS) {
+      const reported = valueAt(event, path);
       // the last list is complete
       if (Array.isArray(reported)) this.#mismatches = reported.filter(isPrefixMismatch).length;
     }
-    this.#calls.add(value);
-    // the last event of an answer may repeat all items
-    for (const item of items?.(value, type, this.#items.length === 0) ?? []) {
-      if (this.#items.length < MAX_ITEMS) this.#items.push(item);
+  }
+
+  /** Measures the strings that the model wrote, and reports the places of signs. */
+  #search(text: string, onFound: (at: number) => void): void {
+    SEARCHED.lastIndex = 0;
+    while (SEARCHED.test(text)) {
+      const last = SEARCHED.lastIndex - 1; // no capture: it would take as long as the search
+      const key = text.charAt(last) === '"' ? keyBefore(text, last) : '';
+      if (TEXTS.has(key)) {
+        SEARCHED.lastIndex = endOfString(text, last);
+        this.#countText(key, SEARCHED.lastIndex - last - 2);
+      } else onFound(last);
     }
   }
 
-  /** Measures the strings that the model wrote. @returns whether the event may report something */
-  #look(pattern: RegExp, data: string): boolean {
-    let hasSigns = false;
-    pattern.lastIndex = 0;
-    for (let match = pattern.exec(data); match !== null; match = pattern.exec(data)) {
-      const [, text, quote] = match;
-      if (text === undefined) hasSigns = true;
-      if (text === undefined || quote === undefined) continue;
-      const end = endOfString(data, pattern.lastIndex - 1);
-      this.#textBytes += end - 1 - pattern.lastIndex;
-      pattern.lastIndex = end;
-    }
-    return hasSigns;
-  }
-
-  /** Measures strings that are left out of a long text. */
-  #countCut(texts: readonly string[]): OnCut {
-    return (key, bytes) => {
-      if (texts.includes(key)) this.#textBytes += bytes;
-    };
-  }
+  #countText = (key: string, bytes: number): void => {
+    if (key === DELTA) this.#deltaBytes += bytes;
+    else if (TEXTS.has(key)) this.#textBytes += bytes;
+  };
 }
 
-/** The reasons of both providers that report a changed history. */
-const PREFIX_MISMATCH = new Set(['prefix_mismatch', 'prefix_binding_mismatch']);
+/** The field whose value begins at some place. */
+function keyBefore(text: string, value: number): string {
+  const close = text.lastIndexOf('"', value - 1);
+  return text.slice(text.lastIndexOf('"', close - 1) + 1, close);
+}
 
 function isPrefixMismatch(transformation: unknown): boolean {
   const { reason, type } = Object(transformation) as Readonly<Record<string, unknown>>;
   return [reason, type].some((word) => typeof word === 'string' && PREFIX_MISMATCH.has(word));
-}
-
-function startsWithMark(bytes: Buffer): boolean {
-  return bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-}
-
-/** Matches a field of `SIGNS`, or one of the keys of texts, up to the beginning of a string, object or array. */
-function patternOf(texts: readonly string[]): RegExp {
-  return new RegExp(`"(?:(${texts.join('|')})|${SIGNS})"\\s{0,4}:\\s{0,4}(?:(")|[{[])`, 'g');
-}
-
-/** The value of a JSON text whose bytes are given as Latin-1. */
-function decoded(data: string): unknown {
-  return parsed(
-    Buffer.from(data, 'latin1')
-      .toString('utf8')
-      .replace(/^\uFEFF/, ''),
-  );
 }

@@ -1,84 +1,116 @@
 import { createParser } from 'eventsource-parser';
 import { BoundedJson, type OnCut } from './bounded-json.ts';
 
-/** Maximum size of a line that waits for its end, in bytes. A longer one is collected apart, and skimmed. */
-const MAX_LINE_BYTES = 16 * 1024;
-/** Maximum size of an event of many lines, in bytes; a larger one is dropped. */
-const MAX_EVENT_BYTES = 256 * 1024;
-
+/** Chunks are read together, because most answers arrive in thousands of small ones. */
+const BATCH_CHARS = 16 * 1024;
+/** Maximum size of an event that waits for its end. Of a longer one, the last line is skimmed. */
+const MAX_WAITING_CHARS = 64 * 1024;
+/** Maximum size of an event of many lines; a larger one is dropped. */
+const MAX_EVENT_CHARS = 256 * 1024;
+/** How an event ends; a stream uses one of them. */
+const ENDS = ['\n\n', '\r\n\r\n', '\r\r'] as const;
+const DATA = 'data:';
 const LF = 0x0a;
 const CR = 0x0d;
-const DATA = Buffer.from('data:');
 
-/** Parses server-sent events in transit. Texts are the bytes as Latin-1. */
+/** What is done with events. Texts are the bytes as Latin-1. */
+export interface EventHandling {
+  /** Searches whole events. `onFound` is called with the places at which an event is of interest. */
+  readonly search: (events: string, onFound: (at: number) => void) => void;
+  readonly onEvent: (name: string, data: string) => void;
+  readonly onCut: OnCut;
+}
+
+/** Reads server-sent events in transit. Parses the first, and those that are of interest. */
 export class ServerSentEvents {
+  readonly #handling: EventHandling;
   readonly #parser;
-  /** A line without its end so far. */
-  #rest: Buffer[] = [];
-  #restBytes = 0;
-  /** The data of a long line. */
+  /** What has arrived of the next events. */
+  #waiting = '';
+  /** Its length when it was last read. */
+  #seen = 0;
+  /** How the events of this stream end. */
+  #end: (typeof ENDS)[number] = '\n\n';
+  #isStarted = false;
+  /** The beginning of the next event has been parsed. */
+  #isOpen = false;
+  /** The content of a long line; `null` outside of one. */
   #long: BoundedJson | null = null;
-  #longData = '';
-  readonly #onCut: OnCut;
 
-  constructor(onEvent: (name: string, data: string) => void, onCut: OnCut) {
-    this.#onCut = onCut;
+  constructor(handling: EventHandling) {
+    this.#handling = handling;
     this.#parser = createParser({
-      onEvent: ({ event = '', data }) => onEvent(event, data),
+      onEvent: ({ event = '', data }) => {
+        this.#isStarted = true;
+        handling.onEvent(event, data);
+      },
       onError: ({ type }) => type === 'max-buffer-size-exceeded' && this.#parser.reset(),
-      maxBufferSize: MAX_EVENT_BYTES,
+      maxBufferSize: MAX_EVENT_CHARS,
     });
   }
 
   data(bytes: Buffer): void {
-    const from = this.#long ? this.#continueLong(this.#long, bytes) : 0;
-    const end = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
-    if (end > from) {
-      this.#rest.push(bytes.subarray(from, end));
-      this.#parser.feed(this.#takeRest().toString('latin1'));
-    }
-    const rest = bytes.subarray(Math.max(from, end));
-    if (rest.length === 0) return;
-    this.#rest.push(rest);
-    this.#restBytes += rest.length;
-    if (this.#restBytes > MAX_LINE_BYTES) this.#beginLong(this.#takeRest());
+    this.#waiting += this.#long ? this.#afterLong(this.#long, bytes) : bytes.toString('latin1');
+    if (this.#waiting.length - this.#seen >= BATCH_CHARS) this.read();
+  }
+
+  /** Reads the events that are complete. */
+  read(): void {
+    const text = this.#waiting;
+    if (!text.includes(this.#end)) this.#end = ENDS.find((kind) => text.includes(kind)) ?? this.#end;
+    const end = text.lastIndexOf(this.#end);
+    const length = end < 0 ? 0 : end + this.#end.length;
+    this.#parse(text.slice(0, length));
+    this.#waiting = text.slice(length);
+    if (this.#waiting.length > MAX_WAITING_CHARS) this.#beginLong(this.#waiting);
+    this.#seen = this.#waiting.length;
   }
 
   /** The answer is over; an event without an end counts. */
   end(): void {
-    if (this.#long) this.#endLong(this.#long);
-    this.#parser.feed(`${this.#takeRest().toString('latin1')}\n\n`);
+    this.read();
+    this.#long?.end();
+    this.#parse(this.#waiting);
+    this.#parser.feed('\n\n');
   }
 
-  #takeRest(): Buffer {
-    const [only] = this.#rest;
-    const rest = only && this.#rest.length === 1 ? only : Buffer.concat(this.#rest);
-    this.#rest = [];
-    this.#restBytes = 0;
-    return rest;
+  /** Parses the events of a text that are of interest. */
+  #parse(text: string): void {
+    let to = 0;
+    const parseAt = (at: number): void => {
+      if (at < to) return;
+      const before = at === 0 ? -1 : text.lastIndexOf(this.#end, at - 1);
+      const from = Math.max(to, before < 0 ? 0 : before + this.#end.length);
+      const end = text.indexOf(this.#end, at);
+      to = end < 0 ? text.length : end + this.#end.length;
+      this.#parser.feed(text.slice(from, to));
+    };
+    if (this.#isOpen) parseAt(0);
+    this.#isOpen = false;
+    while (!this.#isStarted && to < text.length) parseAt(to);
+    this.#handling.search(text, parseAt);
   }
 
-  #beginLong(line: Buffer): void {
-    const isData = line.subarray(0, DATA.length).equals(DATA);
-    this.#longData = '';
-    this.#long = new BoundedJson((json) => {
-      if (isData) this.#longData = json;
-    }, this.#onCut);
-    this.#long.add(line.subarray(DATA.length));
+  /** Parses all but the last line of an event that is too long to wait for its end. */
+  #beginLong(event: string): void {
+    const line = Math.max(event.lastIndexOf('\n'), event.lastIndexOf('\r')) + 1;
+    this.#parser.feed(event.slice(0, line));
+    this.#isOpen = true;
+    this.#waiting = event.slice(line);
+    if (this.#waiting.length <= DATA.length) return;
+    const isData = this.#waiting.startsWith(DATA);
+    this.#long = new BoundedJson((json) => isData && this.#parser.feed(`data: ${json}\n\n`), this.#handling.onCut);
+    this.#long.data(Buffer.from(this.#waiting.slice(DATA.length), 'latin1'));
+    this.#waiting = '';
   }
 
-  /** @returns the number of bytes that belong to the line */
-  #continueLong(long: BoundedJson, bytes: Buffer): number {
-    const ends = [bytes.indexOf(LF), bytes.indexOf(CR)].filter((end) => end >= 0);
-    const end = Math.min(bytes.length, ...ends);
-    long.add(bytes.subarray(0, end));
-    if (ends.length > 0) this.#endLong(long);
-    return end;
-  }
-
-  #endLong(long: BoundedJson): void {
+  /** @returns what does not belong to the long line, as Latin-1 */
+  #afterLong(long: BoundedJson, bytes: Buffer): string {
+    const end = bytes.findIndex((byte) => byte === LF || byte === CR);
+    long.data(end < 0 ? bytes : bytes.subarray(0, end));
+    if (end < 0) return '';
     long.end();
     this.#long = null;
-    if (this.#longData !== '') this.#parser.feed(`data: ${this.#longData}`);
+    return bytes.toString('latin1', end);
   }
 }

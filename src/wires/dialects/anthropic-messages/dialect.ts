@@ -1,8 +1,6 @@
 import { field, parsed } from '../../json/value.ts';
-import { FormatReader } from '../answers/reader.ts';
 import type { Dialect } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
-import { messagesFormat } from './answer.ts';
 import { scanMessagesBody } from './scan.ts';
 
 /**
@@ -21,7 +19,6 @@ export const anthropicMessages: Dialect = {
   },
   scan: scanMessagesBody,
   meaning: meaningOf,
-  answer: () => new FormatReader(messagesFormat),
   refusesHistory(status, answer) {
     if (status !== 400) return false;
     // ignore the error types `invalid_request_error` and `INVALID_ARGUMENT`, which every request error has

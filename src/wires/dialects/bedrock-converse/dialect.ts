@@ -1,5 +1,3 @@
-import type { AnswerFormat } from '../answers/format.ts';
-import { FormatReader } from '../answers/reader.ts';
 import { anthropicMessages } from '../anthropic-messages/dialect.ts';
 import type { Dialect } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
@@ -19,7 +17,6 @@ export const bedrockConverse: Dialect = {
   },
   scan: scanConverseBody,
   meaning: meaningOf,
-  answer: () => new FormatReader(FORMAT),
   refusesHistory: (status, answer) => anthropicMessages.refusesHistory(status, answer),
   // clients of AWS read `message`
   refusesToContinue: () => false,
@@ -28,16 +25,3 @@ export const bedrockConverse: Dialect = {
 };
 
 const PATH = /^\/model\/[^/]+\/converse(?:-stream)?$/;
-
-/** `inputTokens` excludes tokens that were read from or written to a cache. */
-const FORMAT: AnswerFormat = {
-  usage: ['usage'],
-  inputIncludesCache: false,
-  figures: {
-    input: ['inputTokens'],
-    output: ['outputTokens'],
-    read: ['cacheReadInputTokens'],
-    written: ['cacheWriteInputTokens'],
-  },
-  texts: ['text', 'input'],
-};

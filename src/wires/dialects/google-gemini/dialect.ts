@@ -1,5 +1,3 @@
-import type { AnswerFormat } from '../answers/format.ts';
-import { FormatReader } from '../answers/reader.ts';
 import type { Dialect, Purpose } from '../dialect.ts';
 import { meaningOf } from '../scan-body.ts';
 import { scanGeminiBody } from './scan.ts';
@@ -23,7 +21,6 @@ export const googleGemini: Dialect = {
   },
   scan: scanGeminiBody,
   meaning: meaningOf,
-  answer: () => new FormatReader(FORMAT),
   refusesHistory: () => false,
   refusesToContinue: () => false,
   error: (status, code, message) =>
@@ -40,17 +37,3 @@ const PURPOSES = new Map<string, Purpose>([
 ]);
 /** The status for a fault of the proxy, among those that clients of this wire know. */
 const STATUS = 'UNAVAILABLE';
-
-/** Reasoning tokens are billed like output, and results of the provider's own tools like input. */
-const FORMAT: AnswerFormat = {
-  usage: ['usageMetadata'],
-  inputIncludesCache: true,
-  figures: {
-    input: ['promptTokenCount+toolUsePromptTokenCount'],
-    output: ['candidatesTokenCount+thoughtsTokenCount'],
-    read: ['cachedContentTokenCount'],
-    reasoning: ['thoughtsTokenCount'],
-  },
-  omitted: { reasoning: 0 },
-  texts: ['text'],
-};

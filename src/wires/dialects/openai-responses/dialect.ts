@@ -1,9 +1,7 @@
 import { field, parsed } from '../../json/value.ts';
-import { FormatReader } from '../answers/reader.ts';
 import type { Dialect } from '../dialect.ts';
 import { openaiChat } from '../openai-chat/dialect.ts';
 import { meaningOf } from '../scan-body.ts';
-import { responsesFormat } from './answer.ts';
 import { scanResponsesBody } from './scan.ts';
 
 /**
@@ -21,7 +19,6 @@ export const openaiResponses: Dialect = {
   },
   scan: scanResponsesBody,
   meaning: meaningOf,
-  answer: () => new FormatReader(responsesFormat),
   refusesHistory: () => false,
   refusesToContinue: (answer) =>
     field(field(parsed(answer.toString('utf8')), 'error'), 'code') === 'previous_response_not_found',

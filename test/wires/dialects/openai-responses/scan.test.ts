@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openaiResponses } from '../../../../src/wires/dialects/openai-responses/dialect.ts';
+import { AnswerReader } from '../../../../src/wires/dialects/answers/reader.ts';
 import { scanResponsesBody } from '../../../../src/wires/dialects/openai-responses/scan.ts';
 import { decodeString } from '../../../../src/wires/json/cursor.ts';
 
@@ -92,16 +92,16 @@ describe('an answer of the responses wire', () => {
   };
 
   it('lists its words and its calls in order, each once, streamed or whole', () => {
-    const streamed = openaiResponses.answer();
+    const streamed = new AnswerReader();
     for (const event of events) streamed.data(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
     expect(streamed.end().turn).toEqual(turn);
-    const whole = openaiResponses.answer();
+    const whole = new AnswerReader();
     whole.data(Buffer.from(JSON.stringify({ id: 'resp_7', output: [message, call] })));
     expect(whole.end().turn).toEqual(turn);
   });
 
   it('has no id in an answer that did not end', () => {
-    const reader = openaiResponses.answer();
+    const reader = new AnswerReader();
     reader.data(Buffer.from(`data: ${JSON.stringify(events[1])}\n\n`));
     expect(reader.end().turn.id).toBe('');
   });

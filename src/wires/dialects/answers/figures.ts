@@ -1,0 +1,141 @@
+import { field, finiteNumber } from '../../json/value.ts';
+import type { BilledTokens, ProviderUsage } from '../dialect.ts';
+
+const paths = (list: string): readonly (readonly string[])[] => list.split(/\s+/).map((path) => path.split('.'));
+
+/** Where token counts may stand in an event or a whole answer, on all wires. Kimi has some in a choice. */
+const USAGE = paths('usage message.usage response.usage usageMetadata choices.0.usage x_groq.usage');
+/**
+ * Where each figure stands in the token counts, on all wires and in the spellings of gateways that offer one provider on
+ * the wire of another. The largest value applies; `a+b` is a sum.
+ */
+const FIGURES = {
+  input: spellings('prompt_tokens input_tokens inputTokens promptTokenCount+toolUsePromptTokenCount'),
+  output: spellings('completion_tokens output_tokens outputTokens candidatesTokenCount+thoughtsTokenCount'),
+  /** Of the input: read from a cache. */
+  read: spellings(
+    `prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens cached_tokens prompt_cache_hit_tokens
+    cache_read_input_tokens cacheReadInputTokens cachedContentTokenCount`,
+  ),
+  /** Of the input: written to a cache. */
+  written: spellings(
+    `prompt_tokens_details.cache_write_tokens prompt_tokens_details.cache_creation_tokens cache_creation_input_tokens
+    input_tokens_details.cache_write_tokens cacheWriteInputTokens
+    cache_creation.ephemeral_5m_input_tokens+cache_creation.ephemeral_1h_input_tokens`,
+  ),
+  /** Of `written`: with the longer of two lifetimes. */
+  writtenLong: spellings(
+    `cache_creation.ephemeral_1h_input_tokens prompt_tokens_details.cache_write_tokens_details.ttl_12h_tokens
+    input_tokens_details.cache_write_tokens_details.ttl_12h_tokens`,
+  ),
+  /** Of the output. */
+  reasoning: spellings(
+    `completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens
+    output_tokens_details.thinking_tokens thoughtsTokenCount`,
+  ),
+} as const;
+type Figure = keyof typeof FIGURES;
+const NAMES = Object.keys(FIGURES) as Figure[];
+/** Cache figures of Anthropic and of Amazon's Converse, whose input excludes them. */
+const BESIDE_INPUT = paths(
+  'cache_read_input_tokens cache_creation_input_tokens cacheReadInputTokens cacheWriteInputTokens',
+);
+
+/** Token counts by figure; only reported ones. */
+type Counts = { [Name in Figure]?: number };
+
+function spellings(list: string): readonly (readonly (readonly string[])[])[] {
+  return list.split(/\s+/).map((spelling) => spelling.split('+').map((path) => path.split('.')));
+}
+
+/** The value behind a path of keys; `undefined` if there is none. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  let at = value;
+  for (const key of path) at = field(at, key);
+  return at;
+}
+
+/**
+ * Adds up the usage of an answer. A stream may report it in several events: in parts, as running totals, or followed by
+ * zeros. So the largest value of each figure applies.
+ */
+export class UsageFigures {
+  #most: Counts = {};
+  /** All input tokens; `null` until they are reported. */
+  #total: number | null = null;
+  /** Further model calls within the request, such as a compaction by the provider. */
+  #besides: Counts = {};
+
+  /** Adds the token counts in an event, or in a whole answer. */
+  addFrom(event: object): void {
+    for (const path of USAGE) this.add(valueAt(event, path));
+  }
+
+  add(usage: unknown): void {
+    const counts = countsIn(usage);
+    if (Object.keys(counts).length === 0) return;
+    this.#most = combined(this.#most, counts, Math.max);
+    // an event without input completes an earlier one
+    const total = inputOf(counts.input === undefined ? this.#most : counts, usage);
+    if (total !== undefined) this.#total = Math.max(this.#total ?? 0, total);
+    const calls = field(usage, 'iterations');
+    const further = Array.isArray(calls) ? calls.filter((call) => field(call, 'type') === 'compaction') : [];
+    const sum = further.map(countsIn).reduce((a, b) => combined(a, b, (x, y) => x + y), {});
+    this.#besides = combined(this.#besides, sum, Math.max);
+  }
+
+  /** `null` if nothing was reported. */
+  sum(): ProviderUsage | null {
+    const { output, read, written, writtenLong, reasoning } = this.#most;
+    if (this.#total === null && output === undefined) return null;
+    return {
+      promptTokens: this.#total,
+      completionTokens: output ?? null,
+      cachedTokens: read ?? null,
+      cacheWriteTokens: written,
+      cacheWrite1hTokens: writtenLong,
+      reasoningTokens: reasoning,
+      besides: Object.keys(this.#besides).length === 0 ? undefined : billed(this.#besides),
+    };
+  }
+}
+
+/** All input tokens, cached ones included. */
+function inputOf({ input, output = 0, read = 0, written = 0 }: Counts, usage: unknown): number | undefined {
+  if (input === undefined) return undefined;
+  const cached = read + written;
+  const isBeside =
+    field(usage, 'prompt_tokens') === undefined && BESIDE_INPUT.some((path) => valueAt(usage, path) != null);
+  // some gateways leave cached tokens out, against the definition of the wire
+  const isShort = cached > 0 && (input < cached || field(usage, 'total_tokens') === input + cached + output);
+  return isBeside || isShort ? input + cached : input;
+}
+
+/** The calls are Anthropic's: their input excludes cached tokens. */
+function billed({ input = 0, output = 0, read = 0, written = 0, writtenLong = 0 }: Counts): BilledTokens {
+  return { input: input + read + written, output, read, written, written1h: writtenLong };
+}
+
+function countsIn(usage: unknown): Counts {
+  const counts: Counts = {};
+  if (typeof usage !== 'object' || usage === null) return counts;
+  for (const name of NAMES) {
+    for (const summands of FIGURES[name]) {
+      let sum: number | null = null;
+      for (const path of summands) {
+        const count = finiteNumber(valueAt(usage, path));
+        if (count !== null) sum = (sum ?? 0) + Math.max(0, count);
+      }
+      if (sum !== null) counts[name] = Math.max(counts[name] ?? 0, sum);
+    }
+  }
+  // Google leaves a figure out that is 0
+  if (field(usage, 'promptTokenCount') !== undefined) counts.reasoning ??= 0;
+  return counts;
+}
+
+function combined(a: Counts, b: Counts, combine: (x: number, y: number) => number): Counts {
+  const counts: Counts = { ...a };
+  for (const name of NAMES) if (b[name] !== undefined) counts[name] = combine(a[name] ?? 0, b[name]);
+  return counts;
+}

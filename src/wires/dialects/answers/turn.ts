@@ -1,0 +1,104 @@
+import { field } from '../../json/value.ts';
+import type { AnswerItem, AnswerTurn } from '../dialect.ts';
+import { valueAt } from './figures.ts';
+
+const MAX_DEPTH = 12;
+const MAX_CALLS = 256;
+const MAX_ITEMS = 256;
+/** Maximum number of characters of a call's arguments and of words that are kept: enough to recognise a call. */
+const MAX_ARGS_CHARS = 64 * 1024;
+const MAX_SAID_CHARS = 4_000;
+
+/** Types of items in which the model calls a tool that the client runs. */
+const CALL_TYPES = new Set(['tool_use', 'function_call', 'custom_tool_call']);
+/** Objects that contain the name of a called tool. */
+const CALL_FIELDS = ['functionCall', 'function_call', 'function', 'toolUse'];
+/** Fields that contain no calls: their arguments, and the tools that a response repeats. */
+const SKIPPED_FIELDS = new Set(['input', 'arguments', 'args', 'tools']);
+/** Calls whose own id a later request may name. */
+const NAMED_BY_ID = new Set(['tool_use', 'local_shell_call']);
+/** Events of a response that is not over, so that no request can continue it. */
+const UNFINISHED = /^response\.(?:created|in_progress|queued)$/;
+const IDS = [['response', 'id'], ['message', 'id'], ['id']];
+/** Where a whole answer, or the last event of one, lists its items. */
+const LISTS = [['response', 'output'], ['output'], ['content']];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Collects the model's turn: its id, its items, and the tools that it calls, by their declared names. */
+export class TurnReader {
+  #id = '';
+  readonly #items: AnswerItem[] = [];
+  /** The ids of the calls of each tool: a call that several events repeat counts once. */
+  readonly #calls = new Map<string, Set<string>>();
+  #size = 0;
+
+  /** Adds an event, or a whole answer. */
+  add(event: object, type: string): void {
+    for (const id of IDS.map((path) => valueAt(event, path))) {
+      if (typeof id === 'string' && id !== '' && !UNFINISHED.test(type)) this.#id = id;
+    }
+    for (const raw of itemsIn(event, type, this.#items.length === 0)) {
+      const item = itemOf(raw);
+      if (item !== null && this.#items.length < MAX_ITEMS) this.#items.push(item);
+    }
+    this.#collect(event, 0);
+  }
+
+  turn(): AnswerTurn {
+    const calls = new Map(Array.from(this.#calls, ([name, ids]) => [name, ids.size]));
+    return { id: this.#id, items: this.#items, calls };
+  }
+
+  #collect(value: unknown, depth: number): void {
+    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
+    const fields = value as Fields;
+    if (CALL_TYPES.has(fields.type as string)) this.#count(fields, fields);
+    for (const name of CALL_FIELDS) {
+      const called = fields[name];
+      if (typeof called === 'object' && called !== null) this.#count(called as Fields, fields);
+    }
+    for (const name in fields) if (!SKIPPED_FIELDS.has(name)) this.#collect(fields[name], depth + 1);
+  }
+
+  #count(named: Fields, call: Fields): void {
+    const name = nameOf(named);
+    if (name === '') return;
+    const ids = this.#calls.get(name) ?? new Set();
+    const id = String(call.call_id ?? call.id ?? named.id ?? named.toolUseId ?? `#${ids.size}`);
+    if (ids.has(id) || this.#size >= MAX_CALLS) return;
+    this.#size++;
+    this.#calls.set(name, ids.add(id));
+  }
+}
+
+/** The items of an event or of a whole answer. The last event of a stream may repeat all of them. */
+function itemsIn(event: object, type: string, isFirst: boolean): readonly unknown[] {
+  const added = type === 'response.output_item.done' ? field(event, 'item') : field(event, 'content_block');
+  if (added !== undefined) return [added];
+  return isFirst ? (LISTS.map((path) => valueAt(event, path)).find(Array.isArray) ?? []) : [];
+}
+
+/** The words or the call of an item; `null` for reasoning and other items. A streamed call may lack its arguments. */
+function itemOf(item: unknown): AnswerItem | null {
+  const { type, id, call_id, content } = Object(item) as Fields;
+  if (type === 'message') return { said: saidIn(content), calls: [] };
+  const args = field(item, 'arguments') ?? field(item, 'input') ?? field(item, 'action');
+  const ids = [call_id, NAMED_BY_ID.has(String(type)) ? id : undefined].filter((known) => typeof known === 'string');
+  if (args === undefined || ids.length === 0) return null;
+  const text = typeof args === 'string' ? args : JSON.stringify(args);
+  const isKept = text.length <= MAX_ARGS_CHARS && !(type === 'tool_use' && text === '{}');
+  const call = { name: nameOf(item as Fields) || String(type ?? ''), args: isKept ? text : '' };
+  return { said: '', calls: ids.map((known) => ({ id: known, ...call })) };
+}
+
+function saidIn(content: unknown): string {
+  if (!Array.isArray(content)) return '';
+  const words = content.map((part) => field(part, 'text')).filter((text) => typeof text === 'string');
+  return words.join('\n').slice(-MAX_SAID_CHARS);
+}
+
+function nameOf({ name, namespace }: Fields): string {
+  if (typeof name !== 'string') return '';
+  return typeof namespace === 'string' && namespace !== '' && name !== '' ? `${namespace}__${name}` : name;
+}
