@@ -267,9 +267,12 @@ describe('requests in frames', () => {
     });
   });
 
-  it('are sent once more unpruned if the provider refuses the cuts', async () => {
+  it.each([
+    [400, { type: 'error', status: 400, error: { message: 'no' } }],
+    [200, { type: 'response.failed', response: { id: 'r', error: { code: 'invalid_prompt', message: 'no' } } }],
+  ])('are sent once more unpruned if the provider refuses the cuts: %i %o', async (status, event) => {
     const { upstream, proxy, client } = await joined();
-    const refusal = JSON.stringify({ type: 'error', status: 400, error: { message: 'no' } });
+    const refusal = JSON.stringify(event);
     upstream.onMessage = (socket, message) => {
       if (message.includes('⟦PRUNÉ:')) socket.send(refusal);
       else answer(socket, 'resp_1');
@@ -279,12 +282,16 @@ describe('requests in frames', () => {
     expect((await client.received(3)).map(String)).toEqual(answerEvents('resp_1'));
     expect(upstream.last.messages[1]?.toString()).toBe(frame);
     const [line] = await proxy.requestLines(1);
-    expect(line).toMatchObject({ fallbacks: ['upstream_refused_400'], status: 200, tokensSaved: 0 });
+    expect(line).toMatchObject({ fallbacks: [`upstream_refused_${status}`], status: 200, tokensSaved: 0 });
   });
 
-  it('pass on other errors, without giving up pruning', async () => {
+  it.each([
+    { type: 'error', status: 400, error: { code: 'previous_response_not_found' } },
+    { type: 'error', status: 401, error: { type: 'invalid_request_error', code: 'invalid_api_key' } },
+    { type: 'response.failed', response: { id: 'r', error: { code: 'server_error', message: 'no' } } },
+  ])('pass on other errors, without giving up pruning: %o', async (event) => {
     const { upstream, client } = await joined();
-    const refusal = JSON.stringify({ type: 'error', status: 400, error: { code: 'previous_response_not_found' } });
+    const refusal = JSON.stringify(event);
     upstream.onMessage = (socket) => socket.send(refusal);
     const frame = request([QUESTION, ...call('call_1', serverLog(900))]);
     client.socket.send(frame);

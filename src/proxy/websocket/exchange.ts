@@ -34,7 +34,7 @@ export class FrameExchange {
   /** Whether the upstream accepted only the unpruned form. */
   wasRefused = false;
   readonly #about: Omit<SentFrame, 'requestId' | 'original' | 'pruned'>;
-  readonly #reader = new AnswerReader();
+  #reader = new AnswerReader();
   readonly #startedAt: number;
   readonly #bytesIn: number;
   #bytesOut: number;
@@ -64,8 +64,13 @@ export class FrameExchange {
   /** Handles an event of the answer. */
   event(frame: Buffer): void {
     this.#firstByteMs ??= performance.now() - this.#startedAt;
-    this.#original = null;
     this.#reader.event(frame);
+    if (!this.isOver) this.#original = null;
+  }
+
+  /** Whether the last event of its answer has arrived. */
+  get isOver(): boolean {
+    return this.#reader.isOver;
   }
 
   /**
@@ -79,6 +84,8 @@ export class FrameExchange {
     if (original === null) return null;
     this.#original = null;
     this.wasRefused = true;
+    this.#reader = new AnswerReader();
+    this.#firstByteMs = null;
     this.#bytesOut = this.#bytesIn;
     return original;
   }

@@ -4,13 +4,6 @@ import { JsonCursor } from '../../wires/json/cursor.ts';
 export const REQUEST = 'response.create';
 /** The event with the state of a subscription's limits. */
 export const LIMITS = 'codex.rate_limits';
-/** The last events of an answer. */
-const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
-
-/** Whether an event of this type ends an answer. */
-export function isLastEvent(type: string): boolean {
-  return LAST.has(type);
-}
 
 /** Bytes at either end within which clients and providers write the type of a frame. */
 const EDGE_BYTES = 120;

@@ -3,15 +3,14 @@ import type { AnswerWatch, BegunRequest, WatchedAnswer } from '../../core/ports/
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
+import { field, parsed } from '../../wires/json/value.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { hasFailed, type RequestReport } from '../report/request-report.ts';
 import { type RequestContext, withRequestId } from '../request-context.ts';
-import { REFUSALS } from '../upstream/pass-on.ts';
 import type { BridgeWatch } from './bridge.ts';
-import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';
-import { isLastEvent, LIMITS, REQUEST, typeOfFrame } from './frame-type.ts';
+import { LIMITS, REQUEST, typeOfFrame } from './frame-type.ts';
 
 export interface FrameOptions extends PruneStepOptions {
   readonly rewriter: RequestPipeline;
@@ -150,28 +149,21 @@ export class Frames implements BridgeWatch {
 
   /** @returns whether to forward the event to the client */
   #event(exchange: FrameExchange, frame: Buffer): boolean {
-    const type = typeOfFrame(frame);
-    if (type === LIMITS) {
+    if (typeOfFrame(frame) === LIMITS) {
       exchange.watched?.limits(frame);
       return true; // it may precede the answer: the request can still be refused
     }
-    if (type === 'error') return this.#error(exchange, frame);
-    if (!exchange.started) this.#accepted(exchange);
+    const isFirst = !exchange.started;
     exchange.event(frame);
-    if (isLastEvent(type)) this.#end(200, 'answered', null);
-    return true;
-  }
-
-  #error(exchange: FrameExchange, frame: Buffer): boolean {
-    const { status, code } = errorEventIn(frame);
-    const mayRepeat = !exchange.started && !this.#overlapping && !OF_CONNECTION.has(code) && REFUSALS.has(status);
-    const original = mayRepeat ? exchange.refused(status) : null;
-    if (original !== null) {
-      this.#connected.send(original);
-      return false;
-    }
-    this.#end(status, 'answered', null);
-    return true;
+    const error = isFirst || exchange.isOver ? exchange.answer().error : null;
+    if (isFirst && error === null) this.#accepted(exchange);
+    if (!exchange.isOver) return true;
+    const { status, code } = outcomeOf(frame);
+    const isRefused = error === 'refused' && !this.#overlapping && !OF_CONNECTION.has(code);
+    const original = isFirst && isRefused ? exchange.refused(status) : null;
+    if (original === null) this.#end(status, 'answered', null);
+    else this.#connected.send(original);
+    return original === null;
   }
 
   /** The upstream answers. If it accepted only the unpruned form, the conversation is not pruned any more. */
@@ -206,4 +198,17 @@ export class Frames implements BridgeWatch {
       onFailure('not_reported', cause, { requestId: exchange.requestId });
     }
   }
+}
+
+/**
+ * The status and the code of the last event of an answer: `{"type": "error", "status": 400, "error": {"code": …}}`, where
+ * the status may also be called `status_code`; 200 for other events.
+ */
+function outcomeOf(frame: Buffer): { readonly status: number; readonly code: string } {
+  const event = parsed(frame.toString('utf8'));
+  const status = field(event, 'status') ?? field(event, 'status_code');
+  const error = field(event, 'error') ?? field(field(event, 'response'), 'error');
+  const code = String(field(error, 'code') ?? '');
+  if (field(event, 'type') !== 'error') return { status: 200, code };
+  return { status: typeof status === 'number' ? status : 500, code };
 }

@@ -4,6 +4,8 @@ import type { AnswerError } from '../dialect.ts';
 /** Events that are errors as a whole. AWS names them after its exceptions. */
 export const ERROR_EVENT = /^error$|^response\.failed$|Exception$/;
 const REFUSAL_STATUSES = new Set([400, 422]);
+/** Faults of a request that are not in the messages: another form of it fails as well. */
+const OTHER_FAULTS = new Set([401, 402, 403, 404, 409, 413]);
 /** How providers and gateways name their errors, in types and codes. The first match applies. */
 const KINDS: readonly (readonly [AnswerError, RegExp])[] = [
   ['overloaded', /overload|unavailable|capacity|^5\d\d$/i],
@@ -22,6 +24,8 @@ export function errorIn(event: unknown, type: string): AnswerError | null {
   if (!hasFields && !(typeof error === 'string' && error !== '') && !ERROR_EVENT.test(type)) return null;
   const from = hasFields ? error : event;
   const words = [type, ...['type', 'code', 'status'].map((key) => String(field(from, key) ?? ''))];
-  if (words.some((word) => REFUSAL_STATUSES.has(Number(word)))) return 'refused';
+  const statuses = [...words, field(event, 'status'), field(event, 'status_code')].map(Number);
+  if (statuses.some((status) => REFUSAL_STATUSES.has(status))) return 'refused';
+  if (statuses.some((status) => OTHER_FAULTS.has(status))) return 'failed';
   return KINDS.find(([, pattern]) => words.some((word) => pattern.test(word)))?.[0] ?? 'failed';
 }

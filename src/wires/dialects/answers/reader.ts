@@ -38,6 +38,9 @@ const SEARCHED = new RegExp(
   'gm',
 );
 
+/** The events that end an answer on the responses wire. */
+const LAST_EVENT = /^(?:response\.(?:completed|incomplete|failed)|error)$/;
+
 const MODELS = [['model'], ['message', 'model'], ['response', 'model'], ['modelVersion']];
 /** Where providers list blocks of the request that they dropped or that failed their check of the history. */
 const TRANSFORMATIONS = [
@@ -66,6 +69,7 @@ export class AnswerReader {
   #model: string | null = null;
   #error: AnswerError | null = null;
   #mismatches = 0;
+  #isOver = false;
   /** Bytes of the strings in `delta`, and in other fields. */
   #deltaBytes = 0;
   #textBytes = 0;
@@ -91,6 +95,11 @@ export class AnswerReader {
   start(): AnswerStart {
     this.#framing?.read();
     return this.#start;
+  }
+
+  /** Whether the last event of a response has arrived, or an error, which is the last as well. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   /** What the answer reported. The answer is over: no `data` follows. */
@@ -165,6 +174,7 @@ export class AnswerReader {
     const ownType = field(event, 'type');
     const type = typeof ownType === 'string' ? ownType : name;
     this.#error ??= errorIn(event, type);
+    this.#isOver ||= LAST_EVENT.test(type);
     this.#usage.addFrom(event);
     this.#turn.add(event, type);
     const model = MODELS.map((path) => valueAt(event, path)).find((named) => typeof named === 'string');

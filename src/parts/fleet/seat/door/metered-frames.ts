@@ -1,7 +1,8 @@
 import type { ExchangeUsage } from '../../../../core/ports/exchange-usage.ts';
 import { usageIn } from '../../../../proxy/doors/exchange-usage.ts';
 import type { BridgeWatch } from '../../../../proxy/websocket/bridge.ts';
-import { isLastEvent, REQUEST, typeOfFrame } from '../../../../proxy/websocket/frame-type.ts';
+import { REQUEST, typeOfFrame } from '../../../../proxy/websocket/frame-type.ts';
+import { AnswerReader } from '../../../../wires/dialects/answers/reader.ts';
 import { field, parsed } from '../../../../wires/json/value.ts';
 import type { ChildRefusal } from './child-refusal.ts';
 
@@ -23,6 +24,7 @@ export class MeteredFrames implements BridgeWatch {
   readonly #metered: Metered;
   /** Sizes of unanswered requests, oldest first. */
   readonly #waiting: number[] = [];
+  #reader = new AnswerReader();
   #bytesOut = 0;
 
   constructor(metered: Metered) {
@@ -44,23 +46,23 @@ export class MeteredFrames implements BridgeWatch {
   fromUpstream(data: Buffer, isBinary: boolean): boolean {
     const passes = this.#metered.watch.fromUpstream(data, isBinary);
     if (!passes || isBinary) return passes; // the proxy itself resends a request whose error is not forwarded
-    const type = typeOfFrame(data);
-    if (type !== 'error') this.#bytesOut += data.length;
-    if (isLastEvent(type)) this.#answered(type === 'error' ? null : data);
+    this.#reader.event(data);
+    this.#bytesOut += data.length;
+    if (this.#reader.isOver) this.#answered(false);
     return true;
   }
 
   closed(clientFirst: boolean): void {
-    if (this.#bytesOut > 0) this.#answered(Buffer.alloc(0));
+    if (this.#bytesOut > 0) this.#answered(true);
     this.#metered.watch.closed(clientFirst);
   }
 
-  /** @param last - the event with the usage; `null` without any */
-  #answered(last: Buffer | null): void {
-    const [bytesIn, bytesOut] = [this.#waiting.shift(), this.#bytesOut];
+  #answered(isCut: boolean): void {
+    const bytes = { in: this.#waiting.shift(), out: this.#bytesOut };
+    const answer = this.#reader.end();
+    this.#reader = new AnswerReader();
     this.#bytesOut = 0;
-    if (bytesIn === undefined || last === null) return;
-    void this.#metered.settle(usageIn(last.toString('utf8'), bytesIn, bytesOut));
+    if (bytes.in !== undefined) void this.#metered.settle(usageIn(answer, { in: bytes.in, out: bytes.out }, isCut));
   }
 }
 
