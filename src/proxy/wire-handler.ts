@@ -11,11 +11,12 @@ import type { FallbackCode } from '../errors/errors.ts';
 import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
+import { askedIn } from './doors/asked-model.ts';
 import { maskAnswer, SecretMask } from './doors/lent-keys.ts';
 import { type Meter, meters } from './doors/meter.ts';
 import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { AnswerTap } from './report/answer-tap.ts';
-import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
+import { factsOf, type OpenFacts, shadowFacts, unreadFacts } from './report/ledger-facts.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './report/request-report.ts';
 import { begunOf, contextOf, type RequestContext } from './request-context.ts';
 import { sendError } from './send-error.ts';
@@ -120,6 +121,8 @@ class WireExchange {
   #bytesOut = 0;
   #foreign = false;
   #watched: WatchedAnswer | undefined;
+  /** The model that a body names which is not read. */
+  #asked: string | undefined;
   /** Set if the request is re-signed. */
   #signingScope: SigningScope | null = null;
 
@@ -205,6 +208,7 @@ class WireExchange {
     }
     if (treatment.kind === 'resign') this.#resign(treatment.scope);
     const { rewritten, changed, dryRun } = await this.#prune(original);
+    if (rewritten === null) [this.#asked] = askedIn(original).models;
     if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
@@ -330,16 +334,16 @@ class WireExchange {
 
   /** The ledger's facts of an answered request. */
   #facts(rewritten: Rewritten | null, forwardedOriginal: boolean, { kind, status }: Exchange): OpenFacts | null {
-    if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#to.operation.purpose !== 'generate')
-      return null;
+    if (!this.#options.keepsLedger || this.#foreign || this.#to.operation.purpose !== 'generate') return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { caller, keyId, client, scope } = this.#context;
     const { project } = scope;
     const { dialect, countsCorrections } = this.#options;
     const shadow = this.#isShadow;
-    const { model } = this.#to.operation;
+    const model = this.#to.operation.model ?? (rewritten ? undefined : this.#asked);
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };
     const about = { requestId: this.#requestId, forwardedOriginal, countsCorrections, ...of };
+    if (rewritten === null) return unreadFacts(about, this.#bytesIn);
     try {
       return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
     } catch (cause) {

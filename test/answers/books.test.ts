@@ -129,6 +129,30 @@ describe('the books of the proxy', () => {
     );
   });
 
+  it.each([
+    ['the field x-mcp-pruner: off', {}, { 'x-mcp-pruner': 'off' }],
+    ['the kill switch', { MCP_PRUNER_ENABLED: 'false' }, {}],
+    ['the limit of a body', { MCP_PRUNER_MAX_BODY_BYTES: '2000' }, {}],
+  ])('contain requests that are left unread because of %s', async (_switch, env, headers) => {
+    const figures = { promptTokens: 9_000, completionTokens: 40, cachedTokens: 1_000 };
+    const usage = { prompt_tokens: 9_000, completion_tokens: 40, prompt_tokens_details: { cached_tokens: 1_000 } };
+    const { proxy, upstream } = await setUp(({ url }, res) => {
+      const gemini = { promptTokenCount: 9_000, candidatesTokenCount: 40, cachedContentTokenCount: 1_000 };
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.end(JSON.stringify(url.includes(':') ? { usageMetadata: gemini } : { model: MODEL, usage }));
+    }, env);
+    for (const wire of ['chat', 'gemini'] as const) {
+      const body = JSON.stringify(bodyOf(wire, serverLog(200)));
+      await (await fetch(`${proxy.url}${PATHS[wire]}`, { method: 'POST', headers, body })).text();
+      expect(upstream.last.body.toString()).toBe(body);
+    }
+    await proxy.requestLines(2);
+    await proxy.stop();
+    const { totals } = await readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
+    expect(totals).toMatchObject({ requests: 2, estimated: 0, unpriced: 0 });
+    expect(totals.dollars).toBeCloseTo(2 * dollarsOf(figures), 9);
+  });
+
   it('agree with the provider in report and control group if a tenth of the answers are errors, retries or refusals', async () => {
     let spent = 0;
     const answered = { pruned: 0, control: 0 };

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BudgetGate, Reservation } from '../../core/ports/budgets.ts';
 import type { MeteredFacts, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock } from '../../core/ports.ts';
+import { unreadFacts } from '../report/ledger-facts.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { AskedModel } from './asked-model.ts';
 import type { MeasuredUsage, UsageWatch } from './exchange-usage.ts';
@@ -95,26 +96,11 @@ export class Meter {
     if (this.#status >= 400 || usage.tokensIn + usage.tokensOut === 0) return;
     const { requestId, scope, keyId, client } = context;
     const [named = ''] = asked.models;
+    const about = { requestId, project: scope.project, wire: UNREAD, cloud, keyId, client };
     ledger.request({
-      requestId,
+      ...unreadFacts({ ...about, model: usage.model ?? named }, asked.bytes),
       atMs: clock.nowMs(),
-      project: scope.project,
-      conversationId: '',
-      wire: UNREAD,
-      cloud,
-      keyId,
-      client,
-      model: usage.model ?? named,
-      arm: 'pruned',
       usage: usage.isReported ? reportedOf(usage) : null,
-      tools: '',
-      system: '',
-      messages: [],
-      bytes: asked.bytes,
-      cacheUpTo: null,
-      texts: [],
-      regrets: [],
-      fresh: { from: 0, tokens: 0 },
       metered: { model: named, output: usage.tokensOut },
     });
   }

@@ -113,6 +113,16 @@ export function unprunedFacts(rewritten: Rewritten, about: Omit<Circumstances, '
   return { ...whole, messages, texts: pruned.texts };
 }
 
+/** Facts of a request that was forwarded unread. It belongs to no conversation. */
+export function unreadFacts(about: Omit<Circumstances, 'forwardedOriginal'>, bytes: number): OpenFacts {
+  const { requestId, project, wire, cloud, keyId, client, model = '' } = about;
+  return {
+    ...{ requestId, project, wire, cloud, keyId, client, conversationId: '', arm: 'pruned' },
+    ...{ model: model.slice(0, MAX_MODEL_CHARS), tools: '', system: '', messages: [], bytes, cacheUpTo: null },
+    ...{ texts: [], regrets: [], fresh: { from: 0, tokens: 0 } },
+  };
+}
+
 /** Facts of a request in shadow mode, which was forwarded unpruned. */
 export function shadowFacts(rewritten: Rewritten, about: Omit<Circumstances, 'forwardedOriginal'>): OpenFacts {
   const { outcomes } = rewritten;

@@ -94,7 +94,7 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
     upstreamError: report.upstreamError ?? (error && report.status < 300 ? `answer_${error}` : null),
     reports,
     answerTokens,
-    facts: hasFailed(answer) ? null : facts,
+    facts: !facts || hasFailed(answer) ? null : { ...facts, model: facts.model || (answer.model ?? '') },
     tools: tools && !hasFailed(answer) ? { ...tools, calls: turn.calls } : undefined,
   });
 }

@@ -3,7 +3,7 @@ import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer, Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Pruned } from '../prune-step.ts';
-import { factsOf, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
+import { factsOf, type OpenFacts, shadowFacts, unreadFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
 
 /** A request in a frame, as sent to the upstream. */
@@ -103,10 +103,11 @@ export class FrameExchange {
   #facts(): OpenFacts | null {
     const rewritten = this.#shown;
     const { project, dialect, caller, keyId, client, cloud, countsCorrections } = this.#about;
-    if (rewritten === null || project === null) return null;
+    if (project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
     const from = { caller, keyId, client, cloud };
     const about = { requestId: this.requestId, project, wire: dialect.name, ...from, countsCorrections };
+    if (rewritten === null) return unreadFacts(about, this.#bytesIn);
     const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }
