@@ -4,18 +4,24 @@ import type { BilledTokens, ProviderUsage } from '../dialect.ts';
 const paths = (list: string): readonly (readonly string[])[] => list.split(/\s+/).map((path) => path.split('.'));
 
 /** Where token counts may stand in an event or a whole answer, on all wires. Kimi has some in a choice. */
-const USAGE = paths('usage message.usage response.usage usageMetadata choices.0.usage x_groq.usage');
+const USAGE = paths('usage message.usage response.usage interaction.usage usageMetadata choices.0.usage x_groq.usage');
 /**
  * Where each figure stands in the token counts, on all wires and in the spellings of gateways that offer one provider on
  * the wire of another. The largest value applies; `a+b` is a sum.
  */
 const FIGURES = {
-  input: spellings('prompt_tokens input_tokens inputTokens promptTokenCount+toolUsePromptTokenCount'),
-  output: spellings('completion_tokens output_tokens outputTokens candidatesTokenCount+thoughtsTokenCount'),
+  input: spellings(
+    `prompt_tokens input_tokens inputTokens promptTokenCount+toolUsePromptTokenCount
+    total_input_tokens+total_tool_use_tokens`,
+  ),
+  output: spellings(
+    `completion_tokens output_tokens outputTokens candidatesTokenCount+thoughtsTokenCount
+    total_output_tokens+total_thought_tokens`,
+  ),
   /** Of the input: read from a cache. */
   read: spellings(
     `prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens cached_tokens prompt_cache_hit_tokens
-    cache_read_input_tokens cacheReadInputTokens cachedContentTokenCount`,
+    cache_read_input_tokens cacheReadInputTokens cachedContentTokenCount total_cached_tokens`,
   ),
   /** Of the input: written to a cache. */
   written: spellings(
@@ -31,7 +37,7 @@ const FIGURES = {
   /** Of the output. */
   reasoning: spellings(
     `completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens
-    output_tokens_details.thinking_tokens thoughtsTokenCount`,
+    output_tokens_details.thinking_tokens thoughtsTokenCount total_thought_tokens`,
   ),
 } as const;
 type Figure = keyof typeof FIGURES;

@@ -34,14 +34,14 @@ const TEXTS = new Set(
 const SEARCHED = new RegExp(
   `"(?:${[...TEXTS].join('|')})"\\s{0,4}:\\s{0,4}"|` +
     '"(?:(?:usage|usageMetadata|name|input_transformations|error)"\\s{0,4}:\\s{0,4}["{[]|type"\\s{0,4}:\\s{0,4}"error")|' +
-    'response\\.(?:output_item\\.done|completed|incomplete|failed)|^event: ?error',
+    'response\\.(?:output_item\\.done|completed|incomplete|failed)|interaction\\.(?:created|completed)|step\\.start|^event: ?error',
   'gm',
 );
 
 /** The events that end an answer on the responses wire. */
 const LAST_EVENT = /^(?:response\.(?:completed|incomplete|failed)|error)$/;
 
-const MODELS = [['model'], ['message', 'model'], ['response', 'model'], ['modelVersion']];
+const MODELS = [['model'], ['message', 'model'], ['response', 'model'], ['interaction', 'model'], ['modelVersion']];
 /** Where providers list blocks of the request that they dropped or that failed their check of the history. */
 const TRANSFORMATIONS = [
   ['message', 'input_transformations'],

@@ -19,9 +19,11 @@ const SKIPPED_FIELDS = new Set(['input', 'arguments', 'args', 'tools']);
 const NAMED_BY_ID = new Set(['tool_use', 'local_shell_call']);
 /** Events of a response that is not over, so that no request can continue it. */
 const UNFINISHED = /^response\.(?:created|in_progress|queued)$/;
-const IDS = [['response', 'id'], ['message', 'id'], ['id']];
+const IDS = [['response', 'id'], ['message', 'id'], ['interaction', 'id'], ['id']];
 /** Where a whole answer, or the last event of one, lists its items. */
-const LISTS = [['response', 'output'], ['output'], ['content']];
+const LISTS = [['response', 'output'], ['output'], ['content'], ['steps'], ['interaction', 'steps']];
+/** Items that contain the model's words. */
+const SAID_TYPES = new Set(['message', 'model_output']);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -76,15 +78,17 @@ export class TurnReader {
 function itemsIn(event: object, type: string, isFirst: boolean): readonly unknown[] {
   const added = type === 'response.output_item.done' ? field(event, 'item') : field(event, 'content_block');
   if (added !== undefined) return [added];
+  if (field(event, 'event_type') === 'step.start') return [field(event, 'step')];
   return isFirst ? (LISTS.map((path) => valueAt(event, path)).find(Array.isArray) ?? []) : [];
 }
 
 /** The words or the call of an item; `null` for reasoning and other items. A streamed call may lack its arguments. */
 function itemOf(item: unknown): AnswerItem | null {
   const { type, id, call_id, content } = Object(item) as Fields;
-  if (type === 'message') return { said: saidIn(content), calls: [] };
+  if (SAID_TYPES.has(String(type))) return { said: saidIn(content), calls: [] };
   const args = field(item, 'arguments') ?? field(item, 'input') ?? field(item, 'action');
-  const ids = [call_id, NAMED_BY_ID.has(String(type)) ? id : undefined].filter((known) => typeof known === 'string');
+  const isNamedById = NAMED_BY_ID.has(String(type)) || (type === 'function_call' && call_id === undefined);
+  const ids = [call_id, isNamedById ? id : undefined].filter((known) => typeof known === 'string');
   if (args === undefined || ids.length === 0) return null;
   const text = typeof args === 'string' ? args : JSON.stringify(args);
   const isKept = text.length <= MAX_ARGS_CHARS && !(type === 'tool_use' && text === '{}');

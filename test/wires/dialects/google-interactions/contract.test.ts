@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AnswerReader } from '../../../../src/wires/dialects/answers/reader.ts';
 import { googleInteractions } from '../../../../src/wires/dialects/google-interactions/dialect.ts';
 import { describeDialect, type Turn } from '../../../contract/dialect.suite.ts';
 
@@ -111,7 +112,7 @@ describe('the interactions wire', () => {
     ];
     const stream = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
     for (const bytes of [JSON.stringify(whole), stream]) {
-      const answer = googleInteractions.answer();
+      const answer = new AnswerReader();
       answer.data(Buffer.from(bytes));
       const { turn } = answer.end();
       expect([turn.id, turn.calls.get('bash')]).toEqual(['i1', 1]);
