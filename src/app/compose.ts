@@ -19,6 +19,7 @@ import { Idempotency } from '../mcp/idempotency.ts';
 import { Resources } from '../mcp/resources/registry.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
+import { type Cold, openCold } from './cold.ts';
 import type { Base, Context } from './context.ts';
 import { partTools } from './edition.ts';
 import { type LedgerCounters, openLedger } from './ledger.ts';
@@ -53,6 +54,8 @@ export interface Services extends Context, Observers {
   readonly projectBook: ProjectBook;
   /** Searches what was kept. */
   readonly recall: Recall;
+  /** Puts old results aside at cold moments; absent if that is switched off. */
+  readonly cold: Cold | undefined;
   /** Starts to decide about built-in texts of each kind, so that no request waits until that code is compiled. */
   warmUp(): void;
   /** Called for each request, because the store's upkeep waits for a pause between requests. */
@@ -89,6 +92,7 @@ export function openServices(
     onRated: ({ project, conversationId, atMs }, rate, { tokens, dollars }) =>
       toolWatch?.billed({ project, conversationId, atMs, rate, saved: { tokens, usd: dollars } }),
   });
+  const cold = openCold(context, (sums) => ledger.count(sums));
   const projectBook = openProjectBook(context);
   const upkeep = openUpkeep(context, projectBook, sink);
   const onPruned = (result: PruneTextResult): void => {
@@ -101,7 +105,8 @@ export function openServices(
     decisionCache,
     turns,
     onPruned,
-    ...openPruners({ ...context, decisionCache, scorer, ledger, onPruned }),
+    ...openPruners({ ...context, decisionCache, scorer, ledger, cold, onPruned }),
+    cold,
     ...watches,
     contextGc,
     ledger,
@@ -111,7 +116,7 @@ export function openServices(
     resources: openResources(context),
     idempotency: openIdempotency(context),
     projectBook,
-    recall: openRecall(context, flushSeen),
+    recall: openRecall(context, flushSeen, cold),
     warmUp() {
       decider.warmUp();
       if (!isWarm) warmUpInTurns(turns).catch((cause: unknown) => failures.of('pruning')('not_warmed_up', cause));
@@ -167,10 +172,10 @@ function openUpkeep({ store, clock, settings, failures }: Context, projectBook: 
 
 /** @param own - assigns originals to the projects of the caller */
 export function openPruners(
-  parts: Context & Pick<Services, 'decisionCache' | 'scorer' | 'ledger' | 'onPruned'>,
+  parts: Context & Pick<Services, 'decisionCache' | 'scorer' | 'ledger' | 'cold' | 'onPruned'>,
   own?: (pruneIds: readonly string[]) => Promise<void>,
 ): Pick<Services, 'pruner' | 'ownPruner'> {
-  const { settings, failures, clock, store, events, decisionCache, scorer, ledger, onPruned } = parts;
+  const { settings, failures, clock, store, events, decisionCache, scorer, ledger, cold, onPruned } = parts;
   const open = (openedScorer: OpenScorer | null): Services['pruner'] => {
     const plain = createPruner({
       store,
@@ -182,7 +187,12 @@ export function openPruners(
       own,
     });
     const logged = prunerWithEvents(plain, events, clock, onPruned);
-    return prunerWithLedger(logged, ledger);
+    return prunerWithLedger(logged, {
+      recovered(pruneId, tokens) {
+        ledger.recovered(pruneId, tokens);
+        cold?.books.recovered(pruneId);
+      },
+    });
   };
   const pruner = open(scorer);
   return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };

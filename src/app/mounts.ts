@@ -171,7 +171,7 @@ function viewPartsOf(
     ...context,
     ...openPruners(context, own),
     contextGc: openContextGc(context, parts.flushSeen),
-    recall: openRecall(context, parts.flushSeen),
+    recall: openRecall(context, parts.flushSeen, parts.cold),
     resources: openResources(context),
     idempotency: openIdempotency(context),
     isNarrow: true,

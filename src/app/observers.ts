@@ -4,12 +4,14 @@ import { Archiving } from '../core/recall/archiving.ts';
 import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
 import { type ResultSink, ResultWriter } from '../core/recall/writer.ts';
+import { givenOutMark } from '../core/result-marks.ts';
 import { SeenReader } from '../core/seen/reader.ts';
 import { SegmentObserver } from '../core/segments/observer.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ToolWatch } from '../core/shelf/watch.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import { Recorder } from '../gc/recorder.ts';
+import type { Cold } from './cold.ts';
 import type { Context } from './context.ts';
 import type { LedgerCounters } from './ledger.ts';
 import { findSettingsOf, globs } from './pipeline.ts';
@@ -88,6 +90,12 @@ function openKeeper({ settings, store, failures, clock, behind }: Context, sink:
   });
 }
 
-export function openRecall({ store }: Context, flush: () => Promise<void>): Recall {
-  return new Recall({ store: store.recall, flush, indexes: true });
+export function openRecall({ store, failures }: Context, flush: () => Promise<void>, cold: Cold | undefined): Recall {
+  const onHits = (pruneIds: readonly string[]): void => {
+    for (const pruneId of pruneIds) cold?.books.recovered(pruneId);
+    store
+      .markServed(pruneIds.map(givenOutMark))
+      .catch((cause: unknown) => failures.of('recall')('hits_not_noted', cause));
+  };
+  return new Recall({ store: store.recall, flush, indexes: true, onHits });
 }

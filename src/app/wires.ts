@@ -85,7 +85,7 @@ export async function openWires(
   metrics: Metrics,
   { owners, answers }: Pick<OpenPart, 'owners' | 'answers'> = {},
 ): Promise<Wires> {
-  const { settings, events, clock, log, failures, ledger, toolWatch } = services;
+  const { settings, events, clock, log, failures, ledger, toolWatch, cold } = services;
   const nextId = requestIds();
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
@@ -101,7 +101,7 @@ export async function openWires(
   const prefixBreaks = new PrefixBreaks();
   const savings = savingWatch(services);
   const reporter = new Reporter({
-    ...{ events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, toolWatch },
+    ...{ events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, toolWatch, cold },
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
@@ -324,10 +324,11 @@ function storeWaitOf({ databaseWaitMs }: Settings, store: Services['store']): St
 const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   budget: 'context over its budget, parts stashed',
   payoff: 'older copies of what was read again are stashed, because that pays now',
+  cold: "the provider's cache was cold: old results are put aside",
 };
 
 /** The ports for segments: directives, and the collectors, if context GC is on. */
-function segmentsOf({ settings, store, clock, log, failures }: Services, hasProjects: boolean): SegmentPorts {
+function segmentsOf({ settings, store, clock, log, failures, cold }: Services, hasProjects: boolean): SegmentPorts {
   const options: StepOptions = {
     store: store.segments,
     events: hasProjects ? { addEvents: (events) => store.addEvents(events.map(withProject)) } : store,
@@ -338,6 +339,7 @@ function segmentsOf({ settings, store, clock, log, failures }: Services, hasProj
   const collector = new ContextBudget({ ...options, tokens: settings.contextBudgetTokens });
   return {
     directives: new DirectiveBook(store.segments),
+    ...(cold && { coldCollector: cold.collector(options) }),
     collector: settings.contextBudgetTokens > 0 ? collector : undefined,
     costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
   };

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../base/bounded-map.ts';
-import type { Collector, OverTokenBudget, RequestScope } from '../core/ports/segments.ts';
+import type { CollectedRequest, Collector, OverTokenBudget } from '../core/ports/segments.ts';
 import { newestOf } from './newest.ts';
 import { byPruningOrder, planOf } from './plan.ts';
 import { factsOf } from './recorder.ts';
@@ -35,7 +35,7 @@ export class ContextBudget implements Collector {
     this.#options = options;
   }
 
-  mayNeedStep({ project }: RequestScope, conversationId: string, tokens: number): boolean {
+  mayNeedStep({ scope: { project }, conversationId, tokens }: CollectedRequest): boolean {
     return tokens > Math.max(this.#options.tokens, this.#futile.get(`${conversationId} ${project}`) ?? 0);
   }
 
@@ -60,7 +60,7 @@ export class ContextBudget implements Collector {
       return false;
     }
     const aside = chosen.map(({ id }) => ({ id, upTo: step.messages }));
-    await takeStep(this.#options, 'budget', over, aside, after);
+    await takeStep(this.#options, { by: 'budget' }, over, aside, after);
     return true;
   }
 }

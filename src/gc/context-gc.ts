@@ -74,7 +74,7 @@ export class ContextGc {
         return action === 'delete' ? 'already' : { error: `Segment ${segment.id} was deleted.` };
       }
       if (action === 'delete') return 'change';
-      if (segment.directed === 'stash') return 'already';
+      if (segment.directed === 'stash' || segment.directed === 'aside') return 'already';
       return freedBy(segment) > 0
         ? 'change'
         : { error: `Segment ${segment.id} is no larger than the marker that would take its place; left as it is.` };

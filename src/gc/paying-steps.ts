@@ -1,5 +1,5 @@
 import { BoundedMap } from '../base/bounded-map.ts';
-import type { Collector, OverTokenBudget, RequestScope, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
+import type { CollectedRequest, Collector, OverTokenBudget, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
 import { newestOf, turnsOf } from './newest.ts';
 import { freedBy } from './sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from './take-step.ts';
@@ -40,7 +40,7 @@ export class PayingSteps implements Collector {
     this.#options = options;
   }
 
-  mayNeedStep({ project }: RequestScope, conversationId: string, tokens: number): boolean {
+  mayNeedStep({ scope: { project }, conversationId, tokens }: CollectedRequest): boolean {
     return tokens > (this.#next.get(`${conversationId} ${project}`) ?? LEAST_TOKENS);
   }
 
@@ -50,7 +50,7 @@ export class PayingSteps implements Collector {
     const after = tokens - (best?.freed ?? 0);
     this.#next.set(`${request.conversationId} ${scope.project}`, after + Math.max(LEAST_GROWTH, after * GROWTH));
     if (!best) return false;
-    await takeStep(this.#options, 'payoff', over, best.chosen, after);
+    await takeStep(this.#options, { by: 'payoff' }, over, best.chosen, after);
     return true;
   }
 }

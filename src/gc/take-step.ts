@@ -16,8 +16,10 @@ export interface TakenStep {
   readonly requestId: string;
   readonly project: string;
   readonly conversationId: string;
-  /** The reason: the conversation exceeded its budget, or the step pays. */
-  readonly by: 'budget' | 'payoff';
+  /** The reason: the conversation exceeded its budget, the step pays, or the provider's cache was cold. */
+  readonly by: 'budget' | 'payoff' | 'cold';
+  /** Why the cache was cold. */
+  readonly why?: string;
   readonly segments: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
@@ -38,7 +40,7 @@ export interface SetAside {
  */
 export async function takeStep(
   { store, events, clock, onStep, onFailure }: StepOptions,
-  by: TakenStep['by'],
+  { by, why }: Pick<TakenStep, 'by' | 'why'>,
   { scope: { project, requestId }, request: { conversationId }, tokens, step }: OverTokenBudget,
   chosen: readonly SetAside[],
   tokensAfter: number,
@@ -46,15 +48,19 @@ export async function takeStep(
   const set = chosen.map(
     ({ id, upTo }): Directive => ({
       segment: id,
-      action: 'stash',
+      action: by === 'cold' ? 'aside' : 'stash',
       scope: step.scope,
       upTo: Math.min(upTo, step.messages),
     }),
   );
   await store.change({ project, set, clear: [], step });
-  onStep({ requestId, project, conversationId, by, segments: chosen.length, tokensBefore: tokens, tokensAfter });
+  const reason = { by, ...(why !== undefined && { why }) };
+  onStep({ requestId, project, conversationId, ...reason, segments: chosen.length, tokensBefore: tokens, tokensAfter });
   const about = { tsMs: clock.nowMs(), kind: 'stashed', runId: conversationId, opId: requestId || null };
-  const event = segmentsEvent(about, { project, by }, chosen, { tokens_before: tokens, tokens_after: tokensAfter });
+  const event = segmentsEvent(about, { project, ...reason }, chosen, {
+    tokens_before: tokens,
+    tokens_after: tokensAfter,
+  });
   await events.addEvents([event]).catch((cause: unknown) => onFailure('event_not_kept', cause));
 }
 
@@ -69,7 +75,7 @@ const MOST_NAMED = 100;
  */
 export function segmentsEvent(
   event: Pick<EventRecord, 'tsMs' | 'kind' | 'runId' | 'opId'>,
-  by: { readonly project: string; readonly by: string },
+  by: { readonly project: string; readonly by: string; readonly why?: string },
   segments: readonly { readonly id: string }[],
   tokens: Readonly<Record<string, number>>,
 ): EventRecord {

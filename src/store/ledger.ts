@@ -117,10 +117,10 @@ export class StoredLedger implements LedgerStore {
   }
 
   async turns({ conversationId, limit, ...page }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
-    const { after = null } = page;
+    const { after = null, newestFirst = false } = page;
     const rows = await this.#rows.all<TurnRow>(
       `${TURNS} WHERE conversation = ? AND (CAST(? AS text) IS NULL
-         OR id > (SELECT id FROM main.ledger_turn WHERE request_id = ?)) ORDER BY id LIMIT ?`,
+         OR id > (SELECT id FROM main.ledger_turn WHERE request_id = ?)) ORDER BY id ${newestFirst ? 'DESC' : 'ASC'} LIMIT ?`,
       [conversationId, after, after, bounded(limit)],
     );
     return rows.map(turnOf);

@@ -79,10 +79,10 @@ export class Agent {
   }
 
   /** Sends the conversation; returns the bytes that reached the upstream. */
-  async send(): Promise<Buffer> {
+  async send(model = 'gpt-test'): Promise<Buffer> {
     const client = new OpenAI({ apiKey: 'sk-test', baseURL: `${this.#proxy.url}/v1`, maxRetries: 0 });
     const messages = this.messages as unknown as OpenAI.Chat.ChatCompletionCreateParamsNonStreaming['messages'];
-    await client.chat.completions.create({ model: 'gpt-test', messages }, { headers: this.#headers });
+    await client.chat.completions.create({ model, messages }, { headers: this.#headers });
     return this.#upstream.last.body;
   }
 

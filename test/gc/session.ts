@@ -1,18 +1,22 @@
 import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { Turns } from '../../src/core/decide/turns.ts';
+import type { SumGroup } from '../../src/core/ports/ledger-store.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { ReadForObservers } from '../../src/core/request/request.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import { StoredMarks } from '../../src/core/result-marks.ts';
 import { SeenReader } from '../../src/core/seen/reader.ts';
 import { SegmentObserver } from '../../src/core/segments/observer.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
 import { ContextBudget } from '../../src/gc/budget.ts';
+import { ColdStash } from '../../src/gc/cold/cold-stash.ts';
+import { LastAnswers } from '../../src/gc/cold/last-answers.ts';
 import { ContextGc } from '../../src/gc/context-gc.ts';
 import { DirectiveBook } from '../../src/gc/directive-book.ts';
 import { PayingSteps } from '../../src/gc/paying-steps.ts';
@@ -31,6 +35,8 @@ export interface ReplicaParts {
   readonly budget?: number;
   /** Sets aside what was looked at again, where it pays. */
   readonly paying?: boolean;
+  /** Puts old results aside at cold moments. */
+  readonly cold?: 'on' | 'measure';
   readonly neverPruneTool?: (name: string) => boolean;
 }
 
@@ -42,6 +48,9 @@ export class Replica {
   readonly gc: ContextGc;
   readonly steps: TakenStep[] = [];
   readonly failures: unknown[] = [];
+  readonly sums: SumGroup[] = [];
+  readonly answers: LastAnswers;
+  readonly marks: StoredMarks;
   readonly #rewriter: RequestPipeline;
   readonly #seen: SeenReader;
 
@@ -66,6 +75,12 @@ export class Replica {
     const tokens = parts.budget ?? 0;
     const options = { store: store.segments, events: store, clock, onStep, onFailure };
     const collector = new ContextBudget({ ...options, tokens });
+    this.answers = new LastAnswers(store.ledger);
+    this.marks = new StoredMarks(store);
+    const { answers, marks } = this;
+    const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
+    const cold = (setting: 'on' | 'measure') =>
+      new ColdStash({ ...options, setting, answers, marks, stashId, isLocal: () => false, count });
     const find = {
       minPruneChars: parts.minPruneChars ?? 1_000,
       maxInputChars: 2_000_000,
@@ -93,6 +108,7 @@ export class Replica {
       memoBytes: 10_000_000,
       segments: {
         directives: new DirectiveBook(store.segments),
+        ...(parts.cold && { coldCollector: cold(parts.cold) }),
         ...(tokens > 0 && { collector }),
         ...(parts.paying && { costCollector: new PayingSteps(options) }),
       },

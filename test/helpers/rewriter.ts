@@ -32,8 +32,8 @@ export function manualClock(now = 1_700_000_000_000): Clock & { now: number } {
 }
 
 /** A store on a file or in memory that is closed with the test. */
-export function openStore(path = ':memory:', clock: Clock = manualClock()): SqliteStore {
-  const store = openSqliteStore({ path, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 1_000 });
+export function openStore(path = ':memory:', clock: Clock = manualClock(), ttlMs = TTL_MS): SqliteStore {
+  const store = openSqliteStore({ path, clock, ttlMs, maxBytes: 1e9, maxEvents: 1_000 });
   afterwards(() => store.close());
   return store;
 }

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseMarker } from '../../src/engine/text/marker.ts';
+import type { ColdStashReport } from '../../src/ledger/cold-stash.ts';
+import { run } from '../cli/fake-io.ts';
 import { Agent, skeleton } from '../gc/agent.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
@@ -296,5 +298,34 @@ describe('a budget', () => {
     expect(steps).toHaveLength(1);
     expect(steps[0]).toMatchObject({ project: 'default', requestId: expect.stringMatching(/^[0-9A-Z]{26}$/) });
     expect(Number(steps[0]?.tokensSaved)).toBeGreaterThan(3_000);
+  });
+});
+
+describe('a conversation that continues with another model', () => {
+  it('has its old results put aside, recovers one, and both are in the report', async () => {
+    const { proxy, agent, dbPath } = await setUp();
+    for (let i = 0; i < 12; i++) agent.tool('read_file', { path: `src/part${i}.ts` }, sourceFile(12, i));
+    const before = await agent.send();
+    await proxy.requestLines(1); // the end of the answer is noted with the log line
+    const after = await agent.send('gpt-4o');
+    const gone = messagesOf(after).flatMap(({ content }, i) =>
+      content !== messagesOf(before)[i]?.content && parseMarker(String(content).trimEnd()) ? [i] : [],
+    );
+    expect(gone.length).toBeGreaterThan(3);
+    const { pruneId } = markerAt(after, gone[0] ?? 0);
+    expect((await proxy.recover(pruneId, 1, 3)).split('\n')).toHaveLength(3);
+    agent.say('user', 'Go on.');
+    expect(messageBytes(await agent.send('gpt-4o')).subarray(0, messageBytes(after).length)).toEqual(
+      messageBytes(after),
+    );
+    await proxy.stop();
+    const at = { env: { MCP_PRUNER_DB_PATH: dbPath }, clock: { nowMs: () => Date.now() } };
+    const { cold_stash } = JSON.parse((await run(['report', '--json'], at)).out) as ColdStashReport;
+    expect(cold_stash).toMatchObject({ setting: 'on', conversations: 1, results: gone.length, recovered: 1 });
+    expect(cold_stash.tokens).toBeGreaterThan(3_000);
+    expect(cold_stash.usd).toBeGreaterThan(0);
+    expect((await run(['report'], at)).out).toMatch(
+      /Cold caches: \d+ old results .* put aside in 1 conversation: saved/,
+    );
   });
 });

@@ -4,6 +4,8 @@ import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
 import { UserError } from '../../errors/errors.ts';
+import type { ColdStashReport } from '../../ledger/cold-stash.ts';
+import { coldText } from '../cold-text.ts';
 import { type Call, type Io, textOption } from '../command.ts';
 import { contextText } from '../context-text.ts';
 import { withStore } from '../open-store.ts';
@@ -25,7 +27,7 @@ export async function ledgerView(call: Call, io: Io, days: number): Promise<numb
   if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);
   else if (textOption(call, 'html') !== undefined) writeHtml(call, io, ledger);
   else {
-    const rest = contextText(ledger) + shelfText(ledger) + breaksText(ledger);
+    const rest = contextText(ledger) + coldText(ledger) + shelfText(ledger) + breaksText(ledger);
     const fitted = rest.split('\n').map((line) => wrap(line, io.columns, 4));
     io.out(reportText(ledger, painter(io), io.columns) + fitted.join('\n'));
   }
@@ -37,11 +39,12 @@ export async function readLedger(
   call: Call,
   io: Io,
   days: number,
-): Promise<LedgerReport & ContextReport & ShelfReport & BreaksReport> {
-  const [{ readReport }, { pricesOf }, { readContexts }, { readPrefixBreaks }] = await Promise.all([
+): Promise<LedgerReport & ContextReport & ColdStashReport & ShelfReport & BreaksReport> {
+  const [{ readReport }, { pricesOf }, { readContexts }, { readColdStash }, { readPrefixBreaks }] = await Promise.all([
     import('../../ledger/ledger.ts'),
     import('../../ledger/installed-prices.ts'),
     import('../../ledger/compactions.ts'),
+    import('../../ledger/cold-stash.ts'),
     import('../../ledger/prefix-breaks.ts'),
   ]);
   const { settings } = readSettings(call, io);
@@ -52,6 +55,7 @@ export async function readLedger(
   return withStore(call, io, async ({ ledger, compactions, shelf }) => ({
     ...(await readReport(ledger, query, prices)),
     ...(await readContexts(compactions, query)),
+    ...(await readColdStash(ledger, settings.coldStash, query, prices)),
     ...(await readShelf(shelf, settings.toolShelf, query)),
     prefix_breaks: await readPrefixBreaks(ledger, query),
   }));

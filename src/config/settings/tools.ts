@@ -10,6 +10,12 @@ export const toolsSettings = {
     unit: 'tokens',
     doc: 'Size of a conversation above which old parts are stashed automatically; 0: never.',
   }),
+  coldStash: setting({
+    common: true,
+    rule: oneOf(['on', 'measure', 'off']),
+    fallback: 'on',
+    doc: 'Puts old results aside when the provider has dropped its prompt cache anyway, where nothing checks the history: on, measure (only reports what it would save) or off (docs/context-gc.md).',
+  }),
   stashSeenAgain: setting({
     rule: onOff(),
     fallback: false,

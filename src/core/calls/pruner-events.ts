@@ -108,7 +108,10 @@ function refusedId(inputs: readonly RecoverInput[], cause: unknown): string {
 }
 
 /** A pruner that reports recoveries to the ledger, where a recovered line counts as regret. */
-export function prunerWithLedger(pruner: Pruner & BulkPruner, ledger: LedgerSink): Pruner & BulkPruner {
+export function prunerWithLedger(
+  pruner: Pruner & BulkPruner,
+  ledger: Pick<LedgerSink, 'recovered'>,
+): Pruner & BulkPruner {
   return {
     ...pruner,
     async recover(input) {

@@ -5,6 +5,7 @@ import { type ErrorCode, PrunerError } from '../../errors/errors.ts';
 import { reasonOf } from '../failure-reason.ts';
 import { textHash } from '../hash.ts';
 import type { Store } from '../ports.ts';
+import { givenOutMark } from '../result-marks.ts';
 import type { RecoverInput } from './api.ts';
 
 export interface RecoverOptions {
@@ -31,7 +32,7 @@ const MAX_CHARS = 4_000_000;
 export async function recover(options: RecoverOptions, input: RecoverInput): Promise<string> {
   checkRanges(input);
   const raw = await read(options, input);
-  markServed(options, [raw]);
+  markServed(options, [raw], [input]);
   return raw;
 }
 
@@ -52,7 +53,7 @@ export async function recoverAll(options: RecoverOptions, inputs: readonly Recov
     if (chars > MAX_CHARS) throw failure('invalid_range', input.pruneId, hint);
     served.push(raw);
   });
-  markServed(options, served);
+  markServed(options, served, inputs);
   return served;
 }
 
@@ -96,11 +97,16 @@ async function read(options: RecoverOptions, { pruneId, ranges, numbered }: Reco
 }
 
 /**
- * Marks texts as recovered. If this fails, the worst case is that the recovered text is pruned again when it comes back
- * in a later request.
+ * Marks texts and their originals as recovered. If this fails, the worst case is that the recovered text is pruned again
+ * when it comes back in a later request.
  */
-function markServed({ store, onFailure }: RecoverOptions, texts: readonly string[]): void {
-  store.markServed(texts.map(textHash)).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
+function markServed(
+  { store, onFailure }: RecoverOptions,
+  texts: readonly string[],
+  inputs: readonly RecoverInput[],
+): void {
+  const marks = [...texts.map(textHash), ...inputs.map(({ pruneId }) => givenOutMark(pruneId))];
+  store.markServed(marks).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
 }
 
 /** How much text the ranges ask for, in characters. */

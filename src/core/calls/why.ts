@@ -1,7 +1,7 @@
 import { type Because, type Explanation, explainPlan, type Region } from '../../engine/explain.ts';
 import type { Rule } from '../../engine/kinds/protection.ts';
 import type { LineRange } from '../../engine/types.ts';
-import { decisionOf, type Job } from '../decide/decision.ts';
+import { decisionOf, type Job, WHOLE_CUTS } from '../decide/decision.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';
 
 /**
@@ -41,7 +41,7 @@ export interface Why {
 /** Explains the stored decision about a text, never the decision that would be made today. */
 export function explainDecision(decision: Decision, text: string): Why {
   const { basis, kind, whole } = decision;
-  if (kind === 'stashed' || kind === 'deleted') return withoutRanking(decision, 'asked');
+  if (WHOLE_CUTS.has(kind)) return withoutRanking(decision, 'asked');
   if (whole !== '' && (basis === undefined || decision.warnings.length > 0)) return withoutRanking(decision, 'whole');
   const today = explainPlan(inputOf(decision, text, basis));
   if (basis === undefined) return byRules(decision, 'unrecorded', today);

@@ -41,13 +41,18 @@ export interface Job {
   readonly cutWhole?: CutWhole;
 }
 
+/** Kinds of decisions that replace a whole text by one marker. */
+export const WHOLE_CUTS: ReadonlySet<string> = new Set(['stashed', 'aside', 'deleted']);
+
 /** How a whole text is replaced by one marker. */
 export interface CutWhole {
   /** Key of the decision, instead of one derived from all inputs. */
   readonly key: string;
+  /** Id of the marker. Default: derived from the key. */
+  readonly pruneId?: string;
   /** The reason in the marker. */
   readonly reason: string;
-  /** The kind in the records (`stashed`, `deleted`). */
+  /** The kind in the records: one of `WHOLE_CUTS`. */
   readonly kind: string;
   /** Even if the text is smaller than its marker. */
   readonly always: boolean;
@@ -183,15 +188,17 @@ export function isLate({ warnings }: Decision): boolean {
 }
 
 /** A decision that replaces a text by one marker. */
-function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole): Decision {
+function cutDecision(job: Job, key: string, { reason, kind, always, pruneId }: CutWhole): Decision {
   const lineCount = countLines(job.text);
   const cuts = lineCount === 0 ? [] : [{ startLine: 1, endLine: lineCount, reason }];
-  return decisionOf(job, key, { sourceType: 'docs', kind, lineCount, cuts, warnings: [] }, { always });
+  return decisionOf(job, key, { sourceType: 'docs', kind, lineCount, cuts, warnings: [] }, { always, pruneId });
 }
 
 interface DecisionOptions {
   /** Cut even if that does not make the text smaller. */
   readonly always?: boolean;
+  /** Default: derived from the key. */
+  readonly pruneId?: string | undefined;
   /** The text as the plan read it, to avoid counting again. */
   readonly view?: View | null;
   /** Stored with a decision that has a prune id. */
@@ -203,9 +210,8 @@ export function decisionOf(
   job: Job,
   key: string,
   plan: Plan,
-  { always = false, view = null, basis }: DecisionOptions = {},
+  { always = false, view = null, basis, pruneId = pruneIdOf(key) }: DecisionOptions = {},
 ): Decision {
-  const pruneId = pruneIdOf(key);
   const lines = view?.lines ?? splitLines(job.text);
   const tokensBefore = view ? tokensIn(view, 0, view.n) : estimateTokens(job.text);
   let tokensAfter = tokensBefore;

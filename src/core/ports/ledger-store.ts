@@ -10,7 +10,7 @@ import type { Arm, BoldnessStep, LedgerTurn, WorkCounts } from './ledger.ts';
 export interface LedgerSum {
   readonly day: string;
   readonly project: string;
-  readonly slice: 'all' | 'wire' | 'use' | 'model' | 'key' | 'tool' | 'miss' | 'step' | 'whole' | 'prefix';
+  readonly slice: 'all' | 'wire' | 'use' | 'model' | 'key' | 'tool' | 'miss' | 'step' | 'whole' | 'prefix' | 'cold';
   readonly key: string;
   readonly field: string;
   readonly value: number;
@@ -160,6 +160,7 @@ export interface LedgerStore {
   turns(query: {
     readonly conversationId: string;
     readonly after?: string;
+    readonly newestFirst?: boolean;
     readonly limit: number;
   }): Promise<readonly LedgerTurn[]>;
   /** Conversations with a request since `sinceMs`, most recently active first, at most `limit`. */

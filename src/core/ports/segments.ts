@@ -9,9 +9,9 @@ export type Effect = 'asked' | 'said' | 'attached' | 'read' | 'edit' | 'search' 
 
 /**
  * How a segment is sent: `pin` keeps it whole, `stash` replaces it with a recoverable marker, `delete` with a marker
- * that cannot be recovered.
+ * that cannot be recovered. `aside` is a stash of an old result while the provider's cache was cold.
  */
-export type DirectiveAction = 'pin' | 'stash' | 'delete';
+export type DirectiveAction = 'pin' | 'stash' | 'aside' | 'delete';
 
 /** Whose request it is, according to its headers. */
 export interface RequestScope {
@@ -252,12 +252,35 @@ export interface Directives {
   view(project: string): Promise<DirectivesView>;
 }
 
-/** A conversation that passed its budget. */
+/** Checksums of what stands in front of the messages, and the model: the provider caches each combination anew. */
+export interface HeadSums {
+  readonly model: string;
+  readonly tools: string;
+  readonly system: string;
+}
+
+/** A request for which a step may be taken. */
+export interface CollectedRequest {
+  readonly scope: RequestScope;
+  readonly conversationId: string;
+  /** Of the whole request as it would be forwarded, estimated; 0 unless a collector needs it. */
+  readonly tokens: number;
+  readonly messages: number;
+  readonly head: () => HeadSums;
+  /** When it arrived. */
+  readonly nowMs: number;
+}
+
+/** A request of which parts may be stashed. */
 export interface OverTokenBudget {
   readonly scope: RequestScope;
   readonly request: SeenRequest;
-  /** Of the whole request as it would be forwarded, estimated. */
+  /** Of the whole request as it would be forwarded, estimated; 0 unless a collector needs it. */
   readonly tokens: number;
+  readonly head: () => HeadSums;
+  readonly nowMs: number;
+  /** A message as the client sent it, parsed. */
+  readonly messageAt: (ordinal: number) => unknown;
   /** The step that would be taken: its messages are those that may be stashed. */
   readonly step: Step;
   /** The share of the request's bytes from a message on, 0..1. */
@@ -266,8 +289,8 @@ export interface OverTokenBudget {
 
 /** Stashes parts of conversations automatically, in steps. */
 export interface Collector {
-  /** Whether a request of this size may require a step. Cheap: called once per request. */
-  mayNeedStep(scope: RequestScope, conversationId: string, tokens: number): boolean;
+  /** Whether a request may require a step. Cheap: called once per request. */
+  mayNeedStep(request: CollectedRequest): boolean;
   /**
    * Takes one big step if it frees enough or saves money.
    *
@@ -279,6 +302,8 @@ export interface Collector {
 /** What the pipeline of a request needs for segments. */
 export interface SegmentPorts {
   readonly directives: Directives;
+  /** Puts old results aside when the provider's cache is cold. */
+  readonly coldCollector?: Collector;
   /** Keeps conversations within a budget of tokens. */
   readonly collector?: Collector;
   /** Stashes segments if that saves money; used only while the conversation is within its token budget. */

@@ -58,6 +58,8 @@ export interface RecallOptions {
   readonly flush: () => Promise<void>;
   /** Whether this process may write to the store, so that it can index results. */
   readonly indexes: boolean;
+  /** Receives the prune ids of the hits. Must not throw or block. */
+  readonly onHits?: (pruneIds: readonly string[]) => void;
 }
 
 export const DEFAULT_HITS = 8;
@@ -139,6 +141,7 @@ export class Recall {
     const sorted = inOrder(ranked, await this.#own(input, found));
     const hits = hitsOf(sorted.slice(0, input.limit), query);
     if (hits.length === 0) return { hits, more: false, scope, hint: NOTHING_FOUND };
+    this.#options.onHits?.(hits.map(({ prune_id }) => prune_id));
     return { hits, more: sorted.length > hits.length || leftOut, scope };
   }
 

@@ -1,12 +1,13 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
-import type { Collector, DirectivesView, SeenRequest, SegmentPorts } from '../ports/segments.ts';
+import type { CollectedRequest, Collector, DirectivesView, SeenRequest, SegmentPorts } from '../ports/segments.ts';
 import { SeenMessages } from '../seen/seen-messages.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
 import { type DecidedSegments, seenRequest } from '../segments/describe.ts';
 import type { KnownHistory } from '../sent/history.ts';
 import type { FindSettings } from './find-texts.ts';
+import { checksumsOf } from './head-sums.ts';
 import { requestTokens } from './message-tokens.ts';
 import type { Binding } from './policy.ts';
 import { CHECKPOINTS } from './read.ts';
@@ -16,12 +17,15 @@ import type { DirectedRequest, PersistedRequest, ReadRequest } from './request.t
 export class CollectStage {
   readonly #collectors: readonly Collector[];
   readonly #budget: Collector | undefined;
+  readonly #counts: boolean;
   readonly #find: FindSettings;
   readonly #onFailure: FailureReporter;
 
-  constructor({ collector, costCollector }: SegmentPorts, find: FindSettings, onFailure: FailureReporter) {
-    this.#collectors = [collector, costCollector].filter((one) => one !== undefined);
+  constructor(ports: SegmentPorts, find: FindSettings, onFailure: FailureReporter) {
+    const { coldCollector, collector, costCollector } = ports;
+    this.#collectors = [coldCollector, collector, costCollector].filter((one) => one !== undefined);
     this.#budget = collector;
+    this.#counts = countsTokens(ports);
     this.#find = find;
     this.#onFailure = onFailure;
   }
@@ -31,11 +35,11 @@ export class CollectStage {
    * @returns whether a collector stashed something, so that the request must run through the pipeline once more
    */
   async run(persisted: PersistedRequest, rerunWhole: () => Promise<PersistedRequest | null>): Promise<boolean> {
-    const { binding, scope, read } = persisted.request;
+    const { binding, read } = persisted.request;
     // if the provider verifies the history, nothing of it may be stashed
-    if (binding === 'verified') return false;
-    const tokens = this.#tokensOf(persisted);
-    const collector = this.#collectors.find((one) => one.mayNeedStep(scope, read.conversationId, tokens));
+    if (binding === 'verified' || this.#collectors.length === 0) return false;
+    const size = this.#sizeOf(persisted);
+    const collector = this.#collectors.find((one) => one.mayNeedStep(size));
     const messages = read.messages.length - CHECKPOINTS; // clients may change the last ones
     const hash = read.prefixes[messages - 1];
     if (!collector || hash === undefined) return false;
@@ -43,8 +47,13 @@ export class CollectStage {
     if (all === null) return false;
     try {
       const step = { scope: hash, conversation: read.conversationId, messages };
-      const seen = this.#seen(all);
-      return await collector.collect({ scope, request: seen, tokens, step, shareFrom: sharesOf(persisted) });
+      const { scope, tokens, head, nowMs } = size;
+      return await collector.collect({
+        ...{ scope, tokens, head, nowMs, step },
+        request: this.#seen(all),
+        messageAt: (ordinal) => messageAt(persisted, ordinal),
+        shareFrom: sharesOf(persisted),
+      });
     } catch (cause) {
       this.#onFailure('not_collected', cause);
       return false;
@@ -53,9 +62,8 @@ export class CollectStage {
 
   /** Whether a conversation exceeds its budget but may not be stashed. */
   isStuckOverBudget(persisted: PersistedRequest): boolean {
-    const { binding, scope, read } = persisted.request;
-    if (binding !== 'verified' || this.#budget === undefined) return false;
-    return this.#budget.mayNeedStep(scope, read.conversationId, this.#tokensOf(persisted));
+    if (persisted.request.binding !== 'verified' || this.#budget === undefined) return false;
+    return this.#budget.mayNeedStep(this.#sizeOf(persisted));
   }
 
   #seen(persisted: PersistedRequest): SeenRequest {
@@ -64,9 +72,24 @@ export class CollectStage {
     return seenRequest(decided, (index) => messages.at(index).segments);
   }
 
-  #tokensOf({ request: { body, read }, spliced }: PersistedRequest): number {
-    return this.#collectors.length === 0 ? 0 : requestTokens(body, read.messages, read.tokens, spliced.outcomes);
+  #sizeOf({ request: { body, read, scope, state }, spliced }: PersistedRequest): CollectedRequest {
+    const { messages, conversationId, scanned } = read;
+    return {
+      ...{ scope, conversationId, messages: messages.length, nowMs: state.now },
+      tokens: this.#counts ? requestTokens(body, messages, read.tokens, spliced.outcomes) : 0,
+      head: () => ({ model: scanned.model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
+    };
   }
+}
+
+/** Whether a collector needs the tokens of each request. */
+export function countsTokens({ collector, costCollector }: SegmentPorts): boolean {
+  return collector !== undefined || costCollector !== undefined;
+}
+
+function messageAt({ request: { body, read } }: PersistedRequest, ordinal: number): unknown {
+  const span = read.messages[ordinal]?.span;
+  return span && JSON.parse(body.toString('utf8', span.start, span.end));
 }
 
 /** A request with its decisions, by which its segments are described. */
@@ -100,7 +123,7 @@ export function directRequest(
   if (directives.empty) return { ...request, known, found: known.found };
   const { messages, first, callOf } = read;
   const toolOf = (text: ScannedText): string => (text.use === 'result' ? (callOf(text)?.name ?? text.name) : '');
-  const texts = { messages, first, found: known.found, toolOf };
+  const texts = { messages, first, found: known.found, toolOf, sent: known.sent };
   return { ...request, known, found: applyDirectives(read.texts, texts, scope.project, directives, steps, language) };
 }
 

@@ -18,7 +18,7 @@ import { NO_HISTORY, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { controlPrefix, SentMemory, wholeRecord } from '../sent/records.ts';
 import type { ShelvedTools, ToolShelf } from '../shelf/shelf.ts';
-import { CollectStage, decidedSegments, directRequest } from './collect.ts';
+import { CollectStage, countsTokens, decidedSegments, directRequest } from './collect.ts';
 import { DecideStage } from './decide.ts';
 import type { FindSettings } from './find-texts.ts';
 import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
@@ -98,7 +98,7 @@ export class RequestPipeline {
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
     this.#accepted = new AcceptedCuts(store, this.#sent, onFailure);
-    const counting = segments?.collector !== undefined || segments?.costCollector !== undefined;
+    const counting = segments !== undefined && countsTokens(segments);
     this.#read = new ReadStage({ find, findOf: options.findOf, counting, answers: this.#answers, turns, boldness });
     this.#served = new ServedLines({ store, owners });
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });

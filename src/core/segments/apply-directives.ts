@@ -3,12 +3,13 @@ import type { Edit } from '../../engine/text/render.ts';
 import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import type { CutWhole, Job } from '../decide/decision.ts';
 import { keyOf } from '../hash.ts';
-import type { DirectivesView, Step } from '../ports/segments.ts';
+import type { DirectiveAction, DirectivesView, Step } from '../ports/segments.ts';
+import type { Decision } from '../ports.ts';
 import type { BodyTexts } from '../request/body-texts.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
-import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
+import { holds, segmentsIn, stashId, stashKey, type TextSegment } from './text-segments.ts';
 
 /** The directives if segments are switched off, or those of the project cannot be read. */
 export const NO_DIRECTIVES: DirectivesView = { version: '', empty: true, stepsOf: () => [], of: () => null };
@@ -49,6 +50,8 @@ export interface NewTexts {
   readonly found: readonly FoundText[];
   /** Name of the tool whose result a text is, or `''`. */
   readonly toolOf: (text: ScannedText) => string;
+  /** Decisions by which texts were sent before. */
+  readonly sent: ReadonlyMap<FoundText, Decision>;
 }
 
 /** Applies directives to the found texts: pinned ones stay whole; stashed and deleted ones are replaced by a marker. */
@@ -79,26 +82,36 @@ export function applyDirectives(
     const kept = here
       .filter((text) => !cut.some(({ segment }) => holds(segment, text)))
       .map((text) => (pinned.some(({ segment }) => holds(segment, text)) ? { ...text, skip: 'pinned' } : text));
-    const replacements = cut.map(({ segment, action }) =>
-      replacementFor(segment, action, project, texts.toolOf(segment.source), language),
-    );
+    const replacements = cut.map(({ segment, action }) => {
+      const [whole, other] = here.filter((text) => holds(segment, text));
+      const earlier = whole?.entire === true && other === undefined ? texts.sent.get(whole)?.pruneId : undefined;
+      const cutWhole = cutWholeOf(segment, action, project, language, earlier ?? undefined);
+      return replacementFor(segment, cutWhole, texts.toolOf(segment.source));
+    });
     out.push(...[...kept, ...replacements].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
   }
   return out;
 }
 
-function replacementFor(
+/** @param earlier - prune id of an earlier cut of the same text, if there is one */
+function cutWholeOf(
   segment: TextSegment,
-  action: 'stash' | 'delete' | 'pin',
+  action: DirectiveAction,
   project: string,
-  tool: string,
   language: ReasonLanguage,
-): FoundText {
+  earlier: string | undefined,
+): CutWhole {
+  const { deleted, stashed } = REASONS[language];
+  const { id } = segment;
+  if (action === 'delete') return { key: keyOf('delete', project, id), reason: deleted, kind: 'deleted', always: true };
+  if (action === 'stash') return { key: stashKey(project, id), reason: stashed, kind: 'stashed', always: false };
+  // what was cut before becomes part of the one marker
+  const pruneId = earlier ?? stashId(project, id);
+  return { key: keyOf('aside', project, id), pruneId, reason: stashed, kind: 'aside', always: false };
+}
+
+function replacementFor(segment: TextSegment, cutWhole: CutWhole, tool: string): FoundText {
   const { messageIndex, literal, start, text, textHash } = segment;
-  const cutWhole: CutWhole =
-    action === 'delete'
-      ? { key: keyOf('delete', project, segment.id), reason: REASONS[language].deleted, kind: 'deleted', always: true }
-      : { key: stashKey(project, segment.id), reason: REASONS[language].stashed, kind: 'stashed', always: false };
   const job: Job = {
     text,
     textHash,

@@ -6,6 +6,7 @@ import type { CallInContext } from '../../wires/goal/conversation.ts';
 import { askedLines, editedFiles } from '../../wires/transcript/call-targets.ts';
 import { isRecovery } from '../../wires/transcript/shell-recovery.ts';
 import { callFacts } from '../../wires/transcript/tools.ts';
+import { WHOLE_CUTS } from '../decide/decision.ts';
 import { keyOf } from '../hash.ts';
 import type { DirectivesView, Effect, RequestScope, SeenRequest, SeenSegment, SegmentType } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
@@ -164,7 +165,7 @@ const FAILED =
 /** Tokens that the segment would take if it were not stashed. */
 function tokensOf(all: number, made: readonly Decision[]): number {
   const saved = made
-    .filter(({ kind }) => kind !== 'stashed' && kind !== 'deleted')
+    .filter(({ kind }) => !WHOLE_CUTS.has(kind))
     .reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
   return Math.max(1, all - saved);
 }
@@ -212,6 +213,6 @@ function typeOf(
     return PROSE_PATH.test(path) ? 'note' : 'code';
   }
   if (NOTE_TOOL.test(tool)) return 'note';
-  const sourceType = made.find(({ kind }) => kind !== 'stashed' && kind !== 'deleted')?.sourceType;
+  const sourceType = made.find(({ kind }) => !WHOLE_CUTS.has(kind))?.sourceType;
   return sourceType === 'code' ? 'code' : 'log';
 }

@@ -138,7 +138,7 @@ async function textOf(
   pruneIds: readonly string[],
 ): Promise<TextOfTurn> {
   const { id, row, ordinal, role, type, effect, tool, path, startLine, endLine, tokens, lines, directed } = segment;
-  const stash = directed === 'stash' ? stashId(project, id) : null;
+  const stash = directed === 'stash' || directed === 'aside' ? stashId(project, id) : null;
   const found = await Promise.all(pruneIds.map((pruneId) => store.findPrune(pruneId)));
   const cuts = found.flatMap((prune): CutShown[] => {
     const pruneId = prune?.decision.pruneId;

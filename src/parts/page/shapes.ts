@@ -184,7 +184,7 @@ export interface TextOfTurn {
   readonly lines: number;
   /** Time of the request of its turn, in epoch milliseconds. */
   readonly atMs: number;
-  readonly directed: 'pin' | 'stash' | 'delete' | null;
+  readonly directed: 'pin' | 'stash' | 'aside' | 'delete' | null;
   /** The client no longer sends it. */
   readonly left: boolean;
   readonly cuts: readonly CutShown[];

@@ -9,9 +9,10 @@ import type {
   RequestFacts,
   TextFacts,
 } from '../../core/ports/request-facts.ts';
+import { checksumsOf } from '../../core/request/head-sums.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
-import type { Rewritten } from '../../core/request/rewritten.ts';
+import { outsideMessages, type Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
 import {
   addedIn,
@@ -45,7 +46,10 @@ export interface Circumstances {
 }
 
 /** The ledger's facts of a request, without its end time and usage. */
-export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'answerTokens' | 'counted'>;
+export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'answerTokens' | 'counted'> & {
+  /** How long the client asks the provider to keep its cache. */
+  readonly retentionHours?: number | undefined;
+};
 
 const CACHE_CONTROL = '"cache_control"';
 const BYTES_PER_TOKEN = 4;
@@ -81,6 +85,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     ...(rewritten.shelved && !forwardedOriginal && { head: headOf(received, rewritten.shelved) }),
     bytes: forwardedOriginal ? received.length : body.length,
     ...cachePlaces(rewritten, about.wire),
+    retentionHours: about.wire === 'messages' ? undefined : retentionHoursOf(rewritten),
     texts: outcomes
       .slice(unsure)
       .filter(({ tokensBefore }) => tokensBefore > 0)
@@ -189,26 +194,18 @@ export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
   };
 }
 
-/**
- * Checksums of the tools and of the instructions. Leading instruction messages count as instructions, on wires that
- * send them among the messages.
- */
-function checksumsOf({ received, outside, messages }: Rewritten): { tools: string; system: string } {
-  let tools = 0;
-  let system = 0;
-  for (const { start, end } of outside) {
-    const key = received.toString('latin1', Math.max(0, start - 20), start);
-    const bytes = received.subarray(start, end);
-    if (key.includes('tools"') || key.includes('functions"') || key.includes('toolConfig"'))
-      tools = crc32(bytes, tools);
-    else system = crc32(bytes, system);
+/** `prompt_cache_options.ttl` and `prompt_cache_retention` of OpenAI's wires, as they stand outside the messages. */
+function retentionHoursOf(rewritten: Rewritten): number | undefined {
+  for (const bytes of outsideMessages(rewritten)) {
+    const at = bytes.indexOf('"prompt_cache_');
+    const hours = at < 0 ? null : RETENTION.exec(bytes.toString('latin1', at));
+    if (hours) return Number(hours[1]);
   }
-  for (const { role, span } of messages) {
-    if (role !== 'other') break;
-    system = crc32(received.subarray(span.start, span.end), system);
-  }
-  return { tools: tools.toString(36), system: system.toString(36) };
+  return undefined;
 }
+
+const RETENTION =
+  /"prompt_cache_(?:retention"\s{0,9}:\s{0,9}|options"\s{0,9}:\s{0,9}\{[^}]{0,200}"ttl"\s{0,9}:\s{0,9})"(\d{1,3})h"/;
 
 /** Messages at the end in which clients set the last cache breakpoint; the rest of the body is not searched. */
 const LAST_MESSAGES = 4;

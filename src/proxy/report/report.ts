@@ -4,15 +4,30 @@ import type { EndedRequest } from '../../core/ports/answer-watch.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
+import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { ToolWatch } from '../../core/shelf/watch.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { endedFacts } from './ledger-facts.ts';
+import type { ProviderName } from '../../wires/providers/facts.ts';
+import { endedFacts, type OpenFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { type PrefixBreaks, prefixSums } from './prefix-breaks.ts';
 import { leftWhole, lineOf, sumsOf, tenths, useSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 import type { SavingWatch } from './saving-watch.ts';
+
+/** Where answers are noted for cold moments. */
+export interface ColdReports {
+  readonly books: {
+    answered(request: {
+      readonly facts: OpenFacts;
+      readonly outcomes: readonly TextOutcome[];
+      readonly atMs: number;
+      readonly isLocal: boolean;
+    }): void;
+  };
+  isLocal(wire: string, cloud?: ProviderName): boolean;
+}
 
 export interface ReporterOptions {
   readonly log: Log;
@@ -26,6 +41,8 @@ export interface ReporterOptions {
   readonly notUnderstood?: NotUnderstood;
   /** Counts what providers report about changed history. */
   readonly prefixBreaks?: PrefixBreaks;
+  /** Books of what was put aside at cold moments. */
+  readonly cold?: ColdReports | undefined;
   /** Raises an alarm if nothing is saved any more. */
   readonly savings?: Pick<SavingWatch, 'record' | 'unread'>;
   readonly onFailure: FailureReporter;
@@ -171,6 +188,7 @@ export class Reporter {
     if (report.foreign) return;
     report.watched?.ended(endedOf(report), atMs);
     if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
+    this.#noteAnswer(report, atMs);
     const isBroken = this.#options.prefixBreaks?.count(report) ?? null;
     if (report.facts) {
       const facts = endedFacts(report.facts, atMs, report.usage, report.answerTokens);
@@ -180,6 +198,13 @@ export class Reporter {
     const prefix = isBroken === null ? [] : this.#prefixSums(report, isBroken, atMs);
     this.#options.ledger.count([...useSums(report, fresh, atMs, saved > 0), ...prefix]);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
+  }
+
+  /** Notes when the last answer of a conversation ended, by which its next request finds out whether its cache is cold. */
+  #noteAnswer({ facts, outcomes, status, wire, cloud, upstreamError }: RequestReport, atMs: number): void {
+    const { cold } = this.#options;
+    if (!cold || !facts || status >= 300 || upstreamError !== null) return;
+    cold.books.answered({ facts, outcomes, atMs, isLocal: cold.isLocal(wire, cloud) });
   }
 
   /** Reports what a provider says about changed history. */

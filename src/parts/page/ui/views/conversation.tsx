@@ -252,7 +252,7 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
   const ids = [...cuts.map(({ pruneId }) => pruneId), ...(stash === null ? [] : [stash])];
   const before = cuts.reduce((sum, cut) => sum + cut.lines, 0);
   const after = cuts.reduce((sum, cut) => sum + cut.keptLines, 0);
-  const isGone = directed === 'stash' || directed === 'delete';
+  const isGone = directed === 'stash' || directed === 'aside' || directed === 'delete';
   const title = titleOf(text);
   return (
     <article
@@ -266,6 +266,7 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
           {cuts.length > 0 && !isGone && <Badge tone="cut">{plural(before - after, 'line')} cut</Badge>}
           {directed === 'pin' && <Badge tone="good">pinned</Badge>}
           {directed === 'stash' && <Badge tone="warn">stashed</Badge>}
+          {directed === 'aside' && <Badge tone="warn">put aside</Badge>}
           {directed === 'delete' && <Badge tone="bad">deleted</Badge>}
           {text.left && <Badge>left the conversation</Badge>}
         </span>

@@ -1,0 +1,74 @@
+import type { FailureReporter } from '../../base/failures.ts';
+import type { LedgerStore, SumGroup } from '../../core/ports/ledger-store.ts';
+import type { RequestFacts } from '../../core/ports/request-facts.ts';
+import type { ResultMarks } from '../../core/ports/result-marks.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { LastAnswers } from './last-answers.ts';
+
+/** The figures of the slice `cold` of the ledger, whose keys are models. */
+export type ColdField = 'conversations' | 'results' | 'tokens' | 'spared' | 'recovered';
+
+export interface ColdBooksOptions {
+  readonly answers: LastAnswers;
+  readonly marks: ResultMarks;
+  readonly ledger: Pick<LedgerStore, 'cutIn'>;
+  readonly clock: Clock;
+  readonly count: (sums: readonly SumGroup[]) => void;
+  readonly onFailure: FailureReporter;
+}
+
+/** An answered request, as far as these books need it. */
+export interface AnsweredRequest {
+  readonly facts: Omit<RequestFacts, 'atMs' | 'usage' | 'answerTokens' | 'counted'>;
+  /** Its texts; `kind` `aside`: put aside. */
+  readonly outcomes: readonly {
+    readonly kind: string;
+    readonly pruneId: string | null;
+    readonly tokensBefore: number;
+    readonly tokensAfter: number;
+  }[];
+  readonly atMs: number;
+  /** The provider is on this machine or its network. */
+  readonly isLocal: boolean;
+}
+
+/** The project of recoveries whose result the store no longer connects with a conversation. */
+const UNKNOWN_PROJECT = 'default';
+
+/** Books what was put aside: the tokens that later requests did not have, and the results that came back. */
+export class ColdBooks {
+  readonly #options: ColdBooksOptions;
+
+  constructor(options: ColdBooksOptions) {
+    this.#options = options;
+  }
+
+  /** Records an answer, after which the cache of its conversation is warm again. */
+  answered({ facts, outcomes, atMs, isLocal }: AnsweredRequest): void {
+    const { answers } = this.#options;
+    const { project, conversationId, model } = facts;
+    answers.note(facts, atMs, isLocal);
+    for (const { how, pruneId } of facts.regrets) if (how === 'recovered' && pruneId) this.recovered(pruneId);
+    const aside = outcomes.filter(({ kind, pruneId }) => kind === 'aside' && pruneId !== null);
+    const spared =
+      aside.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0) +
+      answers.measured(project, conversationId);
+    if (spared > 0) this.#count(project, model, { spared });
+  }
+
+  /** Records that lines of an original were given out. Returns at once; nothing is booked if the store fails. */
+  recovered(pruneId: string): void {
+    const { marks, ledger, onFailure } = this.#options;
+    const book = async (): Promise<void> => {
+      if (!(await marks.noteGivenOut(pruneId))) return;
+      const place = await ledger.cutIn(pruneId);
+      this.#count(place?.project ?? UNKNOWN_PROJECT, place?.newest?.model ?? '', { recovered: 1 });
+    };
+    void book().catch((cause: unknown) => onFailure('recovery_not_noted', cause));
+  }
+
+  #count(project: string, key: string, fields: Partial<Record<ColdField, number>>): void {
+    const day = new Date(this.#options.clock.nowMs()).toISOString().slice(0, 10);
+    this.#options.count([{ day, project, slice: 'cold', key, fields }]);
+  }
+}

@@ -1,0 +1,140 @@
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { SumGroup } from '../../core/ports/ledger-store.ts';
+import type { ResultMarks } from '../../core/ports/result-marks.ts';
+import type {
+  CollectedRequest,
+  Collector,
+  HeadSums,
+  OverTokenBudget,
+  SeenRequest,
+  SeenSegment,
+} from '../../core/ports/segments.ts';
+import { pathKey } from '../keys.ts';
+import { freedBy } from '../sweep.ts';
+import { type SetAside, type StepOptions, takeStep } from '../take-step.ts';
+import { isFailed } from './failed-result.ts';
+import type { LastAnswer, LastAnswers } from './last-answers.ts';
+
+/** Why the provider's cache is cold. */
+export type ColdCause = 'pause' | 'model' | 'tools' | 'system';
+
+export interface ColdStashOptions extends StepOptions {
+  /** `measure`: nothing is put aside, only counted. */
+  readonly setting: 'on' | 'measure';
+  readonly answers: LastAnswers;
+  readonly marks: ResultMarks;
+  /** The prune id under which a segment is stashed. */
+  readonly stashId: (project: string, segmentId: string) => string;
+  /** Whether the provider of a wire is on this machine or its network. */
+  readonly isLocal: (wire: string) => boolean;
+  /** Adds figures to the ledger. */
+  readonly count: (sums: readonly SumGroup[]) => void;
+}
+
+/** Newest messages whose results stay. */
+const NEWEST_MESSAGES = 12;
+/** Shorter results stay. UTF-16 units of the result as the client sent it. */
+const LEAST_CHARS = 1_000;
+/** Nothing is put aside for less. */
+const LEAST_TOKENS = 3_000;
+const MAX_CONVERSATIONS = 10_000;
+
+/**
+ * Puts old results aside at the first request after the provider has dropped its cache. The history is read anew then
+ * in any case, so its change costs nothing and every later turn is cheaper.
+ */
+export class ColdStash implements Collector {
+  readonly #options: ColdStashOptions;
+  /** Time of the last answer for which a conversation was judged; 0 if it has none. */
+  readonly #judged = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+
+  constructor(options: ColdStashOptions) {
+    this.#options = options;
+  }
+
+  mayNeedStep({ scope: { project }, conversationId, messages, head, nowMs }: CollectedRequest): boolean {
+    if (messages <= NEWEST_MESSAGES || conversationId === '') return false;
+    const judged = this.#judged.get(keyOf(project, conversationId));
+    const last = this.#options.answers.known(project, conversationId);
+    if (last === undefined) return judged === undefined;
+    return judged !== last.atMs && causeOf(last, head, nowMs) !== null;
+  }
+
+  async collect(over: OverTokenBudget): Promise<boolean> {
+    const { setting, answers, marks, isLocal, count, clock } = this.#options;
+    const { scope, request, head, nowMs } = over;
+    const { project } = scope;
+    const { conversationId } = request;
+    const key = keyOf(project, conversationId);
+    const last = answers.known(project, conversationId) ?? (await answers.read(project, conversationId, isLocal));
+    this.#judged.set(key, last?.atMs ?? 0);
+    const why = last && causeOf(last, head, nowMs);
+    if (why === null) return false;
+    const old = await this.#oldResults(over);
+    const tokens = old.reduce((sum, { freed }) => sum + freed, 0);
+    if (tokens < LEAST_TOKENS) return false;
+    const size = over.tokens || request.segments.reduce((sum, segment) => sum + segment.tokens, 0);
+    if (setting === 'on')
+      await takeStep(this.#options, { by: 'cold', why }, { ...over, tokens: size }, old, size - tokens);
+    else answers.measure(project, conversationId, tokens);
+    await marks.noteAside(old.flatMap(({ pruneIds }) => pruneIds));
+    const isFirst = request.segments.every(({ directed }) => directed !== 'aside');
+    const fields = { conversations: isFirst ? 1 : 0, results: old.length, tokens };
+    const day = new Date(clock.nowMs()).toISOString().slice(0, 10);
+    count([{ day, project, slice: 'cold', key: head().model, fields }]);
+    return setting === 'on';
+  }
+
+  /** The results that may be put aside. @throws StoreUnavailable */
+  async #oldResults({ scope: { project }, request, messageAt }: OverTokenBudget): Promise<readonly Old[]> {
+    const { marks, stashId } = this.#options;
+    const kept = keptReadings(request);
+    const end = request.messages - NEWEST_MESSAGES;
+    const old = request.segments.flatMap((segment): Old[] => {
+      const { id, ordinal, role, text, exempt, directed } = segment;
+      const freed = freedBy(segment);
+      if (role !== 'tool' || ordinal >= end || text.length < LEAST_CHARS || freed <= 0) return [];
+      if (exempt || directed !== null || kept.has(segment) || text.includes('NO_PRUNE')) return [];
+      if (isFailed(text, segment.callId, () => messageAt(ordinal))) return [];
+      return [{ id, upTo: ordinal, freed, pruneIds: [...segment.pruneIds, stashId(project, id)] }];
+    });
+    const ids = old.flatMap(({ pruneIds }) => pruneIds);
+    const [givenOut, measured] = await Promise.all([marks.givenOut(ids), marks.putAside(ids)]);
+    const stays = (pruneId: string): boolean => givenOut.has(pruneId) || measured.has(pruneId);
+    return old.filter(({ pruneIds }) => !pruneIds.some(stays));
+  }
+}
+
+interface Old extends SetAside {
+  readonly freed: number;
+  /** Ids under which it is stored. */
+  readonly pruneIds: readonly string[];
+}
+
+function keyOf(project: string, conversationId: string): string {
+  return `${conversationId} ${project}`;
+}
+
+/** Why the cache of a conversation is cold; `null` if it may be warm. */
+function causeOf(last: LastAnswer, head: () => HeadSums, nowMs: number): ColdCause | null {
+  if (nowMs - last.atMs > last.lifetimeMs) return 'pause';
+  const now = head();
+  if (now.model !== last.model) return 'model';
+  if (last.tools !== '' && now.tools !== last.tools) return 'tools';
+  return last.system !== '' && now.system !== last.system ? 'system' : null;
+}
+
+/**
+ * The newest reading of each file that the conversation has edited, or that a call or text of the newest messages
+ * names.
+ */
+function keptReadings({ messages, segments }: SeenRequest): ReadonlySet<SeenSegment> {
+  const newest = segments.filter(({ ordinal }) => ordinal >= messages - NEWEST_MESSAGES);
+  const edited = new Set(segments.flatMap((segment) => segment.edited.map(pathKey)));
+  const isNamed = (path: string): boolean =>
+    newest.some(({ text, wanted }) => text.includes(path) || wanted.includes(path));
+  const readings = new Map<number, SeenSegment>();
+  for (const segment of segments)
+    if (segment.effect === 'read' && segment.path !== '') readings.set(pathKey(segment.path), segment);
+  return new Set([...readings].flatMap(([key, reading]) => (edited.has(key) || isNamed(reading.path) ? reading : [])));
+}

@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest';
+import { checksumsOf } from '../../src/core/request/head-sums.ts';
+import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import { givenOutMark } from '../../src/core/result-marks.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
+import { isFailed } from '../../src/gc/cold/failed-result.ts';
+import { type Message, messageBytes, messagesOf } from '../helpers/chat.ts';
+import { markersIn } from '../helpers/markers.ts';
+import { manualClock, openStore } from '../helpers/rewriter.ts';
+import { serverLog, sourceFile } from '../helpers/texts.ts';
+import { Replica, type ReplicaParts, Work } from './session.ts';
+
+const MINUTE = 60_000;
+
+type AnswerFacts = Partial<Parameters<Replica['answers']['note']>[0]>;
+
+/** A process whose answers end the moment they begin. */
+class Session {
+  readonly replica: Replica;
+  readonly work = new Work();
+
+  constructor(parts: ReplicaParts = {}) {
+    this.replica = new Replica({ cold: 'on', minPruneChars: 1e9, ...parts });
+  }
+
+  /** Sends the conversation and receives an answer. */
+  async send(facts: AnswerFacts = {}) {
+    const { replica, work } = this;
+    const rewritten = await replica.send(work.messages);
+    this.answer(rewritten, facts);
+    return rewritten;
+  }
+
+  answer(rewritten: Rewritten, facts: AnswerFacts = {}): void {
+    const { clock, answers } = this.replica;
+    const { conversationId, model } = rewritten;
+    const head = {
+      project: 'default',
+      conversationId,
+      wire: 'chat',
+      model,
+      cacheUpTo: null,
+      ...checksumsOf(rewritten),
+    };
+    answers.note({ ...head, ...facts }, clock.now, false);
+  }
+
+  /** Reads so many files, each once, some 850 tokens each. */
+  read(files: number, from = 0): this {
+    for (let i = from; i < from + files; i++) {
+      this.work.tool('read_file', { path: `src/part${i}.ts` }, sourceFile(7, i), `Now part ${i}.`);
+    }
+    return this;
+  }
+
+  pause(minutes: number): this {
+    this.replica.clock.now += minutes * MINUTE;
+    return this;
+  }
+}
+
+/** Indices of the messages of which only a marker is left. */
+function aside({ body }: Rewritten): number[] {
+  return messagesOf(body).flatMap(({ content }, i) =>
+    typeof content === 'string' && parseMarker(content.trimEnd())?.reason === 'mis de côté' ? [i] : [],
+  );
+}
+
+const contentOf = (messages: readonly Message[], index: number): string => String(messages[index]?.content);
+
+describe('a conversation that continues after its cache has expired', () => {
+  it('has its old results put aside once; then each request begins with the previous one', async () => {
+    const session = new Session().read(14);
+    const { replica, work } = session;
+    expect(aside(await session.send())).toEqual([]);
+    const cold = await session.pause(31).send();
+    const gone = aside(cold);
+    expect(gone.length).toBeGreaterThan(5);
+    expect(Math.max(...gone)).toBeLessThan(work.messages.length - 12);
+    expect(replica.steps).toMatchObject([{ by: 'cold', why: 'pause', segments: gone.length }]);
+    let last = messageBytes(cold.body);
+    for (let turn = 0; turn < 3; turn++) {
+      const { body } = await session
+        .read(1, 20 + turn)
+        .pause(1)
+        .send();
+      expect(messageBytes(body).subarray(0, last.length).equals(last)).toBe(true);
+      last = messageBytes(body);
+    }
+    expect(replica.steps).toHaveLength(1);
+    expect(replica.failures).toEqual([]);
+  });
+
+  it('gives back every result, and sends the same bytes from another process', async () => {
+    const [clock, store] = [manualClock(), openStore()];
+    const session = new Session({ clock, store }).read(14);
+    await session.send();
+    const cold = await session.pause(31).send();
+    const sent = messagesOf(cold.body);
+    for (const index of aside(cold)) {
+      const [marker] = markersIn(contentOf(sent, index));
+      expect(await store.findOriginal(marker?.pruneId ?? '')).toBe(contentOf(session.work.messages, index));
+    }
+    const other = await new Replica({ cold: 'on', minPruneChars: 1e9, clock, store }).send(session.work.messages);
+    expect(other.body.equals(cold.body)).toBe(true);
+  });
+
+  it('finds the last answer in the ledger after a restart', async () => {
+    const [clock, store] = [manualClock(), openStore()];
+    const before = new Session({ clock, store }).read(14);
+    const { conversationId } = await before.send();
+    await store.ledger.add([turnOf(conversationId, clock.now)], []);
+    clock.now += 31 * MINUTE;
+    const after = new Replica({ cold: 'on', minPruneChars: 1e9, clock, store });
+    expect(aside(await after.send(before.work.messages)).length).toBeGreaterThan(5);
+    expect(after.steps).toMatchObject([{ why: 'pause' }]);
+  });
+
+  it.each([
+    ['30 minutes on wires without breakpoints', {}, 29, 31],
+    ['6 minutes after a breakpoint of five', { wire: 'messages', cacheUpTo: 3 }, 5, 7],
+    ['65 minutes after a breakpoint of an hour', { wire: 'messages', cacheUpTo: 3, cacheHourUpTo: 3 }, 64, 66],
+    ['30 minutes without any breakpoint', { wire: 'messages' }, 29, 31],
+    ['12 h 5 min if the client asked for 12 hours', { retentionHours: 12 }, 724, 726],
+  ])('waits for %s', async (_, facts, warm, cold) => {
+    const session = new Session().read(14);
+    await session.send(facts);
+    expect(aside(await session.pause(warm).send(facts))).toEqual([]);
+    expect(aside(await session.pause(cold).send(facts)).length).toBeGreaterThan(5);
+  });
+
+  it('puts nothing aside if the upstream keeps its prefixes without a clock', async () => {
+    const session = new Session().read(14);
+    const first = await session.replica.send(session.work.messages);
+    const facts = { project: 'default', conversationId: first.conversationId, wire: 'chat', model: first.model };
+    session.replica.answers.note({ ...facts, ...checksumsOf(first), cacheUpTo: null }, session.replica.clock.now, true);
+    expect(aside(await session.pause(10_000).send())).toEqual([]);
+  });
+
+  it('puts nothing aside for less than 3,000 tokens', async () => {
+    const session = new Session().read(9);
+    await session.send();
+    expect(aside(await session.pause(31).send())).toEqual([]);
+  });
+
+  it('judges the same pause once, also if the request is repeated', async () => {
+    const session = new Session().read(14);
+    await session.send();
+    session.pause(31);
+    const first = await session.replica.send(session.work.messages);
+    const again = await session.replica.send(session.work.messages);
+    expect(again.body.equals(first.body)).toBe(true);
+    expect(session.replica.steps).toHaveLength(1);
+  });
+});
+
+describe('a change of model', () => {
+  it('is a cold moment, because the other model has no cache', async () => {
+    const session = new Session().read(14);
+    await session.send({ model: 'another-model' });
+    expect(aside(await session.send()).length).toBeGreaterThan(5);
+    expect(session.replica.steps).toMatchObject([{ why: 'model' }]);
+  });
+});
+
+describe('results that stay when others are put aside', () => {
+  it('are what the work still needs', async () => {
+    const session = new Session({ neverPruneTool: (name) => name === 'keep_me' });
+    const { work, replica } = session;
+    const log = (seed: number): string => serverLog(20, seed);
+    const reread = work.tool('read_file', { path: 'src/edited.ts' }, sourceFile(7, 1));
+    work.tool('edit_file', { path: 'src/edited.ts', old_string: 'a', new_string: 'b' }, 'Edited.');
+    const edited = work.tool('read_file', { path: 'src/edited.ts' }, sourceFile(7, 2));
+    const named = work.tool('read_file', { path: 'src/named.ts' }, sourceFile(7, 3));
+    const failed = work.tool('bash', { command: 'make' }, `${log(4)}\nProcess exited with code 2`);
+    const protectedText = work.tool('bash', { command: 'cat' }, `⟦NO_PRUNE_BEGIN⟧\n${log(5)}\n⟦NO_PRUNE_END⟧`);
+    const never = work.tool('keep_me', {}, log(6));
+    const small = work.tool('bash', { command: 'date' }, 'x'.repeat(999));
+    const pinned = work.tool('read_file', { path: 'src/pinned.ts' }, sourceFile(7, 7));
+    session.read(16);
+    work.say('user', 'Look at src/named.ts again.');
+    await session.send();
+    await replica.flush();
+    const [conversation] = await replica.store.segments.conversations('default');
+    if (!conversation) throw new Error('no conversation');
+    const segments = await replica.store.segments.segments(conversation, { limit: 100 });
+    await replica.gc.pin(
+      'default',
+      segments.filter(({ path }) => path === 'src/pinned.ts').map(({ id }) => id),
+    );
+    const gone = aside(await session.pause(31).send());
+    expect(gone).toContain(reread);
+    for (const stays of [edited, named, failed, protectedText, never, small, pinned]) expect(gone).not.toContain(stays);
+  });
+
+  it('are those of which lines were given out', async () => {
+    const store = openStore();
+    const session = new Session({ store, minPruneChars: 1_000 });
+    const index = session.work.tool('bash', { command: 'npm start' }, serverLog(300, 1));
+    session.read(14);
+    const [marker] = markersIn(contentOf(messagesOf((await session.send()).body), index));
+    await store.markServed([givenOutMark(marker?.pruneId ?? '')]);
+    const gone = aside(await session.pause(31).send());
+    expect(gone.length).toBeGreaterThan(5);
+    expect(gone).not.toContain(index);
+  });
+
+  it('come back whole by a pin', async () => {
+    const session = new Session().read(14);
+    await session.send();
+    const [index = 0] = aside(await session.pause(31).send());
+    const { replica, work } = session;
+    await replica.flush();
+    const [conversation] = await replica.store.segments.conversations('default');
+    if (!conversation) throw new Error('no conversation');
+    const segments = await replica.store.segments.segments(conversation, { limit: 100 });
+    const id = segments.find(({ ordinal }) => ordinal === index)?.id ?? '';
+    await replica.gc.pin('default', [id]);
+    const sent = messagesOf((await session.send()).body);
+    expect(contentOf(sent, index)).toBe(contentOf(work.messages, index));
+  });
+});
+
+describe('a result that was cut before it is put aside', () => {
+  it('keeps its prune id, of which the one marker names all lines', async () => {
+    const session = new Session({ minPruneChars: 1_000 });
+    const text = serverLog(300, 1);
+    const index = session.work.tool('bash', { command: 'npm start' }, text);
+    session.read(14);
+    const [before] = markersIn(contentOf(messagesOf((await session.send()).body), index));
+    const sent = messagesOf((await session.pause(31).send()).body);
+    const [after] = markersIn(contentOf(sent, index));
+    expect(after).toMatchObject({ pruneId: before?.pruneId, startLine: 1, endLine: 300 });
+    expect(await session.replica.store.findOriginal(after?.pruneId ?? '')).toBe(text);
+  });
+});
+
+describe('with `measure`', () => {
+  it('nothing changes, and each result is counted once', async () => {
+    const clock = manualClock();
+    const store = openStore(':memory:', clock, 1_000 * MINUTE);
+    const session = new Session({ cold: 'measure', clock, store }).read(14);
+    const first = await session.send();
+    for (let pause = 0; pause < 2; pause++) {
+      expect((await session.pause(31).send()).body.equals(first.body)).toBe(true);
+    }
+    const { sums, answers } = session.replica;
+    expect(sums).toMatchObject([{ slice: 'cold', key: 'gpt-test', fields: { conversations: 1 } }]);
+    expect(sums[0]?.fields.results).toBeGreaterThan(5);
+    expect(answers.measured('default', first.conversationId)).toBe(sums[0]?.fields.tokens);
+  });
+});
+
+describe('the first recovery of a result that was put aside', () => {
+  it('counts as coming back; further ones do not', async () => {
+    const session = new Session().read(14);
+    await session.send();
+    const cold = await session.pause(31).send();
+    const [marker] = markersIn(contentOf(messagesOf(cold.body), aside(cold)[0] ?? 0));
+    const { marks } = session.replica;
+    const times = [];
+    for (let i = 0; i < 2; i++) times.push(await marks.noteGivenOut(marker?.pruneId ?? ''));
+    expect([...times, await marks.noteGivenOut('prn_000000000000')]).toEqual([true, false, false]);
+  });
+});
+
+describe('an error of a tool', () => {
+  it.each([
+    ['Error: ENOENT', {}],
+    ['output\nexit code: 1', {}],
+    ['{"output":"…","metadata":{"exit_code":101}}', {}],
+    ['out', { content: [{ type: 'tool_result', tool_use_id: 'c', is_error: true, content: 'out' }] }],
+    ['out', { type: 'function_call_output', call_id: 'c', success: false, output: 'out' }],
+    ['out', { parts: [{ functionResponse: { id: 'c', name: 'x', response: { error: 'no' } } }] }],
+  ])('is recognised: %s %j', (text, message) => {
+    expect(isFailed(text, 'c', () => message)).toBe(true);
+  });
+
+  it.each([
+    ['no errors found, exit code 0', {}],
+    ['exit code: 0', {}],
+    ['out', { content: [{ type: 'tool_result', tool_use_id: 'other', is_error: true, content: 'no' }] }],
+    ['out', { parts: [{ functionResponse: { id: 'c', name: 'x', response: { output: 'fine' } } }] }],
+  ])('is not seen in %s %j', (text, message) => {
+    expect(isFailed(text, 'c', () => message)).toBe(false);
+  });
+});
+
+function turnOf(conversationId: string, atMs: number) {
+  return {
+    ...{ requestId: 'r1', atMs, project: 'default', conversationId, wire: 'chat', cloud: '', model: 'gpt-test' },
+    ...{ arm: 'pruned' as const, estimated: false, fresh: 10_000, write5m: 0, write1h: 0, read: 0, output: 10 },
+    ...{
+      dollars: 0,
+      dollarsWithout: 0,
+      removed: 0,
+      removedNew: 0,
+      miss: null,
+      missTokens: 0,
+      missDollars: 0,
+      missAt: 0,
+    },
+    ...{ regretTokens: 0, regretDollars: 0, userMessages: 0, corrections: 0, calls: 0, callsAgain: 0, recoveries: 0 },
+    ...{ edits: 0, failedEdits: 0, redTests: 0, turnedGreen: 0 },
+  };
+}
