@@ -1,5 +1,6 @@
 import picomatch from 'picomatch';
 import type { FailureReporter } from '../base/failures.ts';
+import { fittedToHeap } from '../base/fitted-to-heap.ts';
 import type { ProjectBook } from '../config/project-book.ts';
 import type { Settings } from '../config/settings.ts';
 import { DecisionCache } from '../core/decide/decision-cache.ts';
@@ -26,7 +27,7 @@ export function decisionCacheOf(settings: Settings, store: Store, clock: Clock, 
     store,
     clock,
     ttlMs: settings.pruneIdTtlS * 1000,
-    memoBytes: settings.memoMaxBytes * DECISIONS_SHARE,
+    memoBytes: fittedToHeap(settings.memoMaxBytes) * DECISIONS_SHARE,
     decider,
   });
 }
@@ -86,7 +87,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
       includeMarkers: settings.includeMarkers,
       shortMarkers: settings.markerStyle === 'short',
     },
-    memoBytes: settings.memoMaxBytes * (1 - DECISIONS_SHARE),
+    memoBytes: fittedToHeap(settings.memoMaxBytes) * (1 - DECISIONS_SHARE),
     segments,
     answers,
     owners,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { FailureReporter } from '../base/failures.ts';
+import { fittedToHeap } from '../base/fitted-to-heap.ts';
 import { type BackgroundWriter, WriteBehind } from '../base/write-behind.ts';
 import type {
   NotedSegment,
@@ -34,7 +35,7 @@ const MAX_WAITING = 20_000;
 /** Segments that one transaction writes. */
 const PORTION = 100;
 /** Maximum number of segments remembered as written, over all conversations. */
-const MAX_KNOWN = 100_000;
+const MAX_KNOWN = fittedToHeap(100_000);
 
 /** The last observed segments of a conversation, with a signature that reveals changes. */
 type Shown = ReadonlyMap<string, string>;

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { LRUCache } from 'lru-cache';
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { FailureReporter } from '../base/failures.ts';
+import { fittedToHeap } from '../base/fitted-to-heap.ts';
 import { type BackgroundWriter, WriteBehind } from '../base/write-behind.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerReader, LedgerReport } from '../core/ports/ledger-report.ts';
@@ -49,9 +50,9 @@ const WRITE_MS = 1_000;
 const BILLED_AT_ONCE = 50;
 /** Maximum numbers of requests, and of messages in them, that wait to be billed while the store is not available. */
 const MAX_QUEUED = 5_000;
-const MAX_QUEUED_MESSAGES = 200_000;
+const MAX_QUEUED_MESSAGES = fittedToHeap(200_000);
 /** Maximum total number of messages in the states held in memory. */
-const MAX_MESSAGES = 400_000;
+const MAX_MESSAGES = fittedToHeap(400_000);
 /** Maximum number of regretted texts that are remembered, so that each counts once. */
 const MAX_REGRETTED = 10_000;
 const MAX_CONVERSATIONS = 10_000;

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { fittedToHeap } from '../../base/fitted-to-heap.ts';
 import type { AddedMessages, HeadFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
@@ -25,7 +26,7 @@ interface Remembered {
 /** Characters of a prefix hash: enough to avoid collisions. */
 const PREFIX_CHARS = 12;
 /** Maximum number of messages in all remembered conversations; each takes about 500 bytes. */
-const MAX_MESSAGES = 60_000;
+const MAX_MESSAGES = fittedToHeap(60_000);
 /** Cached message facts of recent conversations, separately for the forwarded and the original form. */
 const remembered = new LRUCache<string, Remembered>({
   maxSize: MAX_MESSAGES,
