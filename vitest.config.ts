@@ -1,9 +1,17 @@
 import { defineConfig } from 'vitest/config';
 
+/** Files that start dozens of processes, one after the other; `npm run test:long` runs them. */
+export const SLOW = [
+  'test/cli/run.test.ts',
+  'test/http/process.test.ts',
+  'test/stdio/lifetime.test.ts',
+  'test/store/postgres-replicas.test.ts',
+];
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/clients/**'],
+    exclude: ['test/clients/**', ...SLOW],
     globalSetup: ['test/helpers/global-setup.ts'],
     setupFiles: ['test/helpers/setup.ts'],
     testTimeout: 120_000, // many times what the longest takes on a machine with nothing else to do

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import suite from '../vitest.config.ts';
+import suite, { SLOW } from '../vitest.config.ts';
 
 /** End-to-end tests of keys, which `npm test` runs on a file only. */
 const KEYS = ['admin', 'budgets', 'door', 'limits', 'projects'].map((name) => `test/parts/team/${name}.test.ts`);
@@ -8,7 +8,8 @@ const KEYS = ['admin', 'budgets', 'door', 'limits', 'projects'].map((name) => `t
 export default defineConfig({
   test: {
     ...suite.test,
-    include: ['test/**/*.long.ts', ...KEYS],
+    include: ['test/**/*.long.ts', ...KEYS, ...SLOW],
+    exclude: ['test/clients/**'],
     env: { MCP_PRUNER_TEST_KEYS_ON: 'postgres' },
   },
 });

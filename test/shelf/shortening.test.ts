@@ -303,7 +303,10 @@ describe('tools that nobody calls', () => {
     const { tool_shelf } = JSON.parse((await run(['report', '--json'], given)).out);
     expect(tool_shelf).toMatchObject({ setting: 'on', shelf_called: 1, would_save: { tokens: 0, usd: 0 } });
     expect(tool_shelf.saved.usd / tool_shelf.saved.tokens).toBeCloseTo(1.25e-6);
-    const listed = JSON.parse((await run(['tools', '--json'], given)).out) as { name: string; state: string }[];
+    const listed = JSON.parse((await run(['report', '--tools', '--json'], given)).out) as {
+      name: string;
+      state: string;
+    }[];
     expect(Object.fromEntries(listed.map(({ name, state }) => [name, state]))).toEqual({
       unused: 'whole',
       other: 'shortened',
