@@ -163,6 +163,16 @@ describe('a change of model', () => {
   });
 });
 
+describe('a side request with another model', () => {
+  it('leaves the cache of the main one warm, so that nothing is put aside', async () => {
+    const session = new Session().read(14);
+    const main = await session.send();
+    session.answer(main, { model: 'a-small-model' });
+    expect((await session.send()).body.equals(main.body)).toBe(true);
+    expect(session.replica.steps).toEqual([]);
+  });
+});
+
 describe('results that stay when others are put aside', () => {
   it('are what the work still needs', async () => {
     const session = new Session({ neverPruneTool: (name) => name === 'keep_me' });

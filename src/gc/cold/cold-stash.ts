@@ -13,7 +13,7 @@ import { pathKey } from '../keys.ts';
 import { freedBy } from '../sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from '../take-step.ts';
 import { isFailed } from './failed-result.ts';
-import type { LastAnswer, LastAnswers } from './last-answers.ts';
+import { hasHead, type LastAnswer, type LastAnswers } from './last-answers.ts';
 
 /** Why the provider's cache is cold. */
 export type ColdCause = 'pause' | 'model' | 'tools' | 'system';
@@ -57,7 +57,7 @@ export class ColdStash implements Collector {
     const judged = this.#judged.get(keyOf(project, conversationId));
     const last = this.#options.answers.known(project, conversationId);
     if (last === undefined) return judged === undefined;
-    return judged !== last.atMs && causeOf(last, head, nowMs) !== null;
+    return judged !== last[0]?.atMs && causeOf(last, head(), nowMs) !== null;
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {
@@ -67,8 +67,8 @@ export class ColdStash implements Collector {
     const { conversationId } = request;
     const key = keyOf(project, conversationId);
     const last = answers.known(project, conversationId) ?? (await answers.read(project, conversationId, isLocal));
-    this.#judged.set(key, last?.atMs ?? 0);
-    const why = last && causeOf(last, head, nowMs);
+    this.#judged.set(key, last[0]?.atMs ?? 0);
+    const why = causeOf(last, head(), nowMs);
     if (why === null) return false;
     const old = await this.#oldResults(over);
     const tokens = old.reduce((sum, { freed }) => sum + freed, 0);
@@ -115,13 +115,19 @@ function keyOf(project: string, conversationId: string): string {
   return `${conversationId} ${project}`;
 }
 
-/** Why the cache of a conversation is cold; `null` if it may be warm. */
-function causeOf(last: LastAnswer, head: () => HeadSums, nowMs: number): ColdCause | null {
+/**
+ * Why the cache of a conversation is cold; `null` if it may be warm.
+ *
+ * @param answers - newest first
+ */
+function causeOf(answers: readonly LastAnswer[], head: HeadSums, nowMs: number): ColdCause | null {
+  const [newest] = answers;
+  const last = answers.find((answer) => hasHead(answer, head)) ?? newest;
+  if (!newest || !last) return null;
   if (nowMs - last.atMs > last.lifetimeMs) return 'pause';
-  const now = head();
-  if (now.model !== last.model) return 'model';
-  if (last.tools !== '' && now.tools !== last.tools) return 'tools';
-  return last.system !== '' && now.system !== last.system ? 'system' : null;
+  if (hasHead(last, head)) return null;
+  if (head.model !== newest.model) return 'model';
+  return newest.tools !== '' && head.tools !== newest.tools ? 'tools' : 'system';
 }
 
 /**

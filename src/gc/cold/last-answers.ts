@@ -3,7 +3,7 @@ import type { LedgerStore } from '../../core/ports/ledger-store.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { HeadSums } from '../../core/ports/segments.ts';
 
-/** The last answer of a conversation: when it ended, what stood before its messages, and how long its cache lives. */
+/** An answer in a conversation: when it ended, what stood before its messages, and how long its cache lives. */
 export interface LastAnswer extends HeadSums {
   readonly atMs: number;
   /** After this time the provider has dropped its cache; `Infinity` if no clock says so. */
@@ -19,14 +19,20 @@ const UNKNOWN_MS = 30 * MINUTE_MS;
 /** Turns of a conversation that are read to find the lifetime of its cache. */
 const TURNS = 20;
 const MAX_CONVERSATIONS = 10_000;
+/** Models and heads of one conversation that are remembered, the latest ones. */
+const MAX_HEADS = 6;
 
 type Facts = Pick<RequestFacts, 'project' | 'conversationId' | 'wire' | 'model' | 'tools' | 'system'> &
   Pick<RequestFacts, 'cacheUpTo' | 'cacheHourUpTo'> & { readonly retentionHours?: number | undefined };
 
-/** Remembers the last answer of each conversation. After a restart it is read from the ledger. */
+/**
+ * Remembers the last answer of each conversation for each head that it was asked with: side requests of a client (a
+ * title, a plan by another model) have caches of their own and do not end the main one. After a restart the answers are
+ * read from the ledger.
+ */
 export class LastAnswers {
   readonly #turns: Pick<LedgerStore, 'turns'>;
-  readonly #answers = new BoundedMap<string, LastAnswer>(MAX_CONVERSATIONS);
+  readonly #answers = new BoundedMap<string, readonly LastAnswer[]>(MAX_CONVERSATIONS);
   /** Tokens that would be aside if it were switched on, by conversation. */
   readonly #measured = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
@@ -34,8 +40,8 @@ export class LastAnswers {
     this.#turns = turns;
   }
 
-  /** What this process knows; `undefined`: the ledger may know more. */
-  known(project: string, conversationId: string): LastAnswer | undefined {
+  /** What this process knows, newest first; `undefined`: the ledger may know more. */
+  known(project: string, conversationId: string): readonly LastAnswer[] | undefined {
     return this.#answers.get(keyOf(project, conversationId));
   }
 
@@ -43,7 +49,9 @@ export class LastAnswers {
   note(facts: Facts, atMs: number, isLocal: boolean): void {
     const { project, conversationId, model, tools, system } = facts;
     const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : lifetimeOf(facts);
-    this.#answers.set(keyOf(project, conversationId), { atMs, lifetimeMs, model, tools, system });
+    const key = keyOf(project, conversationId);
+    const others = (this.#answers.get(key) ?? []).filter((one) => !hasHead(one, facts));
+    this.#answers.set(key, [{ atMs, lifetimeMs, model, tools, system }, ...others].slice(0, MAX_HEADS));
   }
 
   /** Tokens that a request of this conversation would not have. */
@@ -56,25 +64,38 @@ export class LastAnswers {
   }
 
   /**
-   * Reads the last answer of a conversation from the ledger, which does not know its tools and instructions.
+   * Reads the last answers of a conversation from the ledger, which does not know tools and instructions.
    *
-   * @returns `null` if there is none
+   * @returns newest first; empty if there are none
    * @throws StoreUnavailable
    */
-  async read(project: string, conversationId: string, isLocal: (wire: string) => boolean): Promise<LastAnswer | null> {
+  async read(
+    project: string,
+    conversationId: string,
+    isLocal: (wire: string) => boolean,
+  ): Promise<readonly LastAnswer[]> {
     const turns = await this.#turns.turns({ conversationId, newestFirst: true, limit: TURNS });
     const own = turns.filter((turn) => turn.project === project);
-    const [last] = own;
-    if (!last) return null;
-    const written = own.find(({ write5m, write1h }) => write5m + write1h > 0);
-    const breakpoint = written && (written.write1h > 0 ? 'hour' : 'minutes');
-    const lifetimeMs = isLocal(last.wire)
-      ? Number.POSITIVE_INFINITY
-      : breakpointLifetime(last.wire === 'messages' ? breakpoint : undefined);
-    const answer = { atMs: last.atMs, lifetimeMs, model: last.model, tools: '', system: '' };
-    this.#answers.set(keyOf(project, conversationId), answer);
-    return answer;
+    const models = new Map(own.toReversed().map((turn) => [turn.model, turn]));
+    const answers = [...models.values()]
+      .map(({ atMs, model, wire }): LastAnswer => {
+        const written = own.find((turn) => turn.model === model && turn.write5m + turn.write1h > 0);
+        const breakpoint = written && (written.write1h > 0 ? 'hour' : 'minutes');
+        const lifetimeMs = isLocal(wire)
+          ? Number.POSITIVE_INFINITY
+          : breakpointLifetime(wire === 'messages' ? breakpoint : undefined);
+        return { atMs, lifetimeMs, model, tools: '', system: '' };
+      })
+      .toSorted((a, b) => b.atMs - a.atMs);
+    if (answers.length > 0) this.#answers.set(keyOf(project, conversationId), answers.slice(0, MAX_HEADS));
+    return answers;
   }
+}
+
+/** Whether an answer was given to this head. What the ledger does not know fits any. */
+export function hasHead(answer: HeadSums, { model, tools, system }: HeadSums): boolean {
+  const fits = (known: string, now: string): boolean => known === '' || known === now;
+  return answer.model === model && fits(answer.tools, tools) && fits(answer.system, system);
 }
 
 function keyOf(project: string, conversationId: string): string {
