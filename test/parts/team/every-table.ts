@@ -52,17 +52,25 @@ export async function filesWith(place: Place, words: readonly string[]): Promise
   return files.filter((file) => existsSync(file) && words.some((word) => readFileSync(file).includes(word)));
 }
 
-/** Of the database of this place, after what is in memory was written. */
+/**
+ * Of the database of this place, after what is in memory was written. Left out are the planner's statistics, which the
+ * document of an erasure names as not searched.
+ */
 async function relationFiles(place: Place): Promise<string[]> {
   const [at] = await withStore(place, 0, async ({ sql }) => {
     await sql.all('CHECKPOINT', []);
-    return sql.all<{ folder: string }>(
-      `SELECT current_setting('data_directory') || '/base/' || oid AS folder FROM pg_database WHERE datname = current_database()`,
+    return sql.all<{ folder: string; statistics: string; toast: string }>(
+      `SELECT current_setting('data_directory') || '/base/' || d.oid AS folder,
+         pg_relation_filenode(c.oid)::text AS statistics, pg_relation_filenode(c.reltoastrelid)::text AS toast
+       FROM pg_database d, pg_class c WHERE d.datname = current_database() AND c.oid = 'pg_catalog.pg_statistic'::regclass`,
       [],
     );
   });
-  const folder = at?.folder ?? '';
-  return readdirSync(folder).map((name) => join(folder, name));
+  const { folder = '', statistics, toast } = at ?? {};
+  const isOurs = (name: string): boolean => !/^\d+$/.test(name) || (name !== statistics && name !== toast);
+  return readdirSync(folder)
+    .filter(isOurs)
+    .map((name) => join(folder, name));
 }
 
 async function withStore<T>(

@@ -8,11 +8,13 @@ const NOT_SEARCHED = [
   'the write-ahead log of the database and its archive',
   'replicas and backups of the database',
   'the log of the database, if it records statements',
+  "the planner's statistics of emptied tables (pg_statistic), which only a superuser can delete",
 ];
 
 /**
  * The files of a database belong to its server. `VACUUM` frees the space of deleted rows for new ones, and their bytes
- * remain until the space is reused. `VACUUM FULL` writes new files, and locks the tables meanwhile.
+ * remain until the space is reused. `VACUUM FULL` writes new files, and locks the tables meanwhile. `ANALYZE` replaces the
+ * statistics of the planner, which quote frequent values; those of a table without rows stay.
  */
 export function databaseScrubber(database: Database, parts: readonly PartTables[]): Scrubber {
   return {
@@ -22,7 +24,7 @@ export function databaseScrubber(database: Database, parts: readonly PartTables[
       const client = await database.dedicated();
       try {
         await client.query(
-          `VACUUM ${full ? '(FULL) ' : ''}${movedWith(parts)
+          `VACUUM (${full ? 'FULL, ' : ''}ANALYZE) ${movedWith(parts)
             .map(({ name }) => `mcp_pruner.${name}`)
             .join(', ')}`,
         );
