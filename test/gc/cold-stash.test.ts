@@ -171,6 +171,29 @@ describe('a side request with another model', () => {
     expect((await session.send()).body.equals(main.body)).toBe(true);
     expect(session.replica.steps).toEqual([]);
   });
+
+  it('leaves it warm also if it is the first one after a restart', async () => {
+    const [clock, store] = [manualClock(), openStore()];
+    const before = new Session({ clock, store }).read(14);
+    const main = await before.send();
+    await store.ledger.add([turnOf(main.conversationId, clock.now)], []);
+    const after = new Session({ clock, store }).read(14).pause(1);
+    after.answer(main, { model: 'a-small-model' });
+    expect((await after.send()).body.equals(main.body)).toBe(true);
+    expect(after.replica.steps).toEqual([]);
+  });
+});
+
+describe('an answer that another process received', () => {
+  it('keeps the cache warm', async () => {
+    const [clock, store] = [manualClock(), openStore()];
+    const session = new Session({ clock, store }).read(14);
+    const main = await session.send();
+    session.pause(25);
+    await store.ledger.add([turnOf(main.conversationId, clock.now)], []);
+    expect((await session.pause(25).send()).body.equals(main.body)).toBe(true);
+    expect(session.replica.steps).toEqual([]);
+  });
 });
 
 describe('results that stay when others are put aside', () => {

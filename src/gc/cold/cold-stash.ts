@@ -66,7 +66,8 @@ export class ColdStash implements Collector {
     const { project } = scope;
     const { conversationId } = request;
     const key = keyOf(project, conversationId);
-    const last = answers.known(project, conversationId) ?? (await answers.read(project, conversationId, isLocal));
+    // the cache may be warm by an answer that another process received, or this one before its restart
+    const last = await answers.read(project, conversationId, isLocal);
     this.#judged.set(key, last[0]?.atMs ?? 0);
     const why = causeOf(last, head(), nowMs);
     if (why === null) return false;

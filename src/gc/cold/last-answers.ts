@@ -25,14 +25,22 @@ const MAX_HEADS = 6;
 type Facts = Pick<RequestFacts, 'project' | 'conversationId' | 'wire' | 'model' | 'tools' | 'system'> &
   Pick<RequestFacts, 'cacheUpTo' | 'cacheHourUpTo'> & { readonly retentionHours?: number | undefined };
 
+/** The answers of one conversation. */
+interface Noted {
+  /** This process has noted all of its own answers since then; earlier ones are in the ledger alone. */
+  readonly sinceMs: number;
+  /** Newest first. */
+  readonly answers: readonly LastAnswer[];
+}
+
 /**
  * Remembers the last answer of each conversation for each head that it was asked with: side requests of a client (a
- * title, a plan by another model) have caches of their own and do not end the main one. After a restart the answers are
- * read from the ledger.
+ * title, a plan by another model) have caches of their own and do not end the main one. The ledger knows answers from
+ * before a restart and from other processes, though not their tools and instructions.
  */
 export class LastAnswers {
   readonly #turns: Pick<LedgerStore, 'turns'>;
-  readonly #answers = new BoundedMap<string, readonly LastAnswer[]>(MAX_CONVERSATIONS);
+  readonly #noted = new BoundedMap<string, Noted>(MAX_CONVERSATIONS);
   /** Tokens that would be aside if it were switched on, by conversation. */
   readonly #measured = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
@@ -42,7 +50,7 @@ export class LastAnswers {
 
   /** What this process knows, newest first; `undefined`: the ledger may know more. */
   known(project: string, conversationId: string): readonly LastAnswer[] | undefined {
-    return this.#answers.get(keyOf(project, conversationId));
+    return this.#noted.get(keyOf(project, conversationId))?.answers;
   }
 
   /** Records an answer. @param isLocal - the upstream is on this machine or its network, and keeps prefixes without a clock */
@@ -50,8 +58,10 @@ export class LastAnswers {
     const { project, conversationId, model, tools, system } = facts;
     const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : lifetimeOf(facts);
     const key = keyOf(project, conversationId);
-    const others = (this.#answers.get(key) ?? []).filter((one) => !hasHead(one, facts));
-    this.#answers.set(key, [{ atMs, lifetimeMs, model, tools, system }, ...others].slice(0, MAX_HEADS));
+    const { sinceMs, answers } = this.#noted.get(key) ?? { sinceMs: atMs, answers: [] };
+    const others = answers.filter((one) => one.model !== model || one.tools !== tools || one.system !== system);
+    const latest = [{ atMs, lifetimeMs, model, tools, system }, ...others].slice(0, MAX_HEADS);
+    this.#noted.set(key, { sinceMs, answers: latest });
   }
 
   /** Tokens that a request of this conversation would not have. */
@@ -64,7 +74,8 @@ export class LastAnswers {
   }
 
   /**
-   * Reads the last answers of a conversation from the ledger, which does not know tools and instructions.
+   * Adds what the ledger alone knows: for each model the last answer from before this process noted any, or from
+   * another process since.
    *
    * @returns newest first; empty if there are none
    * @throws StoreUnavailable
@@ -75,20 +86,23 @@ export class LastAnswers {
     isLocal: (wire: string) => boolean,
   ): Promise<readonly LastAnswer[]> {
     const turns = await this.#turns.turns({ conversationId, newestFirst: true, limit: TURNS });
+    const key = keyOf(project, conversationId);
+    const { sinceMs, answers } = this.#noted.get(key) ?? { sinceMs: Number.POSITIVE_INFINITY, answers: [] };
+    const newestMs = answers[0]?.atMs ?? Number.NEGATIVE_INFINITY;
     const own = turns.filter((turn) => turn.project === project);
-    const models = new Map(own.toReversed().map((turn) => [turn.model, turn]));
-    const answers = [...models.values()]
-      .map(({ atMs, model, wire }): LastAnswer => {
-        const written = own.find((turn) => turn.model === model && turn.write5m + turn.write1h > 0);
-        const breakpoint = written && (written.write1h > 0 ? 'hour' : 'minutes');
-        const lifetimeMs = isLocal(wire)
-          ? Number.POSITIVE_INFINITY
-          : breakpointLifetime(wire === 'messages' ? breakpoint : undefined);
-        return { atMs, lifetimeMs, model, tools: '', system: '' };
-      })
-      .toSorted((a, b) => b.atMs - a.atMs);
-    if (answers.length > 0) this.#answers.set(keyOf(project, conversationId), answers.slice(0, MAX_HEADS));
-    return answers;
+    const others = own.filter(({ atMs }) => atMs < sinceMs || atMs > newestMs);
+    const byModel = new Map(others.toReversed().map((turn) => [turn.model, turn]));
+    const read = [...byModel.values()].map(({ atMs, model, wire }): LastAnswer => {
+      const written = own.find((turn) => turn.model === model && turn.write5m + turn.write1h > 0);
+      const breakpoint = written && (written.write1h > 0 ? 'hour' : 'minutes');
+      const lifetimeMs = isLocal(wire)
+        ? Number.POSITIVE_INFINITY
+        : breakpointLifetime(wire === 'messages' ? breakpoint : undefined);
+      return { atMs, lifetimeMs, model, tools: '', system: '' };
+    });
+    const all = [...answers, ...read].toSorted((a, b) => b.atMs - a.atMs).slice(0, MAX_HEADS);
+    if (all.length > 0) this.#noted.set(key, { sinceMs: Number.NEGATIVE_INFINITY, answers: all });
+    return all;
   }
 }
 
