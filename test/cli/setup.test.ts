@@ -114,7 +114,7 @@ describe('mcp-pruner setup', () => {
     expect(readFileSync(join(at.home, '.qwen/settings.json'), 'utf8')).toContain(`Bearer ${token}`);
   });
 
-  it("tells Claude Code that the proxy is Anthropic's own API only if that is asked for and true", async () => {
+  it("marks the proxy as Anthropic's own API for Claude Code only if that is asked for and true", async () => {
     const at = machine();
     const file = join(at.home, '.claude/settings.json');
     const name = '_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL';

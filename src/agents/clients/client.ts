@@ -26,7 +26,7 @@ export interface Wiring {
   readonly keyed?: { readonly origin: string; readonly variable: string };
   /** The provider of the messages wire is on this machine or its network, such as Ollama: its prompt cache is local. */
   readonly hasLocalModel?: boolean;
-  /** The client is told that its base URL is its vendor's own API. Only for requests that end there. */
+  /** Marks the base URL as its vendor's own API in the client's configuration. Only for requests that end there. */
   readonly asFirstParty?: boolean;
   /** The model, if the client's configuration must name one. */
   readonly model: string | null;

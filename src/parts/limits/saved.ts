@@ -103,7 +103,7 @@ interface Fit {
   readonly variance: number;
 }
 
-/** Least squares through the origin. `null` if the weights of two models cannot be told apart. */
+/** Least squares through the origin. `null` if the weights of two models cannot be distinguished. */
 function regressed(rows: readonly Step[], count: number): Fit | null {
   if (count === 0) return null;
   const indices = Array.from({ length: count }, (_, i) => i);

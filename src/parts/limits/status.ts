@@ -69,7 +69,7 @@ export class StatusFigures {
     if (known === null || nowMs - known.atMs >= maxMs || nowMs < known.atMs) {
       const read = this.#watch.flush().then(() => currentWindows(this.#services, nowMs));
       this.#windows = { atMs: nowMs, generation, read };
-      read.catch(() => this.#forget()); // whoever waits for it gets the error
+      read.catch(() => this.#forget()); // the caller that awaits it receives the error
     }
     return (this.#windows ?? { read: [] }).read;
   }
