@@ -6,8 +6,7 @@ import { ColdBooks } from '../gc/cold/books.ts';
 import { ColdStash } from '../gc/cold/cold-stash.ts';
 import { LastAnswers } from '../gc/cold/last-answers.ts';
 import type { StepOptions } from '../gc/take-step.ts';
-import type { ProviderName } from '../wires/providers/facts.ts';
-import { providerFacts } from '../wires/providers/facts.ts';
+import { type ProviderName, providerFacts } from '../wires/providers/facts.ts';
 import type { Context } from './context.ts';
 
 /** Old results that are put aside at cold moments: what decides about them, and their books. */
@@ -18,6 +17,11 @@ export interface Cold {
   collector(options: StepOptions): ColdStash;
 }
 
+/** The provider of each wire that is not a cloud's. */
+const providerOf = new Map<string, ProviderName>(
+  [...providerFacts].reverse().flatMap(({ name, wires }) => wires.map((wire) => [wire, name] as const)),
+);
+
 /** @returns `undefined` if it is switched off */
 export function openCold(
   { settings, store, clock, failures }: Context,
@@ -27,17 +31,18 @@ export function openCold(
   if (setting === 'off') return undefined;
   const answers = new LastAnswers(store.ledger);
   const marks = new StoredMarks(store);
-  const isLocal = (wire: string, cloud?: ProviderName): boolean => {
-    const provider = providerFacts.find(({ name, wires }) =>
-      cloud === undefined ? (wires as readonly string[]).includes(wire) : name === cloud,
-    );
-    const url = provider && settings[provider.key];
-    return typeof url === 'string' && isLocalUrl(url);
-  };
+  const local = new Set(
+    providerFacts.flatMap(({ name, key }) => {
+      const url = settings[key];
+      return url !== null && isLocalUrl(url) ? name : [];
+    }),
+  );
+  const isLocal = (wire: string, cloud = providerOf.get(wire)): boolean => cloud !== undefined && local.has(cloud);
   const onFailure = failures.of('segments');
+  const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
   return {
-    books: new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure }),
+    books,
     isLocal,
-    collector: (options) => new ColdStash({ ...options, setting, answers, marks, stashId, isLocal, count }),
+    collector: (options) => new ColdStash({ ...options, setting, answers, marks, stashId, isLocal, books }),
   };
 }

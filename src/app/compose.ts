@@ -190,7 +190,7 @@ export function openPruners(
     return prunerWithLedger(logged, {
       recovered(pruneId, tokens) {
         ledger.recovered(pruneId, tokens);
-        cold?.books.recovered(pruneId);
+        cold?.books.recovered([pruneId]);
       },
     });
   };

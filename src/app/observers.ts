@@ -92,10 +92,11 @@ function openKeeper({ settings, store, failures, clock, behind }: Context, sink:
 
 export function openRecall({ store, failures }: Context, flush: () => Promise<void>, cold: Cold | undefined): Recall {
   const onHits = (pruneIds: readonly string[]): void => {
-    for (const pruneId of pruneIds) cold?.books.recovered(pruneId);
-    store
-      .markServed(pruneIds.map(givenOutMark))
-      .catch((cause: unknown) => failures.of('recall')('hits_not_noted', cause));
+    if (cold) cold.books.recovered(pruneIds);
+    else
+      store
+        .markServed(pruneIds.map(givenOutMark))
+        .catch((cause: unknown) => failures.of('recall')('hits_not_noted', cause));
   };
   return new Recall({ store: store.recall, flush, indexes: true, onHits });
 }

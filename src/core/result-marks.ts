@@ -36,12 +36,11 @@ export class StoredMarks implements ResultMarks {
     await this.#store.markServed(pruneIds.map(asideMark));
   }
 
-  async noteGivenOut(pruneId: string): Promise<boolean> {
-    const [aside, back] = [asideMark(pruneId), backMark(pruneId)];
-    const marks = await this.#store.wasServed([aside, back]);
-    const isFirst = marks.has(aside) && !marks.has(back);
-    await this.#store.markServed([givenOutMark(pruneId), ...(isFirst ? [back] : [])]);
-    return isFirst;
+  async noteGivenOut(pruneIds: readonly string[]): Promise<readonly string[]> {
+    const marks = await this.#store.wasServed(pruneIds.flatMap((pruneId) => [asideMark(pruneId), backMark(pruneId)]));
+    const back = pruneIds.filter((pruneId) => marks.has(asideMark(pruneId)) && !marks.has(backMark(pruneId)));
+    await this.#store.markServed([...pruneIds.map(givenOutMark), ...back.map(backMark)]);
+    return back;
   }
 
   async #marked(pruneIds: readonly string[], markOf: (pruneId: string) => string): Promise<ReadonlySet<string>> {

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { CollectedRequest, Collector, OverTokenBudget } from '../core/ports/segments.ts';
+import { conversationKey } from './keys.ts';
 import { newestOf } from './newest.ts';
 import { byPruningOrder, planOf } from './plan.ts';
 import { factsOf } from './recorder.ts';
@@ -36,7 +37,7 @@ export class ContextBudget implements Collector {
   }
 
   mayNeedStep({ scope: { project }, conversationId, tokens }: CollectedRequest): boolean {
-    return tokens > Math.max(this.#options.tokens, this.#futile.get(`${conversationId} ${project}`) ?? 0);
+    return tokens > Math.max(this.#options.tokens, this.#futile.get(conversationKey(project, conversationId)) ?? 0);
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {
@@ -52,7 +53,7 @@ export class ContextBudget implements Collector {
       sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
     }
     const { chosen, tokens: freed } = planOf(candidates.sort(byPruningOrder), tokens - budget * DOWN_TO);
-    const key = `${request.conversationId} ${scope.project}`;
+    const key = conversationKey(scope.project, request.conversationId);
     const after = tokens - freed;
     this.#futile.set(key, after + budget * WORTHWHILE);
     if (freed < budget * WORTHWHILE || (after > budget && freed < tokens * WORTHWHILE_OVER)) {

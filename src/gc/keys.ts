@@ -11,6 +11,11 @@ const COMMON_NAMES =
 const MAX_TOKEN = 240;
 const MIN_IDENTIFIER = 4;
 
+/** Identifies a conversation of a project in the maps of one process. */
+export function conversationKey(project: string, conversationId: string): string {
+  return `${conversationId} ${project}`;
+}
+
 function hash(kind: string, name: string): number {
   let value = Math.imul(FNV_OFFSET ^ kind.charCodeAt(0), FNV_PRIME);
   for (let i = 0; i < name.length; i++) value = Math.imul(value ^ name.charCodeAt(i), FNV_PRIME);

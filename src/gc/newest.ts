@@ -1,9 +1,10 @@
 import type { SeenRequest } from '../core/ports/segments.ts';
 
 /**
- * Newest messages that are never pruned; results of the newest turns are protected in addition, whatever their number.
+ * Newest messages that no step prunes; for most steps, results of the newest turns are protected in addition, whatever
+ * their number.
  */
-const NEWEST_MESSAGES = 12;
+export const NEWEST_MESSAGES = 12;
 const NEWEST_TURNS = 3;
 
 /** Number of messages at the end that belong to the newest turns; results of parallel calls are adjacent. */

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { CollectedRequest, Collector, OverTokenBudget, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
+import { conversationKey } from './keys.ts';
 import { newestOf, turnsOf } from './newest.ts';
 import { freedBy } from './sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from './take-step.ts';
@@ -41,14 +42,17 @@ export class PayingSteps implements Collector {
   }
 
   mayNeedStep({ scope: { project }, conversationId, tokens }: CollectedRequest): boolean {
-    return tokens > (this.#next.get(`${conversationId} ${project}`) ?? LEAST_TOKENS);
+    return tokens > (this.#next.get(conversationKey(project, conversationId)) ?? LEAST_TOKENS);
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {
     const { scope, request, tokens } = over;
     const best = bestOf(seenAgain(request), turnsOf(request), over);
     const after = tokens - (best?.freed ?? 0);
-    this.#next.set(`${request.conversationId} ${scope.project}`, after + Math.max(LEAST_GROWTH, after * GROWTH));
+    this.#next.set(
+      conversationKey(scope.project, request.conversationId),
+      after + Math.max(LEAST_GROWTH, after * GROWTH),
+    );
     if (!best) return false;
     await takeStep(this.#options, { by: 'payoff' }, over, best.chosen, after);
     return true;

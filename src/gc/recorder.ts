@@ -15,7 +15,7 @@ import type {
   SegmentStore,
 } from '../core/ports/segments.ts';
 import type { Clock } from '../core/ports.ts';
-import { addDeclared, addMentions, callIdKey, callKey, KeySet, pathKey, pathKeys } from './keys.ts';
+import { addDeclared, addMentions, callIdKey, callKey, conversationKey, KeySet, pathKey, pathKeys } from './keys.ts';
 
 export interface RecorderOptions {
   readonly store: SegmentStore;
@@ -59,7 +59,7 @@ export class Recorder implements SegmentNotes {
 
   /** Records an observed request. Never waits. */
   note(request: ReadSegments): void {
-    const key = conversationKey(request);
+    const key = keyOf(request);
     const shown = this.#shown.get(key);
     const now = new Map(request.segments.map((segment) => [segment.id, signatureOf(segment)]));
     if (request.whole && shown && isPartOf(now, shown)) return;
@@ -84,7 +84,7 @@ export class Recorder implements SegmentNotes {
     const { project, task, client, conversationId, messages } = request;
     const opening = this.#options.keepsOpenings ? request.opening : '';
     const segments = changed.map((segment) => this.#noted(project, segment));
-    if (last && segments.length === 0 && !whole && conversationKey(last) === conversationKey(request)) {
+    if (last && segments.length === 0 && !whole && keyOf(last) === keyOf(request)) {
       this.#batches[this.#batches.length - 1] = { ...last, atMs, messages, task, turns: last.turns + 1 };
       return;
     }
@@ -103,7 +103,7 @@ export class Recorder implements SegmentNotes {
   #forget(batch: SegmentBatch | undefined): void {
     if (!batch) return;
     this.#waiting -= batch.segments.length + 1;
-    this.#shown.delete(conversationKey(batch));
+    this.#shown.delete(keyOf(batch));
   }
 
   async #write(): Promise<void> {
@@ -114,7 +114,7 @@ export class Recorder implements SegmentNotes {
       try {
         await this.#options.store.note(some);
       } catch (cause) {
-        for (const batch of some) this.#shown.delete(conversationKey(batch));
+        for (const batch of some) this.#shown.delete(keyOf(batch));
         this.#options.onFailure('segments_not_noted', cause);
       }
       await nextTurn();
@@ -147,8 +147,8 @@ function isPartOf(now: Shown, shown: Shown): boolean {
   return now.size < shown.size && [...now.keys()].every((id) => shown.has(id));
 }
 
-function conversationKey({ project, conversationId }: Pick<SeenRequest, 'project' | 'conversationId'>): string {
-  return `${conversationId} ${project}`;
+function keyOf({ project, conversationId }: Pick<SeenRequest, 'project' | 'conversationId'>): string {
+  return conversationKey(project, conversationId);
 }
 
 /** A segment is written again when its signature changes. */

@@ -291,9 +291,10 @@ describe('the first recovery of a result that was put aside', () => {
     const cold = await session.pause(31).send();
     const [marker] = markersIn(contentOf(messagesOf(cold.body), aside(cold)[0] ?? 0));
     const { marks } = session.replica;
+    const pruneId = marker?.pruneId ?? '';
     const times = [];
-    for (let i = 0; i < 2; i++) times.push(await marks.noteGivenOut(marker?.pruneId ?? ''));
-    expect([...times, await marks.noteGivenOut('prn_000000000000')]).toEqual([true, false, false]);
+    for (let i = 0; i < 2; i++) times.push(await marks.noteGivenOut([pruneId]));
+    expect([...times, await marks.noteGivenOut(['prn_000000000000'])]).toEqual([[pruneId], [], []]);
   });
 });
 

@@ -15,6 +15,7 @@ import { stashId } from '../../src/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
 import { ContextBudget } from '../../src/gc/budget.ts';
+import { ColdBooks } from '../../src/gc/cold/books.ts';
 import { ColdStash } from '../../src/gc/cold/cold-stash.ts';
 import { LastAnswers } from '../../src/gc/cold/last-answers.ts';
 import { ContextGc } from '../../src/gc/context-gc.ts';
@@ -79,8 +80,9 @@ export class Replica {
     this.marks = new StoredMarks(store);
     const { answers, marks } = this;
     const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
+    const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
     const cold = (setting: 'on' | 'measure') =>
-      new ColdStash({ ...options, setting, answers, marks, stashId, isLocal: () => false, count });
+      new ColdStash({ ...options, setting, answers, marks, stashId, isLocal: () => false, books });
     const find = {
       minPruneChars: parts.minPruneChars ?? 1_000,
       maxInputChars: 2_000_000,

@@ -6,9 +6,9 @@ export interface ResultMarks {
   putAside(pruneIds: readonly string[]): Promise<ReadonlySet<string>>;
   noteAside(pruneIds: readonly string[]): Promise<void>;
   /**
-   * Records that lines of an original were given out.
+   * Records that lines of originals were given out.
    *
-   * @returns whether it is the first time since the original was put aside
+   * @returns those that were put aside and of which nothing was given out since
    */
-  noteGivenOut(pruneId: string): Promise<boolean>;
+  noteGivenOut(pruneIds: readonly string[]): Promise<readonly string[]>;
 }

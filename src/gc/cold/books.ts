@@ -6,7 +6,7 @@ import type { Clock } from '../../core/ports.ts';
 import type { LastAnswers } from './last-answers.ts';
 
 /** The figures of the slice `cold` of the ledger, whose keys are models. */
-export type ColdField = 'conversations' | 'results' | 'tokens' | 'spared' | 'recovered';
+type Figures = Record<'conversations' | 'results' | 'tokens' | 'spared' | 'recovered', number>;
 
 export interface ColdBooksOptions {
   readonly answers: LastAnswers;
@@ -48,7 +48,7 @@ export class ColdBooks {
     const { answers } = this.#options;
     const { project, conversationId, model } = facts;
     answers.note(facts, atMs, isLocal);
-    for (const { how, pruneId } of facts.regrets) if (how === 'recovered' && pruneId) this.recovered(pruneId);
+    this.recovered(facts.regrets.flatMap(({ how, pruneId }) => (how === 'recovered' && pruneId ? pruneId : [])));
     const aside = outcomes.filter(({ kind, pruneId }) => kind === 'aside' && pruneId !== null);
     const spared =
       aside.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0) +
@@ -56,18 +56,25 @@ export class ColdBooks {
     if (spared > 0) this.#count(project, model, { spared });
   }
 
-  /** Records that lines of an original were given out. Returns at once; nothing is booked if the store fails. */
-  recovered(pruneId: string): void {
+  /** Books results that were put aside, or with `measure` would have been. */
+  putAside(project: string, model: string, fields: Pick<Figures, 'conversations' | 'results' | 'tokens'>): void {
+    this.#count(project, model, fields);
+  }
+
+  /** Records that lines of originals were given out. Returns at once; nothing is booked if the store fails. */
+  recovered(pruneIds: readonly string[]): void {
     const { marks, ledger, onFailure } = this.#options;
+    if (pruneIds.length === 0) return;
     const book = async (): Promise<void> => {
-      if (!(await marks.noteGivenOut(pruneId))) return;
-      const place = await ledger.cutIn(pruneId);
-      this.#count(place?.project ?? UNKNOWN_PROJECT, place?.newest?.model ?? '', { recovered: 1 });
+      for (const pruneId of await marks.noteGivenOut(pruneIds)) {
+        const place = await ledger.cutIn(pruneId);
+        this.#count(place?.project ?? UNKNOWN_PROJECT, place?.newest?.model ?? '', { recovered: 1 });
+      }
     };
     void book().catch((cause: unknown) => onFailure('recovery_not_noted', cause));
   }
 
-  #count(project: string, key: string, fields: Partial<Record<ColdField, number>>): void {
+  #count(project: string, key: string, fields: Partial<Figures>): void {
     const day = new Date(this.#options.clock.nowMs()).toISOString().slice(0, 10);
     this.#options.count([{ day, project, slice: 'cold', key, fields }]);
   }

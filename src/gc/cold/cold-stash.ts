@@ -1,5 +1,4 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
-import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { ResultMarks } from '../../core/ports/result-marks.ts';
 import type {
   CollectedRequest,
@@ -9,9 +8,11 @@ import type {
   SeenRequest,
   SeenSegment,
 } from '../../core/ports/segments.ts';
-import { pathKey } from '../keys.ts';
+import { conversationKey, pathKey } from '../keys.ts';
+import { NEWEST_MESSAGES } from '../newest.ts';
 import { freedBy } from '../sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from '../take-step.ts';
+import type { ColdBooks } from './books.ts';
 import { isFailed } from './failed-result.ts';
 import { hasHead, type LastAnswer, type LastAnswers } from './last-answers.ts';
 
@@ -27,12 +28,9 @@ export interface ColdStashOptions extends StepOptions {
   readonly stashId: (project: string, segmentId: string) => string;
   /** Whether the provider of a wire is on this machine or its network. */
   readonly isLocal: (wire: string) => boolean;
-  /** Adds figures to the ledger. */
-  readonly count: (sums: readonly SumGroup[]) => void;
+  readonly books: Pick<ColdBooks, 'putAside'>;
 }
 
-/** Newest messages whose results stay. */
-const NEWEST_MESSAGES = 12;
 /** Shorter results stay. UTF-16 units of the result as the client sent it. */
 const LEAST_CHARS = 1_000;
 /** Nothing is put aside for less. */
@@ -54,22 +52,22 @@ export class ColdStash implements Collector {
 
   mayNeedStep({ scope: { project }, conversationId, messages, head, nowMs }: CollectedRequest): boolean {
     if (messages <= NEWEST_MESSAGES || conversationId === '') return false;
-    const judged = this.#judged.get(keyOf(project, conversationId));
+    const judged = this.#judged.get(conversationKey(project, conversationId));
     const last = this.#options.answers.known(project, conversationId);
     if (last === undefined) return judged === undefined;
     return judged !== last[0]?.atMs && causeOf(last, head(), nowMs) !== null;
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {
-    const { setting, answers, marks, isLocal, count, clock } = this.#options;
-    const { scope, request, head, nowMs } = over;
-    const { project } = scope;
+    const { setting, answers, marks, isLocal, books } = this.#options;
+    const { request, nowMs } = over;
+    const { project } = over.scope;
     const { conversationId } = request;
-    const key = keyOf(project, conversationId);
+    const head = over.head();
     // the cache may be warm by an answer that another process received, or this one before its restart
     const last = await answers.read(project, conversationId, isLocal);
-    this.#judged.set(key, last[0]?.atMs ?? 0);
-    const why = causeOf(last, head(), nowMs);
+    this.#judged.set(conversationKey(project, conversationId), last[0]?.atMs ?? 0);
+    const why = causeOf(last, head, nowMs);
     if (why === null) return false;
     const old = await this.#oldResults(over);
     const tokens = old.reduce((sum, { freed }) => sum + freed, 0);
@@ -80,9 +78,7 @@ export class ColdStash implements Collector {
     else answers.measure(project, conversationId, tokens);
     await marks.noteAside(old.flatMap(({ pruneIds }) => pruneIds));
     const isFirst = request.segments.every(({ directed }) => directed !== 'aside');
-    const fields = { conversations: isFirst ? 1 : 0, results: old.length, tokens };
-    const day = new Date(clock.nowMs()).toISOString().slice(0, 10);
-    count([{ day, project, slice: 'cold', key: head().model, fields }]);
+    books.putAside(project, head.model, { conversations: isFirst ? 1 : 0, results: old.length, tokens });
     return setting === 'on';
   }
 
@@ -110,10 +106,6 @@ interface Old extends SetAside {
   readonly freed: number;
   /** Ids under which it is stored. */
   readonly pruneIds: readonly string[];
-}
-
-function keyOf(project: string, conversationId: string): string {
-  return `${conversationId} ${project}`;
 }
 
 /**

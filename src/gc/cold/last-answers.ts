@@ -2,6 +2,7 @@ import { BoundedMap } from '../../base/bounded-map.ts';
 import type { LedgerStore } from '../../core/ports/ledger-store.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { HeadSums } from '../../core/ports/segments.ts';
+import { conversationKey } from '../keys.ts';
 
 /** An answer in a conversation: when it ended, what stood before its messages, and how long its cache lives. */
 export interface LastAnswer extends HeadSums {
@@ -50,14 +51,14 @@ export class LastAnswers {
 
   /** What this process knows, newest first; `undefined`: the ledger may know more. */
   known(project: string, conversationId: string): readonly LastAnswer[] | undefined {
-    return this.#noted.get(keyOf(project, conversationId))?.answers;
+    return this.#noted.get(conversationKey(project, conversationId))?.answers;
   }
 
   /** Records an answer. @param isLocal - the upstream is on this machine or its network, and keeps prefixes without a clock */
   note(facts: Facts, atMs: number, isLocal: boolean): void {
     const { project, conversationId, model, tools, system } = facts;
     const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : lifetimeOf(facts);
-    const key = keyOf(project, conversationId);
+    const key = conversationKey(project, conversationId);
     const { sinceMs, answers } = this.#noted.get(key) ?? { sinceMs: atMs, answers: [] };
     const others = answers.filter((one) => one.model !== model || one.tools !== tools || one.system !== system);
     const latest = [{ atMs, lifetimeMs, model, tools, system }, ...others].slice(0, MAX_HEADS);
@@ -66,11 +67,11 @@ export class LastAnswers {
 
   /** Tokens that a request of this conversation would not have. */
   measured(project: string, conversationId: string): number {
-    return this.#measured.get(keyOf(project, conversationId)) ?? 0;
+    return this.#measured.get(conversationKey(project, conversationId)) ?? 0;
   }
 
   measure(project: string, conversationId: string, tokens: number): void {
-    this.#measured.set(keyOf(project, conversationId), this.measured(project, conversationId) + tokens);
+    this.#measured.set(conversationKey(project, conversationId), this.measured(project, conversationId) + tokens);
   }
 
   /**
@@ -86,7 +87,7 @@ export class LastAnswers {
     isLocal: (wire: string) => boolean,
   ): Promise<readonly LastAnswer[]> {
     const turns = await this.#turns.turns({ conversationId, newestFirst: true, limit: TURNS });
-    const key = keyOf(project, conversationId);
+    const key = conversationKey(project, conversationId);
     const { sinceMs, answers } = this.#noted.get(key) ?? { sinceMs: Number.POSITIVE_INFINITY, answers: [] };
     const newestMs = answers[0]?.atMs ?? Number.NEGATIVE_INFINITY;
     const own = turns.filter((turn) => turn.project === project);
@@ -110,10 +111,6 @@ export class LastAnswers {
 export function hasHead(answer: HeadSums, { model, tools, system }: HeadSums): boolean {
   const fits = (known: string, now: string): boolean => known === '' || known === now;
   return answer.model === model && fits(answer.tools, tools) && fits(answer.system, system);
-}
-
-function keyOf(project: string, conversationId: string): string {
-  return `${conversationId} ${project}`;
 }
 
 function lifetimeOf({ wire, cacheUpTo, cacheHourUpTo, retentionHours }: Facts): number {
