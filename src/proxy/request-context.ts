@@ -29,6 +29,8 @@ export interface RequestContext {
   readonly client: string;
   /** Logged in with a subscription instead of an API key. */
   readonly isSubscription: boolean;
+  /** Its destination is Anthropic's own API. */
+  readonly toAnthropic: boolean;
 }
 
 const DEFAULT_PROJECT = 'default';
@@ -69,8 +71,11 @@ export function contextOf(
     session: SESSION_HEADERS.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '',
     client,
     isSubscription: isSubscription(headers) || (to !== undefined && isChatGpt(to)),
+    toAnthropic: to !== undefined && ANTHROPIC.test(to.upstream.origin),
   };
 }
+
+const ANTHROPIC = /^https?:\/\/api\.anthropic\.com(?::\d{1,5})?$/;
 
 /** The address of ChatGPT, which takes no API keys. */
 function isChatGpt({ upstream, path }: Pick<Destination, 'upstream' | 'path'>): boolean {

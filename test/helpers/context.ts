@@ -11,5 +11,6 @@ export const NO_CONTEXT: RequestContext = {
   isOff: false,
   session: '',
   isSubscription: false,
+  toAnthropic: false,
   client: 'unknown',
 };

@@ -125,8 +125,9 @@ class DirectiveTable {
   }
 }
 
-const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c ON c.project = t.project AND c.name = t.conversation
-  WHERE c.id = ?`;
+/** A conversation whose history is verified has a project key of its own; its steps have the plain project. */
+const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c ON c.name = t.conversation
+  AND c.project IN (t.project, t.project || char(10) || 'bound') WHERE c.id = ?`;
 
 /** Bounds of stored answers, in number and bytes; beyond them the earliest to expire are deleted. */
 const MAX_REPLIES = 10_000;

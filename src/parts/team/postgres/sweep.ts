@@ -124,12 +124,12 @@ export class Sweeper {
     const ids = old.map(({ id }) => id);
     await client.query(
       `DELETE FROM mcp_pruner.directive d USING mcp_pruner.step t, mcp_pruner.conversation c
-       WHERE d.project = t.project AND d.scope = t.scope AND t.project = c.project AND t.conversation = c.name AND c.id = ANY ($1)`,
+       WHERE d.project = t.project AND d.scope = t.scope AND c.project IN (t.project, t.project || chr(10) || 'bound') AND t.conversation = c.name AND c.id = ANY ($1)`,
       [ids],
     );
     await client.query(
       `DELETE FROM mcp_pruner.step t USING mcp_pruner.conversation c
-       WHERE t.project = c.project AND t.conversation = c.name AND c.id = ANY ($1)`,
+       WHERE c.project IN (t.project, t.project || chr(10) || 'bound') AND t.conversation = c.name AND c.id = ANY ($1)`,
       [ids],
     );
     const [segments] = await client.query<{ count: number }>(
