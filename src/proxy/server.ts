@@ -8,9 +8,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Gatekeeper, pathOf } from './doors/gatekeeper.ts';
+import { AcceptBatcher } from './accept-batcher.ts';
+import { type Gatekeeper, isRepeated, pathOf } from './doors/gatekeeper.ts';
 import { type ErrorBody, sendError } from './send-error.ts';
 import type { LoopGuard } from './upstream/headers.ts';
+import { discardUpload } from './upstream/unread-upload.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
 import { serveOrdinary } from './websocket/unsupported-upgrade.ts';
 
@@ -153,7 +155,8 @@ class ProxyServer implements ListeningServer {
       this.#connections.end(socket);
       if (this.#draining) this.#connections.closeIdle(); // a kept-alive connection would delay the drain
     });
-    if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
+    if (isRepeated(req.rawHeaders, 'host')) refuseHosts(req, res);
+    else if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
     else if (this.#draining) refuse(req, res, this.#routes);
     else if (isHealth(req, '/health')) sendJson(res, this.#options.health(req.headers));
     else if (isHealth(req, '/health/ready')) this.#sendReady(res);
@@ -178,6 +181,10 @@ class ProxyServer implements ListeningServer {
     socket.setTimeout(0);
     this.#connections.begin(socket, req);
     req.url = originForm(req.url ?? '');
+    if (isRepeated(req.rawHeaders, 'host')) {
+      refuseHosts(req, bareAnswer(req, socket));
+      return;
+    }
     const go = (): void => {
       if (this.#routes && !this.#draining) connect(this.#routes, req, socket, head);
       else sendError(bareAnswer(req, socket), 'shutting_down');
@@ -227,6 +234,13 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
 function refuse(req: IncomingMessage, res: ServerResponse, routes: Routes | null): void {
   res.shouldKeepAlive = false;
   sendError(res, 'shutting_down', undefined, undefined, routes?.wireFor(req)?.errorBody);
+}
+
+/** RFC 9112 §3.2: a request with two hosts may be meant for either, so that guards and caches would disagree. */
+function refuseHosts(req: IncomingMessage, res: ServerResponse): void {
+  res.shouldKeepAlive = false;
+  sendError(res, 'invalid_request', 'The request has several Host headers: send one.', 400);
+  discardUpload(req);
 }
 
 function sendJson(res: ServerResponse, value: object, status = 200): void {
@@ -307,50 +321,4 @@ class Connections {
   closeIdle(): void {
     for (const [socket, { requests }] of this.#open) if (requests === 0) socket.end();
   }
-}
-
-/** Maximum time that requests wait for more connections, in milliseconds. */
-const MAX_HOLD_MS = 25;
-
-/**
- * Accepts all waiting connections before any request is served. The event loop accepts one connection per turn. Of many
- * clients that connect together, the first would otherwise be served several times before the last is accepted.
- */
-export class AcceptBatcher {
-  readonly #nowMs: () => number;
-  #hasAccepted = false;
-  #isPolling = false;
-  #sinceMs = 0;
-  #held: (() => void)[] = [];
-
-  /** @param nowMs - a clock that does not jump */
-  constructor(nowMs: () => number = () => performance.now()) {
-    this.#nowMs = nowMs;
-  }
-
-  /** Records that a connection was accepted. */
-  connectionAccepted(): void {
-    this.#hasAccepted = true;
-    if (this.#isPolling) return;
-    this.#isPolling = true;
-    this.#sinceMs = this.#nowMs();
-    setImmediate(this.#poll);
-  }
-
-  /** Serves a request at once or, while connections are being accepted, after the first turn that accepts none. */
-  serve(go: () => void): void {
-    if (this.#isPolling) this.#held.push(go);
-    else go();
-  }
-
-  #poll = (): void => {
-    const waits = this.#hasAccepted && this.#nowMs() - this.#sinceMs < MAX_HOLD_MS;
-    this.#hasAccepted = false;
-    if (waits) {
-      setImmediate(this.#poll);
-      return;
-    }
-    this.#isPolling = false;
-    for (const go of this.#held.splice(0)) go();
-  };
 }

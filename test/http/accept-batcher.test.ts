@@ -3,7 +3,7 @@ import { Agent, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { AcceptBatcher } from '../../src/proxy/server.ts';
+import { AcceptBatcher } from '../../src/proxy/accept-batcher.ts';
 
 const servers: Server[] = [];
 

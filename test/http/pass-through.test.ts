@@ -231,24 +231,69 @@ describe('header fields', () => {
     expect(answer.headers['x-powered-by']).toBeUndefined();
   });
 
-  it('keep their spelling, order and number on chat completions', async () => {
+  it.each(['/v1/chat/completions', '/v1/files'])('keep their spelling, order and number on %s', async (path) => {
     const upstream = await startUpstream((_request, res) => {
-      res.writeHead(200, ['X-Two', '1', 'X-Two', '2', 'ETag', 'W/"a"', 'Content-Length', '2']);
-      res.end('{}');
+      res.writeHead(200, ['X-Two', '1', 'ETag', 'W/"a"', 'x-two', '2', 'X-Two', 'caf\xe9', 'Content-Length', '2']);
+      res.end(Buffer.from('{}')); // a string would make node:http write the head as UTF-8
     });
     const proxy = await startProxy(upstream);
-    const answer = await send(`${proxy.url}/v1/chat/completions`, {
+    const fields = ['X-One', 'a', 'AUTHORIZATION', 'Bearer k', 'x-one', 'b', 'Cookie', 'c=d', 'Cookie', 'e=f'];
+    const answer = await send(`${proxy.url}${path}`, {
       method: 'POST',
       body: '{}',
-      headers: ['Host', 'x', 'X-One', 'a', 'x-one', 'b', 'AUTHORIZATION', 'Bearer k', 'Content-Length', '2'],
+      headers: ['Host', 'x', ...fields, 'Content-Length', '2'],
     });
-    expect(pairsOf(upstream.last.rawHeaders, /^(x-one|authorization)$/i)).toEqual([
-      'X-One: a',
-      'x-one: b',
-      'AUTHORIZATION: Bearer k',
+    const ofHop = /^(?:host|connection|content-length|via)$/i;
+    expect(pairsOf(upstream.last.rawHeaders, ofHop, true)).toEqual(pairsOf(fields, /./));
+    expect(pairsOf(upstream.last.rawHeaders, /^(?:host|content-length)$/i)).toEqual([
+      `host: 127.0.0.1:${upstream.port}`,
+      'content-length: 2',
     ]);
-    expect(pairsOf(answer.rawHeaders, /^(x-two|etag)$/i)).toEqual(['X-Two: 1', 'X-Two: 2', 'ETag: W/"a"']);
+    expect(pairsOf(answer.rawHeaders, /^(x-two|etag)$/i)).toEqual([
+      'X-Two: 1',
+      'ETag: W/"a"',
+      'x-two: 2',
+      'X-Two: caf\xe9',
+    ]);
   });
+
+  it('pass in the same way if the client expects 100 Continue', async () => {
+    const upstream = await echo();
+    const proxy = await startProxy(`http://127.0.0.1:${upstream.port}/base`);
+    const headers = ['Host', 'x', 'X-One', 'a', 'Expect', '100-continue', 'Keep-Alive', '5', 'Content-Length', '2'];
+    const answer = await send(`${proxy.url}/v1/files`, { method: 'POST', headers, body: '{}' });
+    expect([answer.status, upstream.last.url, answer.body.toString()]).toEqual([200, '/base/files', '{}']);
+    expect(pairsOf(upstream.last.rawHeaders, /^(?:x-one|expect|keep-alive)$/i)).toEqual(['X-One: a']);
+    expect(upstream.last.headers.via).toMatch(/^1\.1 mcp-pruner-/);
+  });
+
+  it.each(['/v1/chat/completions', '/v1/files'])('arrive before the first byte of the body: %s', async (path) => {
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(200, ['X-Early', 'caf\xe9']).write(Buffer.alloc(0));
+    });
+    const proxy = await startProxy(upstream);
+    const socket = await dial(proxy.port);
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}`);
+    expect(await received(socket, (text) => text.includes('\r\n\r\n'))).toContain('X-Early: caf\xe9\r\n');
+  });
+
+  it.each(['/v1/chat/completions', '/v1/files', '/rpc', '/health'])(
+    'are refused with 400 if Host occurs twice: %s',
+    async (path) => {
+      const upstream = await echo();
+      const proxy = await startProxy(upstream);
+      for (const further of ['', 'Connection: Upgrade\r\nUpgrade: websocket\r\n']) {
+        const socket = await dial(proxy.port);
+        socket.write(
+          `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nhost: 127.0.0.1\r\n${further}Content-Length: 2\r\n\r\n{}`,
+        );
+        const answer = await received(socket);
+        expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+        expect(answer).toContain('"code":"invalid_request"');
+      }
+      expect(upstream.requests).toEqual([]);
+    },
+  );
 
   it('are refused by a 431 if there are too many, and the server continues', async () => {
     const proxy = await startProxy(await echo());
@@ -258,8 +303,9 @@ describe('header fields', () => {
   });
 });
 
-function pairsOf(raw: readonly string[], wanted: RegExp): string[] {
-  return raw.flatMap((name, i) => (i % 2 === 0 && wanted.test(name) ? `${name}: ${raw[i + 1]}` : []));
+/** The fields whose name matches, or all others if `isOther`. */
+function pairsOf(raw: readonly string[], wanted: RegExp, isOther = false): string[] {
+  return raw.flatMap((name, i) => (i % 2 === 0 && wanted.test(name) !== isOther ? `${name}: ${raw[i + 1]}` : []));
 }
 
 describe('an upgrade', () => {

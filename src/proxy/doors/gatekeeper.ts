@@ -19,3 +19,13 @@ export function pathOf({ url = '' }: IncomingMessage): string {
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
 }
+
+/** Whether a header stands in more than one line. @param name - in lower case */
+export function isRepeated(fields: readonly string[], name: string): boolean {
+  let lines = 0;
+  for (let i = 0; i < fields.length; i += 2) {
+    const field = fields[i] ?? '';
+    if (field.length === name.length && field.toLowerCase() === name) lines++;
+  }
+  return lines > 1;
+}

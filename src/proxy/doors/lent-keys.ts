@@ -77,10 +77,7 @@ export function maskAnswer(res: ServerResponse, mask: SecretMask): void {
   res.writeHead = ((status: number, ...rest: unknown[]) => masked.head(status, rest)) as typeof res.writeHead;
   res.write = ((...args: unknown[]) => masked.write(args)) as typeof res.write;
   res.end = ((...args: unknown[]) => masked.end(args)) as typeof res.end;
-  const { addTrailers, flushHeaders } = res;
-  res.flushHeaders = () => {
-    if (!masked.isHeld) flushHeaders.call(res);
-  };
+  const { addTrailers } = res;
   res.addTrailers = ((trailers: [string, string][]) =>
     addTrailers.call(
       res,
@@ -156,6 +153,7 @@ class MaskedAnswer {
     if (!this.#res.headersSent && this.#held === null) this.head(this.#res.statusCode, []);
     const held = this.#held;
     if (held === null) {
+      if (bytes.length === 0) return this.#methods.write.call(this.#res, bytes) === true; // sends the head
       const known = this.#stream(bytes);
       if (known.length > 0) return this.#send('write', known, args);
       for (const done of args) if (typeof done === 'function') process.nextTick(done as () => void);

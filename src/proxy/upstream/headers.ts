@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { credentialScope } from '../../wires/providers/bedrock.ts';
 
 /** Headers that belong to one connection (RFC 9110 §7.6.1); `Connection` may name more. */
@@ -32,7 +32,7 @@ export function requestHeaders(raw: readonly string[], without: readonly string[
 }
 
 /** Names of the headers that an AWS signature covers and that can be forwarded unchanged. */
-export function signedHeaders(authorization: string | undefined): ReadonlySet<string> {
+function signedHeaders(authorization: string | undefined): ReadonlySet<string> {
   const names = new Set(credentialScope(authorization)?.signedHeaders);
   for (const name of ['content-length', 'expect']) names.delete(name);
   return names;
@@ -47,6 +47,11 @@ export function responseHeaders(raw: unknown): string[] {
   if (!Array.isArray(raw)) return [];
   const strings = raw.map((item: unknown) => (Buffer.isBuffer(item) ? item.toString('latin1') : String(item)));
   return endToEnd(strings, () => false);
+}
+
+/** Sends the head of an answer that has been written. `flushHeaders` would encode fields beyond ASCII as UTF-8. */
+export function flushHead(res: ServerResponse): void {
+  if (!res.writableEnded && !res.destroyed) res.write(Buffer.alloc(0));
 }
 
 function endToEnd(raw: readonly string[], drop: (name: string) => boolean): string[] {
@@ -70,18 +75,13 @@ function without(fields: readonly string[], names: ReadonlySet<string>): string[
   return fields.filter((_, i) => !names.has((fields[i - (i % 2)] ?? '').toLowerCase()));
 }
 
-/** Whether a header (lower case) belongs to one connection and is never forwarded. */
-export function hopByHop(name: string): boolean {
-  return HOP_BY_HOP.has(name);
-}
-
 /** Whether a header (lower case) addresses this proxy and is not forwarded. */
-export function ownHeader(name: string): boolean {
+function ownHeader(name: string): boolean {
   return name === OWN || name.startsWith(OWN_PREFIX);
 }
 
 /** Headers that `Connection` names, lower case. */
-export function namedByConnection(raw: readonly string[]): Set<string> {
+function namedByConnection(raw: readonly string[]): Set<string> {
   const names = new Set<string>();
   for (let i = 0; i + 1 < raw.length; i += 2) {
     if (raw[i]?.toLowerCase() !== 'connection') continue;
@@ -139,7 +139,7 @@ export class LoopGuard {
     return hops.length >= MAX_HOPS || hops.some((hop) => hop.trim() === this.own);
   }
 
-  /** The complete `via` for the upstream. */
+  /** The complete `via` for an upstream that receives it as one field. */
   next({ via }: IncomingHttpHeaders): string {
     return via === undefined ? this.own : `${via}, ${this.own}`;
   }

@@ -5,7 +5,7 @@ import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import { refusesContextEdit } from '../../wires/dialects/anthropic-messages/context-edit.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
-import { pairsOf, responseHeaders } from './headers.ts';
+import { flushHead, pairsOf, responseHeaders } from './headers.ts';
 import { HeldAnswer } from './held-answer.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
@@ -73,8 +73,10 @@ export interface Flow {
   resume(): void;
 }
 
-/** Valid reason phrases; node:http throws for others, such as Latin-1 read as UTF-8. */
-const WRITABLE = /^[\t\x20-\x7e]*$/;
+/** Whether node:http can send a reason phrase: it throws for some, such as Latin-1 read as UTF-8. */
+export function isReasonPhrase(text: string): boolean {
+  return /^[\t\x20-\x7e]+$/.test(text);
+}
 
 /** Streams one answer to the client with back-pressure. Settles once. */
 export class PassOn {
@@ -132,7 +134,7 @@ export class PassOn {
     fields.push(...this.#request.extraHeaders);
     this.#res.on('drain', this.#onDrain);
     this.#res.sendDate = false;
-    if (statusMessage && WRITABLE.test(statusMessage)) this.#res.writeHead(status, statusMessage, fields);
+    if (isReasonPhrase(statusMessage)) this.#res.writeHead(status, statusMessage, fields);
     else this.#res.writeHead(status, fields);
     // A body that is available already goes out with the head in one write. A stream's head must not wait for its first
     // event.
@@ -140,7 +142,7 @@ export class PassOn {
   }
 
   #flushHead = (): void => {
-    if (!this.#wrote && !this.#res.writableEnded && !this.#res.destroyed) this.#res.flushHeaders();
+    if (!this.#wrote) flushHead(this.#res);
   };
 
   data(chunk: Buffer): void {
@@ -188,7 +190,7 @@ export class PassOn {
     if (this.#status !== 0) {
       this.#settle({ kind: 'answered', status: this.#status, error });
       // The head may still be unsent; the client must receive what the upstream sent before it broke off.
-      if (!this.#wrote) this.#res.flushHeaders();
+      if (!this.#wrote) flushHead(this.#res);
       this.#res.destroy();
       return;
     }

@@ -5,7 +5,8 @@ import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
 import { sendUpstreamError } from '../send-error.ts';
 import type { Destinations } from './destinations.ts';
 import type { LoopGuard } from './headers.ts';
-import { hopByHop, namedByConnection, ownHeader, pairsOf, responseHeaders, signedHeaders } from './headers.ts';
+import { flushHead, headerIn, pairsOf, requestHeaders, responseHeaders } from './headers.ts';
+import { isReasonPhrase } from './pass-on.ts';
 import { discardUpload, heldUpload } from './unread-upload.ts';
 import { agentFor, type Connection, MAX_HEADER_BYTES } from './upstream.ts';
 import { isLostConnection, upstreamErrorCode } from './upstream-error.ts';
@@ -24,13 +25,20 @@ export interface PassthroughOptions {
 /** Maximum size of a body kept until it is answered, to be resent if the upstream has not read it. */
 const KEPT_BODY_BYTES = 1024 * 1024;
 
-/** Forwards all requests that are not pruned, unchanged and streamed in both directions. */
+/**
+ * Forwards all requests that are not pruned, unchanged and streamed in both directions.
+ *
+ * http-proxy-middleware opens the connection and streams a body of any size with back-pressure; it aborts the upstream's
+ * request when the client disconnects, and reports every failure in one place. The heads are written here: http-proxy
+ * would join repeated fields and write all names in lower case.
+ */
 export function passthrough(options: PassthroughOptions): RequestHandler {
   const forwarder = new Forwarder(options);
   // Without its own agent every request would open a connection.
   const agent = agentFor(options.connection);
   const forward = createProxyMiddleware<Request, Response>(forwarder.options(agent));
   return (req, res, next) => {
+    delete req.headers.expect; // answered on the client's connection; with it, http-proxy would leave out `proxyReq`
     forwarder.keep(req);
     if (options.connection.tunnel === null) void forward(req, res, next);
     else forwarder.sendHeld(req, res, agent);
@@ -87,6 +95,7 @@ class Forwarder {
       proxyTimeout: headersTimeoutMs,
       ssl: { maxHeaderSize: MAX_HEADER_BYTES }, // http-proxy uses these options with and without TLS
       buffer,
+      selfHandleResponse: true,
       on: {
         proxyReq: (proxyReq, req, res) => this.#onSending(proxyReq, req, res),
         proxyRes: (proxyRes, req, res) => this.#onAnswer(proxyRes, req, res),
@@ -99,26 +108,10 @@ class Forwarder {
   }
 
   #onSending(proxyReq: ClientRequest, req: Request, res: Response): void {
-    const { connection, hops } = this.#options;
     const underWay = this.#underWay.get(req);
     if (underWay) underWay.sent = proxyReq;
-    proxyReq.path = connection.prefix + this.#pathOf(req); // http-proxy joins paths by its own rules
-    if (isChunked(req)) {
-      // http-proxy treats a DELETE or OPTIONS without a length as one without a body, but then sends the body.
-      proxyReq.removeHeader('content-length');
-      proxyReq.setHeader('transfer-encoding', 'chunked');
-    }
-    const named = namedByConnection(req.rawHeaders);
-    const signed = signedHeaders(req.headers.authorization);
-    for (const name of proxyReq.getHeaderNames()) {
-      const isOurs = named.has(name) || (ownHeader(name) && !signed.has(name));
-      if ((hopByHop(name) && name !== 'transfer-encoding') || isOurs) proxyReq.removeHeader(name);
-    }
-    if (signed.has('host')) proxyReq.setHeader('host', req.headers.host ?? '');
-    for (let i = 0; i + 1 < connection.headers.length; i += 2) {
-      proxyReq.setHeader(connection.headers[i] ?? '', connection.headers[i + 1] ?? '');
-    }
-    proxyReq.setHeader('via', hops.next(req.headers));
+    proxyReq.path = this.#options.connection.prefix + this.#pathOf(req); // http-proxy joins paths by its own rules
+    writeHead(proxyReq, this.#fieldsFor(req));
     proxyReq.once('timeout', () => {
       if (underWay) underWay.late = true;
     });
@@ -131,6 +124,19 @@ class Forwarder {
     underWay?.begin();
   }
 
+  /** The fields for the upstream, in the client's order and spelling: name, value, … */
+  #fieldsFor(req: Request): string[] {
+    const { connection, hops } = this.#options;
+    // an outbound proxy needs the upstream's host also where a signature covers the client's
+    const replaced = connection.headers.length > 0 ? ['host'] : [];
+    const fields = [...requestHeaders(req.rawHeaders, replaced), ...connection.headers, 'via', hops.own];
+    if (headerIn(fields, 'host') === '') fields.unshift('host', new URL(connection.origin).host);
+    const length = headerIn(req.rawHeaders, 'content-length');
+    if (isChunked(req)) fields.push('transfer-encoding', 'chunked');
+    else if (length !== '') fields.push('content-length', length);
+    return fields;
+  }
+
   #pathOf(req: Request): string {
     const to = this.#options.destinations.of(req);
     return to && 'path' in to ? to.path : req.url;
@@ -141,12 +147,14 @@ class Forwarder {
     if (underWay) underWay.answer = proxyRes;
     underWay?.stopKeeping();
     underWay?.sent?.setTimeout(this.#options.bodyTimeoutMs);
-    const named = namedByConnection(proxyRes.rawHeaders);
-    for (const name of Object.keys(proxyRes.headers)) {
-      if ((hopByHop(name) || named.has(name)) && name !== 'transfer-encoding') delete proxyRes.headers[name];
-    }
+    const { statusCode = 502, statusMessage = '', rawHeaders } = proxyRes;
+    const fields = responseHeaders(rawHeaders);
+    res.sendDate = false;
+    if (isReasonPhrase(statusMessage)) res.writeHead(statusCode, statusMessage, fields);
+    else res.writeHead(statusCode, fields);
+    setImmediate(() => flushHead(res)); // with the first bytes of the body if they are there already
     proxyRes.once('end', () => {
-      // http-proxy ends the answer after this
+      // `pipe` ends the answer after this
       const trailers = responseHeaders(proxyRes.rawTrailers);
       if (trailers.length > 0 && res.chunkedEncoding) res.addTrailers(pairsOf(trailers));
       discardUpload(req);
@@ -155,6 +163,7 @@ class Forwarder {
       // A broken answer must not look like one that continues.
       if (!proxyRes.complete && !res.destroyed) this.#fail(req, res, 'reset');
     });
+    proxyRes.pipe(res);
   }
 
   #onError(cause: Error, req: Request, res: Response): void {
@@ -197,9 +206,10 @@ class Forwarder {
   #fail(req: Request, res: Response, cause: string): void {
     const code = this.#underWay.get(req)?.late ? 'timeout' : cause;
     this.#options.onUpstreamError(code);
-    // the headers of a broken answer are set and would be sent with the error, whose length and encoding differ
-    if (this.#underWay.get(req)?.answer && !res.headersSent && !res.destroyed) res.flushHeaders();
-    sendUpstreamError(res, code, this.#options.destinations.errorBodyFor(req)); // ends an answer that has begun
+    if (this.#underWay.get(req)?.answer) {
+      flushHead(res); // the client must receive what the upstream sent before it broke off
+      res.destroy();
+    } else sendUpstreamError(res, code, this.#options.destinations.errorBodyFor(req));
     discardUpload(req);
   }
 }
@@ -210,7 +220,18 @@ function isSmall(req: IncomingMessage): boolean {
 
 /** Determined from the headers as received, because http-proxy changes the parsed ones. */
 function isChunked({ rawHeaders }: IncomingMessage): boolean {
-  return rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'transfer-encoding');
+  return headerIn(rawHeaders, 'transfer-encoding') !== '';
+}
+
+/**
+ * Writes the head of a request from a list of fields, as `http.request` does when it is given a list. http-proxy gives it
+ * an object, whose fields cannot repeat under different spellings, and node:http has no public way to replace them.
+ */
+function writeHead(request: ClientRequest, fields: readonly string[]): void {
+  const { method, path } = request;
+  request.useChunkedEncodingByDefault = false; // a request without a length has no body
+  const writer = request as ClientRequest & { _storeHeader(firstLine: string, fields: readonly string[]): void };
+  writer._storeHeader(`${method} ${path} HTTP/1.1\r\n`, fields);
 }
 
 function isResponse(res: object): res is ServerResponse {
