@@ -140,7 +140,6 @@ async function keep(messages: readonly Message[], project: string): Promise<void
     dialect: openaiChat,
     scope,
     purpose: 'generate' as const,
-    session: '',
     keepsResults: true,
     isOwned: false,
     read: null,

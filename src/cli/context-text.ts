@@ -15,7 +15,7 @@ export function contextText({ compactions, cold }: ContextReport): string {
       const what = one.avoided ? 'avoided' : one.compacted_by ? `compacted by ${one.compacted_by}` : 'continues';
       const threshold = one.threshold === null ? 'unknown' : count(one.threshold);
       const lengths = `${count(one.peak_sent)} tokens sent of ${count(one.peak_whole)}, threshold ${threshold}`;
-      lines.push(`  ${printable(one.id).slice(0, 12)}  ${lengths}: ${what}`);
+      lines.push(`  ${printable(one.id).slice(0, 20)}  ${lengths}: ${what}`);
     }
   }
   if (cold.requests > 0) {

@@ -1,3 +1,4 @@
+import { contentIdOf } from '../base/conversation-ids.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerState, LedgerSum, Settling } from '../core/ports/ledger-store.ts';
 import type { HeadFacts, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
@@ -11,7 +12,7 @@ import {
   nextState,
   wasCompacted,
 } from './conversation-state.ts';
-import { brokenSums, clearedSums, regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
+import { brokenSums, regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
 import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Price, Prices } from './prices.ts';
@@ -147,8 +148,6 @@ export class Billing {
     if (bill.checked) scale.seeRemoved(facts, bill.checked.exact);
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
-    const cleared = (facts.cleared ?? 0) - (from?.cleared ?? 0);
-    if (cleared > 0) this.#sums.add(clearedSums(facts, cleared));
     if (facts.prefixBroken) this.#sums.add(brokenSums(facts, causeOf(from, facts, compacted)));
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
     if (learns) for (const text of texts) if (text.cut) this.#sums.add(stepSums(turn, text, 'cut'));
@@ -175,7 +174,10 @@ export class Billing {
 
   #isCompacted(name: string, facts: RequestFacts): boolean {
     const before = this.#newest.get(facts.lineage ?? '');
-    return before !== undefined && before.name !== name && wasCompacted(before.state, facts);
+    if (before === undefined || before.name === name) return false;
+    // two conversations with the same first words share a message without a compaction
+    const isAlike = contentIdOf(before.name) === contentIdOf(name);
+    return wasCompacted(before.state, isAlike ? { ...facts, newest: [] } : facts);
   }
 
   /** Records that a text was regretted, once per text. */

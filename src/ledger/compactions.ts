@@ -1,4 +1,5 @@
 import { BoundedMap } from '../base/bounded-map.ts';
+import { sessionIn } from '../base/conversation-ids.ts';
 import type { FailureReporter } from '../base/failures.ts';
 import type { CompactionStore, ContextPeak, StoredCompaction } from '../core/ports/compactions.ts';
 import type { CompactionReport, ContextReport, ContextShown, Threshold } from '../core/ports/context-report.ts';
@@ -50,6 +51,7 @@ export function compactionsOf(
     const before = continued.get(key);
     return {
       id: of.conversationId,
+      session: sessionIn(of.conversationId),
       continues: before && before.continues !== of.conversationId ? before.continues : null,
       project: of.project,
       model: of.model,

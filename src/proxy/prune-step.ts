@@ -109,14 +109,14 @@ export class PruneStep {
   }
 
   #observe(
-    { scope, session }: RequestContext,
+    { scope, sessions }: RequestContext,
     asked: Purpose,
     { body, read, segments }: Pick<ObservedRequest, 'body' | 'read' | 'segments'>,
   ): void {
     const { seen, dialect, hasProjects: isOwned = false, modeOf } = this.#options;
     const purpose = modeOf(scope.project).enabled ? asked : null;
     const keepsResults = purpose === 'generate';
-    seen?.add({ body, dialect, scope, purpose, session, keepsResults, isOwned, read, segments });
+    seen?.add({ body, dialect, scope, purpose, sessions, keepsResults, isOwned, read, segments });
   }
 
   #pruneIfAsked(incoming: IncomingBody): Promise<Pruned> {
@@ -171,9 +171,10 @@ export class PruneStep {
   async #pruned({ context }: IncomingBody, body: Buffer, { policies, situation, fallbacks }: Plan): Promise<Pruned> {
     const time = new AbortController();
     const { dialect } = this.#options;
-    const { requestId, scope } = context;
+    const { requestId, scope, sessions } = context;
+    const { purpose: asked } = situation;
     const request: IncomingRequest = {
-      ...{ body, dialect, scope, sender: context, signal: time.signal },
+      ...{ body, dialect, scope, purpose: asked, sessions, sender: context, signal: time.signal },
       onRead: ({ read, segments }) => this.#observe(context, situation.purpose, { body, read, segments }),
     };
     const rewritten = await this.#rewrite(requestId, request, policies, time, fallbacks);

@@ -3,6 +3,7 @@ import { keyOf } from '../core/hash.ts';
 import type { BegunRequest } from '../core/ports/answer-watch.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { RequestScope } from '../core/ports/segments.ts';
+import type { SessionHeaders } from '../core/request/session.ts';
 import { admitted, ownAdmissions } from './doors/admitted.ts';
 import type { Destination } from './upstream/destinations.ts';
 
@@ -23,28 +24,19 @@ export interface RequestContext {
   readonly account: string;
   /** `x-mcp-pruner: off`: the request asks not to be pruned. */
   readonly isOff: boolean;
-  /** The client's own id of its session, or `''`. */
+  /** The ids of its session in its headers, and the first of them, or `''`. */
+  readonly sessions: SessionHeaders;
   readonly session: string;
   /** Product name of the user agent, without its version; `unknown` without one. */
   readonly client: string;
   /** Logged in with a subscription instead of an API key. */
   readonly isSubscription: boolean;
-  /** Its destination is Anthropic's own API. */
-  readonly toAnthropic: boolean;
 }
 
 const DEFAULT_PROJECT = 'default';
 const MAX_NAME_CHARS = 200;
-/** Claude Code, Codex, opencode and others. */
-const SESSION_HEADERS = [
-  'x-claude-code-session-id',
-  'session_id',
-  'session-id',
-  'conversation_id',
-  'x-opencode-session',
-  'x-session-affinity',
-  'x-session-id',
-] as const;
+const CODEX_SESSION = ['session_id', 'session-id', 'conversation_id'] as const;
+const OTHER_SESSIONS = ['x-session-affinity', 'x-session-id', 'x-opencode-session'] as const;
 const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
 /** Reads the context of an admitted request from its headers and from what its gatekeeper found. */
@@ -58,6 +50,7 @@ export function contextOf(
   const project = viewer?.project ?? (projectNamed(headers) || DEFAULT_PROJECT);
   const off = headers['x-mcp-pruner'];
   const client = productOf(headers['user-agent']);
+  const sessions = sessionsIn(headers);
   const caller = keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? '')));
   return {
     requestId,
@@ -68,14 +61,22 @@ export function contextOf(
     caller,
     account: keyId ?? caller,
     isOff: typeof off === 'string' && off.trim().toLowerCase() === 'off',
-    session: SESSION_HEADERS.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '',
+    sessions,
+    session: sessions.claudeCode || sessions.codex || sessions.others,
     client,
     isSubscription: isSubscription(headers) || (to !== undefined && isChatGpt(to)),
-    toAnthropic: to !== undefined && ANTHROPIC.test(to.upstream.origin),
   };
 }
 
-const ANTHROPIC = /^https?:\/\/api\.anthropic\.com(?::\d{1,5})?$/;
+function sessionsIn(headers: IncomingHttpHeaders): SessionHeaders {
+  const first = (names: readonly string[]): string =>
+    names.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '';
+  return {
+    claudeCode: first(['x-claude-code-session-id']),
+    codex: first(CODEX_SESSION),
+    others: first(OTHER_SESSIONS),
+  };
+}
 
 /** The address of ChatGPT, which takes no API keys. */
 function isChatGpt({ upstream, path }: Pick<Destination, 'upstream' | 'path'>): boolean {

@@ -8,7 +8,6 @@ import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { FallbackCode } from '../errors/errors.ts';
-import { CONTEXT_BETA, withContextEdit } from '../wires/dialects/anthropic-messages/context-edit.ts';
 import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
@@ -24,7 +23,7 @@ import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
-import { headerIn, requestHeaders, withBeta } from './upstream/headers.ts';
+import { headerIn, requestHeaders } from './upstream/headers.ts';
 import type { Decline, Exchange } from './upstream/pass-on.ts';
 import { REFUSALS, Refusal } from './upstream/pass-on.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
@@ -213,23 +212,9 @@ class WireExchange {
     if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
-    return this.#sendOrResend(original, { rewritten, changed, dryRun });
-  }
-
-  /** Sends a request, and once more in another form if the provider refuses this one. */
-  async #sendOrResend(
-    original: Buffer,
-    { rewritten, changed, dryRun }: Pick<Pruned, 'changed' | 'dryRun'> & { readonly rewritten: Rewritten },
-  ): Promise<void> {
-    const { dialect, rewriter } = this.#options;
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
     if (first.kind !== 'declined') return this.#report(dryRun ?? rewritten, changed === null, first);
-    if (refusal.ofEdit) {
-      this.#fallbacks.push('context_edit_refused' satisfies FallbackCode);
-      await rewriter.providerEditRefused(rewritten);
-      return this.#sendOrResend(original, { rewritten: { ...rewritten, providerClears: false }, changed, dryRun });
-    }
     if (refusal.ofHistory) return await this.#sendRepruned(original);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
@@ -263,11 +248,10 @@ class WireExchange {
     changed: Buffer | null,
     refusal?: Refusal,
   ): Promise<Exchange> {
-    const { rewriter } = this.#options;
-    const sent = rewritten.providerClears ? withContextEdit(changed ?? rewritten.received) : changed;
     // A changed body is sent as plain JSON, whatever the client's encoding.
-    const without = sent === null ? [] : ['content-encoding'];
-    const exchange = await this.#send(sent ?? original, [], without, rewritten, refusal);
+    const without = changed === null ? [] : ['content-encoding'];
+    const { rewriter } = this.#options;
+    const exchange = await this.#send(changed ?? original, [], without, rewritten, refusal);
     if (exchange.kind !== 'answered') return exchange;
     const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;
     if (isRefused) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
@@ -317,8 +301,7 @@ class WireExchange {
     decline?: Decline,
   ): Promise<Exchange> {
     const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;
-    const own = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
-    const came = rewritten?.providerClears ? withBeta(own, CONTEXT_BETA) : own;
+    const came = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
     this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     const { upstream, path } = this.#to;
     const { signing } = this.#options;
@@ -379,17 +362,24 @@ class WireExchange {
     return isOff || !this.#options.modeOf(scope.project).enabled;
   }
 
-  #counted({ received, edits, shelved, providerClears }: Rewritten): Promise<CountAnswer> | null {
+  #counted({ received, edits, shelved }: Rewritten): Promise<CountAnswer> | null {
     const { counts } = this.#options;
-    if (!counts || (edits.length === 0 && shelved === null) || providerClears) return null;
+    if (!counts || (edits.length === 0 && shelved === null)) return null;
     const { path, upstream } = this.#to;
     return counts.of({ requestId: this.#requestId, body: received, path, upstream, rawHeaders: this.#req.rawHeaders });
+  }
+
+  /** Tells the pipeline that a model has answered, unless the answer is an error. Never rejects. */
+  async #completed(rewritten: Rewritten): Promise<void> {
+    if (this.#to.operation.purpose !== 'generate' || hasFailed(await this.#tap.end())) return;
+    this.#options.rewriter.completed(this.#context.scope.project, rewritten);
   }
 
   #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
     const { onReport, onFailure } = this.#options;
     const tap = this.#tap;
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
+    if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
     const counted = facts && rewritten && !forwardedOriginal ? this.#counted(rewritten) : null;
     const content = contentOf(rewritten);
     const known: UnreadReport = {

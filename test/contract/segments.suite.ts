@@ -256,6 +256,25 @@ export function segmentsContract(name: string, open: Open): void {
         // what an agent asked for itself stays
         expect(await store.segments.directives('p')).toMatchObject({ directives: [pin('z')], steps: [] });
       });
+
+      it('keeps a step while another session has a conversation with the same first words', async () => {
+        const clock = manualClock();
+        const store = await open({ clock });
+        const content = 'c'.repeat(32);
+        const step = { scope: 's1', conversation: content, messages: 5 };
+        const [one, other] = [`0123456789ab-${content}`, content];
+        await store.segments.note([one, other].map((conversationId) => aBatch([], { conversationId })));
+        const stash = { segment: 'a', action: 'stash' as const, scope: 's1', upTo: 5 };
+        await store.segments.change({ project: 'p', set: [stash], clear: [], step });
+        clock.now += TTL_MS;
+        await store.segments.note([aBatch([], { conversationId: other, atMs: clock.now, whole: false })]);
+        await sweepAll(store);
+        expect((await store.segments.conversations('p')).map(({ name }) => name)).toEqual([other]);
+        expect(await store.segments.directives('p')).toMatchObject({ directives: [stash], steps: [step] });
+        clock.now += TTL_MS;
+        await sweepAll(store);
+        expect(await store.segments.directives('p')).toMatchObject({ directives: [], steps: [] });
+      });
     });
   });
 }

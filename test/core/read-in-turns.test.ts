@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { advanceFor, Turns } from '../../src/core/decide/turns.ts';
+import { ConversationNames } from '../../src/core/request/conversation-names.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import { AnsweredConversations } from '../../src/core/request/provider-verdicts.ts';
 import { ReadStage } from '../../src/core/request/read.ts';
 import { NO_DIRECTIVES } from '../../src/core/segments/apply-directives.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, toolTurn } from '../helpers/chat.ts';
+import { manualClock } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 class CountedTurns extends Turns {
@@ -28,7 +30,8 @@ const find = {
 async function piecesOf(calls: number): Promise<{ pieces: number; found: number }> {
   const turns = new CountedTurns();
   const answers = new AnsweredConversations(undefined, () => {});
-  const stage = new ReadStage({ find, counting: false, answers, turns });
+  const names = new ConversationNames(manualClock());
+  const stage = new ReadStage({ find, counting: false, answers, names, turns });
   const log = serverLog(80);
   const body = chatBody(
     Array.from({ length: calls }, (_, i) => toolTurn(`call_${i}`, 'bash', { command: 'npm test' }, log)).flat(),

@@ -83,7 +83,7 @@ function observing() {
   const send = (messages: readonly Message[]) => sendBody(chatBody(messages));
   const sendBody = async (body: Buffer) => {
     const request = {
-      ...{ body, dialect: openaiChat, scope: SCOPE, purpose: 'generate' as const, session: '' },
+      ...{ body, dialect: openaiChat, scope: SCOPE, purpose: 'generate' as const },
       ...{ keepsResults: true, isOwned: false },
     };
     const count = (): void => void reads++;

@@ -9,8 +9,8 @@ export const NO_CONTEXT: RequestContext = {
   caller: '',
   account: '',
   isOff: false,
+  sessions: { claudeCode: '', codex: '', others: '' },
   session: '',
   isSubscription: false,
-  toAnthropic: false,
   client: 'unknown',
 };

@@ -2,12 +2,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { HoldoutResult } from '../../src/core/ports/ledger-report.ts';
+import { earlierControlPrefix, wholeRecord } from '../../src/core/sent/records.ts';
 import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
 import { difference, randomFrom } from '../../src/ledger/interval.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { run } from '../cli/fake-io.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, oneResult, toolTurn } from '../helpers/chat.ts';
+import { messagesBody, oneCall, toolResult, toolUse } from '../helpers/messages.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
@@ -166,6 +169,77 @@ describe('a conversation of the control group', () => {
     ]);
   });
 });
+
+const MESSAGES = messagesBody(oneCall(serverLog(200)));
+const GROWN_MESSAGES = messagesBody([
+  ...oneCall(serverLog(200)),
+  { role: 'assistant', content: [toolUse('toolu_2', 'Bash', { command: 'npm test' })] },
+  { role: 'user', content: [toolResult('toolu_2', serverLog(150, 7))] },
+]);
+
+describe.each([
+  ['chat', openaiChat, chatBody(FIRST), chatBody(GROWN)],
+  ['messages', anthropicMessages, MESSAGES, GROWN_MESSAGES],
+] as const)('the arms of two sessions with the same first words, on %s', (_, dialect, first, grown) => {
+  const of = (body: Buffer, session = '') => ({
+    ...{ body, dialect },
+    sessions: { claudeCode: session, codex: '', others: '' },
+  });
+  const outcomeOf = ({ heldOut, edits }: { heldOut: boolean; edits: readonly unknown[] }) => [heldOut, edits.length];
+  /** Only the first session that asks is held out. */
+  const onlyOne = () => {
+    let held = '';
+    return (id: string): boolean => {
+      held ||= id;
+      return id === held;
+    };
+  };
+
+  it('are drawn for each session', async () => {
+    const pipeline = openPipeline({ isHeldOut: onlyOne() });
+    const outcomes = [
+      await pipeline.rewrite(of(first, 's1')),
+      await pipeline.rewrite(of(other(first), 's2')),
+      await pipeline.rewrite(of(grown, 's1')),
+    ];
+    expect(outcomes.map(outcomeOf)).toEqual([
+      [true, 0],
+      [false, 1],
+      [true, 0],
+    ]);
+  });
+
+  it('do not decide what was sent: texts that went whole stay whole without the session, and in the other arm', async () => {
+    const store = openStore();
+    const isHeldOut = onlyOne();
+    await openPipeline({ store, isHeldOut }).rewrite(of(first, 's1'));
+    for (const session of ['', 's2']) {
+      expect(outcomeOf(await openPipeline({ store, isHeldOut }).rewrite(of(first, session)))).toEqual([false, 0]);
+      const later = await openPipeline({ store, isHeldOut }).rewrite(of(grown, session));
+      expect(later.outcomes.map(({ pruneId }) => pruneId !== null)).toEqual([false, true]);
+    }
+  });
+
+  it('do not decide what was sent: texts that were cut stay cut in the control group', async () => {
+    const store = openStore();
+    const cut = await openPipeline({ store }).rewrite(of(first, 's1'));
+    const again = await openPipeline({ store, isHeldOut: () => true }).rewrite(of(first, 's2'));
+    expect([outcomeOf(again), again.body]).toEqual([[false, 1], cut.body]);
+  });
+
+  it('follow the record of an earlier version, which was kept by the first words', async () => {
+    const store = openStore();
+    const { conversationId } = await openPipeline({ store: openStore() }).rewrite(of(first));
+    await store.commit({ decisions: [], touch: [], sent: [wholeRecord(earlierControlPrefix(conversationId))] }, 0);
+    const later = await openPipeline({ store, isHeldOut: () => false }).rewrite(of(grown, 's1'));
+    expect(outcomeOf(later)).toEqual([true, 0]);
+  });
+});
+
+/** The same first words, with another call. */
+function other(body: Buffer): Buffer {
+  return Buffer.from(body.toString().replaceAll('toolu_1', 'toolu_9').replaceAll('call_1', 'call_9'));
+}
 
 function request(messages: Parameters<typeof chatBody>[0]) {
   return { body: chatBody(messages), dialect: openaiChat };

@@ -196,7 +196,7 @@ describe('a compaction of a client', () => {
     const linked = conversations.filter(({ continues }) => continues !== null);
     expect(linked).toHaveLength(1);
     expect(conversations.find(({ id }) => id === linked[0]?.continues)).toMatchObject({
-      ...{ client: 'claude-cli', compacted_by: 'claude-code' },
+      ...{ client: 'claude-cli', compacted_by: 'claude-code', session: expect.stringMatching(/^[0-9a-f]{12}$/) },
     });
   });
 

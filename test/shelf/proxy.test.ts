@@ -20,15 +20,16 @@ it('the commands tools and report show what descriptions of unused tools cost', 
   const clock = { nowMs: () => nowMs };
   const env = { MCP_PRUNER_TOOL_SHELF_NEVER: 'left_*' };
   const proxy = await startProxy(upstream, { clock, env });
-  const asks = async (words: string): Promise<void> => {
-    const body = { model: 'gpt-5', tools: TOOLS, messages: [{ role: 'user', content: words }] };
+  const asks = async (words: string, ...more: readonly object[]): Promise<void> => {
+    const body = { model: 'gpt-5', tools: TOOLS, messages: [{ role: 'user', content: words }, ...more] };
     const answer = await proxy.chat(JSON.stringify(body), { 'user-agent': `agent/1.${words} (linux)` });
     expect(answer.status).toBe(200);
     await answer.text();
   };
   for (const words of ['1', '2', '3', '4']) await asks(words);
   nowMs += DAY_MS;
-  for (const words of ['5', '6', '6']) await asks(words);
+  for (const words of ['5', '6']) await asks(words);
+  await asks('6', { role: 'assistant', content: 'Done.' }, { role: 'user', content: 'Thanks.' });
   await proxy.stop();
   for (const { body } of upstream.requests) expect(JSON.parse(body.toString()).tools).toEqual(TOOLS);
 

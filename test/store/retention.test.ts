@@ -166,6 +166,28 @@ describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (p
     expect((await store.events({ fromSeq: 0, limit: 9 })).map(({ kind }) => kind)).toEqual(['key_created']);
   });
 
+  it('keeps what a step stashed as long as a conversation with its first words is kept', async () => {
+    const ttlMs = 30 * DAY;
+    const { store, clock } = await open({ ttlMs });
+    const erasure = await store.erasure();
+    const content = 'c'.repeat(32);
+    const note = (conversationId: string) =>
+      store.segments.note([aBatch([], { project: 'web', conversationId, atMs: clock.now })]);
+    await note(`0123456789ab-${content}`);
+    const step = { scope: 's1', conversation: content, messages: 5 };
+    const stash = { segment: 'a', action: 'stash' as const, scope: 's1', upTo: 5 };
+    await store.segments.change({ project: 'web', set: [stash], clear: [], step });
+    clock.now += 8 * DAY;
+    await note(`ba9876543210-${content}`);
+    const left: number[] = [];
+    for (const days of [7, 0]) {
+      if (days === 0) clock.now += DAY;
+      while (await erasure.expire({ project: 'web', textDays: days }, ttlMs));
+      left.push((await store.segments.directives('web'))?.steps.length ?? -1);
+    }
+    expect(left).toEqual([1, 0]);
+  });
+
   it('stores a text under a name and returns the previous one', async () => {
     const { store } = await open();
     expect([

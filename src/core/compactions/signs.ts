@@ -1,5 +1,4 @@
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
-import { outsideMessages } from '../request/rewritten.ts';
 
 /**
  * How clients ask for a summary of their own history, taken from the programs: Claude Code 2.1, Codex 0.169, opencode
@@ -77,29 +76,6 @@ const SUMMARIES: readonly string[] = [
 export function containsSummary(text: string): boolean {
   const start = text.trimStart().slice(0, 400);
   return SUMMARIES.some((words) => start.startsWith(words)) || start.includes('<state_snapshot>');
-}
-
-/**
- * Fields with a session id, searched only outside the messages. The escaped one is in Claude Code's `metadata.user_id`,
- * a string of JSON.
- */
-const SESSION_KEYS = ['"prompt_cache_key":"', '"prompt_cache_key": "', '\\"session_id\\":\\"'].map((key) =>
-  Buffer.from(key),
-);
-const MAX_SESSION_CHARS = 200;
-
-/** The id of a session as a body names it; `''` if it does not. */
-export function sessionOf(request: Parameters<typeof outsideMessages>[0]): string {
-  for (const body of outsideMessages(request).toReversed()) {
-    for (const key of SESSION_KEYS) {
-      const at = body.lastIndexOf(key);
-      if (at < 0) continue;
-      const from = at + key.length;
-      const [id = ''] = /^[\w.:-]*/.exec(body.toString('latin1', from, from + MAX_SESSION_CHARS)) ?? [];
-      if (id !== '') return id;
-    }
-  }
-  return '';
 }
 
 /** Messages at the beginning of a conversation that may contain a client's summary. */

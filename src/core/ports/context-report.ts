@@ -17,6 +17,8 @@ export interface ContextShown {
   readonly avoided: boolean;
   readonly peak_sent: number;
   readonly peak_whole: number;
+  /** The same for all conversations of a session of the client; `''` if the client names none. */
+  readonly session: string;
   /** The length at which its client compacts; `null` if that is unknown. */
   readonly threshold: number | null;
 }

@@ -10,7 +10,7 @@ import type { SentMessage } from '../ports/sent.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import { adoptRecords } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
-import { mayBeCut, recordsOf, type SentMemory, wholeRecord } from '../sent/records.ts';
+import { controlPrefix, mayBeCut, recordsOf, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { underSecondKeys } from '../sent/second-keys.ts';
 import type { DecideStage } from './decide.ts';
 import type { FoundText } from './find-texts.ts';
@@ -63,9 +63,7 @@ export class PersistStage {
       if (this.#options.owners && failure === null) await this.#claim(this.#options.owners, persisted);
       return persisted;
     } catch (cause) {
-      if (!(cause instanceof StoreUnavailable)) throw cause;
-      const mayBeWritten = cause.reason === 'unreachable' || cause.mayBeDone;
-      if (mayBeWritten && request.policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
+      throwIfUnsure(cause, request);
       return this.unstored(this.#options.decide.whole(request, cause));
     }
   }
@@ -85,6 +83,32 @@ export class PersistStage {
     return { ...decided, spliced, failed: true };
   }
 
+  /**
+   * Records that a request of the control group is sent whole, and that its conversation belongs there.
+   *
+   * @returns `false` if another conversation with the same first words has sent one of its messages shortened
+   * @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written
+   */
+  async recordWhole(request: DirectedRequest): Promise<boolean> {
+    const { decisions, sent } = this.#options;
+    const records = controlRecords(request);
+    if (records.length === 0) return true;
+    try {
+      const isStored = request.known.failure === null;
+      const stored = isStored ? await decisions.makeDurable([], records, request.read.shownId) : null;
+      if (stored && stored.sentBefore.length > 0) return false;
+    } catch (cause) {
+      throwIfUnsure(cause, request);
+    }
+    sent.add(records);
+    return true;
+  }
+
+  /** As `recordWhole`, in the memory of this process alone. */
+  rememberWhole(request: DirectedRequest): void {
+    this.#options.sent.add(controlRecords(request));
+  }
+
   /** The body of a dry run. */
   dry(request: DirectedRequest, decisions: ReadonlyMap<FoundText, Decision>): Spliced {
     return this.#splice(request, decisions);
@@ -99,7 +123,7 @@ export class PersistStage {
     const attempt = () => inTurn(turns, body.length, () => this.#outgoing(request, byText, undecidedReason));
     let outgoing = await attempt();
     signal?.throwIfAborted();
-    let stored = await decisions.makeDurable(fresh, outgoing.records, read.conversationId, owners && scope.project);
+    let stored = await decisions.makeDurable(fresh, outgoing.records, read.shownId, owners && scope.project);
     owners?.remember(scope.project, cutIn(fresh, stored.refused));
     if (stored.instead.size + stored.refused.size > 0) {
       for (const [text, { key }] of byText) {
@@ -109,7 +133,7 @@ export class PersistStage {
         else if (stored.refused.has(key)) byText.delete(text);
       }
       outgoing = await attempt();
-      stored = await decisions.makeDurable([], outgoing.records, read.conversationId);
+      stored = await decisions.makeDurable([], outgoing.records, read.shownId);
     }
     let adopted = request;
     if (stored.sentBefore.length > 0) {
@@ -127,16 +151,14 @@ export class PersistStage {
     decisions: ReadonlyMap<FoundText, Decision>,
     undecidedReason: string | undefined,
   ): SplicedBody {
-    const { dialect, read, known, found } = request;
+    const { read, known, found } = request;
     const spliced = this.#splice(request, decisions, undecidedReason);
     const open = found.map((text) => (known.sent.has(text) ? null : text));
     const outcomes = spliced.outcomes.slice(read.outcomesBefore.length);
     const prefixOf = (index: number): string => read.prefixes[index] ?? '';
     const cut = recordsOf(open, outcomes, (text) => decisions.get(text) ?? null, prefixOf, this.#options.render);
     const records = [...cut, ...wholeRecords(request, new Set(cut.map(({ prefix }) => prefix)))];
-    // in a thread that is opened, the history is known by the messages themselves
-    const isKept = dialect.keepsHistory === 'items' || read.scanned.previous !== '';
-    return { spliced, records: isKept ? [...records, ...underSecondKeys(records, read.secondKeys)] : records };
+    return { spliced, records: withSecondKeys(request, records) };
   }
 
   #splice(
@@ -179,6 +201,31 @@ function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new S
     if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i)) return [];
     return (recordsWhole ? mayBeCut(message) : decided.has(i)) ? wholeRecord(prefix) : [];
   });
+}
+
+/** Records with their copies under second keys, if the provider keeps the history. */
+function withSecondKeys({ dialect, read }: DirectedRequest, records: readonly SentMessage[]): readonly SentMessage[] {
+  // in a thread that is opened, the history is known by the messages themselves
+  const isKept = dialect.keepsHistory === 'items' || read.scanned.previous !== '';
+  return isKept ? [...records, ...underSecondKeys(records, read.secondKeys)] : records;
+}
+
+/** What is recorded of a request in the control group. */
+function controlRecords(request: DirectedRequest): readonly SentMessage[] {
+  const { known, read } = request;
+  const records = withSecondKeys(request, wholeRecords(request));
+  return known.control ? records : [...records, wholeRecord(controlPrefix(read.shownId))];
+}
+
+/**
+ * Rethrows anything but a failed commit of which it is certain that nothing was written, or that need not be certain.
+ *
+ * @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written
+ */
+function throwIfUnsure(cause: unknown, { policy }: DirectedRequest): void {
+  if (!(cause instanceof StoreUnavailable)) throw cause;
+  const mayBeWritten = cause.reason === 'unreachable' || cause.mayBeDone;
+  if (mayBeWritten && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
 }
 
 /**

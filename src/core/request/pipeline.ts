@@ -16,17 +16,17 @@ import type { DecidedSegments } from '../segments/describe.ts';
 import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import { NO_HISTORY, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
-import { controlPrefix, SentMemory, wholeRecord } from '../sent/records.ts';
+import { SentMemory } from '../sent/records.ts';
 import type { ShelvedTools, ToolShelf } from '../shelf/shelf.ts';
 import { CollectStage, countsTokens, decidedSegments, directRequest } from './collect.ts';
+import { ConversationNames } from './conversation-names.ts';
 import { DecideStage } from './decide.ts';
 import type { FindSettings } from './find-texts.ts';
 import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
 import { always, type Policies, PRUNE } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
-import { ProviderEditStage } from './provider-edit.ts';
 import type { RefusedConversations } from './provider-verdicts.ts';
-import { AcceptedCuts, AnsweredConversations, NOTE_WAIT_MS } from './provider-verdicts.ts';
+import { AcceptedCuts, AnsweredConversations } from './provider-verdicts.ts';
 import { ReadStage } from './read.ts';
 import {
   type DirectedRequest,
@@ -49,13 +49,13 @@ export interface PipelineOptions {
   readonly render: RenderOptions;
   readonly refused: RefusedConversations;
   /** Whether a conversation belongs to the control group, which is not pruned. */
-  readonly isHeldOut?: (conversationId: string, project: string) => boolean;
+  readonly isHeldOut?: (shownId: string, project: string) => boolean;
   /** Learned levels of boldness; without them the settings apply. */
   readonly boldness?: BoldnessSteps;
   /** Directives about single segments, and the parts that observe segments; absent: neither exists. */
   readonly segments?: SegmentPorts;
   /** Shortens descriptions of tools; absent: all stay whole. */
-  readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory'>;
+  readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory' | 'beginWhole'>;
   /** Stores conversations behind answers that the provider keeps, so that they outlive this process. */
   readonly answers?: KeptAnswers;
   /** Present if originals belong to projects. */
@@ -85,12 +85,12 @@ export class RequestPipeline {
   readonly #sent: SentMemory;
   readonly #answers: AnsweredConversations;
   readonly #accepted: AcceptedCuts;
+  readonly #names: ConversationNames;
   readonly #read: ReadStage;
   readonly #served: ServedLines;
   readonly #decide: DecideStage;
   readonly #persist: PersistStage;
   readonly #collect: CollectStage | null;
-  readonly #providerEdit: ProviderEditStage | null;
 
   constructor(options: PipelineOptions) {
     const { segments, find, render, onFailure, memoBytes, store, decisions, owners, boldness } = options;
@@ -100,15 +100,16 @@ export class RequestPipeline {
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
     this.#accepted = new AcceptedCuts(store, this.#sent, onFailure);
+    this.#names = new ConversationNames(options.clock);
     const counting = segments !== undefined && countsTokens(segments);
-    this.#read = new ReadStage({ find, findOf: options.findOf, counting, answers: this.#answers, turns, boldness });
+    const { findOf } = options;
+    const shared = { answers: this.#answers, names: this.#names, turns };
+    this.#read = new ReadStage({ find, findOf, counting, ...shared, boldness });
     this.#served = new ServedLines({ store, owners });
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });
     const decide = this.#decide;
     this.#persist = new PersistStage({ decisions, decide, render, sent: this.#sent, turns, owners, onFailure });
     this.#collect = segments ? new CollectStage(segments, find, onFailure) : null;
-    const edits = segments?.providerEdits;
-    this.#providerEdit = edits ? new ProviderEditStage(edits, onFailure) : null;
   }
 
   /**
@@ -130,8 +131,7 @@ export class RequestPipeline {
     const last = isCollected ? await this.#run(request, policies) : first;
     if (!isPersisted(last)) return last;
     const shelved = (await this.#options.shelf?.run(last.request)) ?? null;
-    const providerClears = (await this.#providerEdit?.run(last.request)) ?? false;
-    return { ...this.#remember(last, shelved), providerClears };
+    return this.#remember(last, shelved);
   }
 
   /**
@@ -151,10 +151,9 @@ export class RequestPipeline {
     const shelved = this.#options.shelf?.fromMemory(directed) ?? null;
     request.onRead?.({ read: directed.read, segments: null });
     const bypassed = this.#bypass(directed, shelved !== null);
+    if (bypassed?.heldOut) this.#persist.rememberWhole(directed);
     if (bypassed) return bypassed;
-    const unstored = this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT));
-    const providerClears = this.#providerEdit?.fromMemory(directed) ?? false;
-    return { ...this.#outcomeOf(unstored, [], shelved), providerClears };
+    return this.#outcomeOf(this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT)), [], shelved);
   }
 
   /** What would be cut if the whole conversation were new. Uses no store and changes nothing. */
@@ -167,11 +166,6 @@ export class RequestPipeline {
     return rewritten({ request: directed, spliced }, []);
   }
 
-  /** Records that a provider does not know the field by which it would clear old results. Never rejects. */
-  async providerEditRefused({ model }: Rewritten): Promise<void> {
-    await this.#providerEdit?.refused(model);
-  }
-
   /** Records that a provider accepted a request. Never rejects. */
   accepted(request: Rewritten): Promise<void> {
     return this.#accepted.add(request);
@@ -181,8 +175,14 @@ export class RequestPipeline {
    * Records an answer that the provider stores, for requests that continue from it without repeating it. Known to this
    * process at once, durable when the promise resolves. Never rejects.
    */
-  answered(project: string, { conversation }: Rewritten, turn: AnswerTurn): Promise<void> {
+  answered(project: string, { conversation, shownId }: Rewritten, turn: AnswerTurn): Promise<void> {
+    this.#names.kept(project, shownId, turn.id);
     return this.#answers.add(project, conversation, turn);
+  }
+
+  /** Records that a request was answered: the same request may begin another conversation from now on. */
+  completed(project: string, { begins, shownId }: Rewritten): void {
+    if (begins) this.#names.answered(project, shownId);
   }
 
   /**
@@ -195,7 +195,7 @@ export class RequestPipeline {
     const directed = await this.#prepare(request, policies, mayResume);
     const { body, scope, read } = directed;
     const hasShortTools = (await this.#options.shelf?.recall(directed)) ?? false;
-    const bypassed = this.#bypass(directed, hasShortTools);
+    const bypassed = await this.#bypassRecorded(directed, hasShortTools);
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
     await slideExpiry(this.#options, body, from, scope.project);
     if (bypassed) {
@@ -277,20 +277,25 @@ export class RequestPipeline {
   }
 
   /**
-   * Whether the conversation belongs to the control group. A conversation that was cut before keeps its cuts. A
-   * conversation chosen for the control group is recorded, so that it stays whole even if the configured share changes.
+   * As `#bypass`. What a request of the control group sends whole is recorded: another conversation with the same first
+   * words, or this one under another session, may belong to the other group. `null` if one of them has sent it shortened.
    */
-  #isHeldOut({ read: { conversationId, editsBefore }, known, scope }: DirectedRequest): boolean {
-    const { isHeldOut, store, onFailure } = this.#options;
+  async #bypassRecorded(directed: DirectedRequest, hasShortTools: boolean): Promise<Rewritten | null> {
+    const bypassed = this.#bypass(directed, hasShortTools);
+    if (bypassed?.heldOut !== true) return bypassed;
+    const { shelf } = this.#options;
+    if (shelf && directed.read.begins && !(await shelf.beginWhole(directed)) && directed.binding !== 'free')
+      return null;
+    return (await this.#persist.recordWhole(directed)) ? bypassed : null;
+  }
+
+  /**
+   * Whether the conversation belongs to the control group. A conversation that was cut before keeps its cuts. A
+   * conversation chosen for the control group stays in it, even if the configured share changes.
+   */
+  #isHeldOut({ read: { shownId, editsBefore }, known, scope }: DirectedRequest): boolean {
     if (known.sent.size + editsBefore.length > 0) return false;
-    if (known.control) return true;
-    if (conversationId === '' || isHeldOut?.(conversationId, scope.project) !== true) return false;
-    const sent = [wholeRecord(controlPrefix(conversationId))];
-    this.#sent.add(sent);
-    // no need to wait: until the record is written, the hash yields the same result
-    const noted = store.commit({ decisions: [], touch: [], sent }, NOTE_WAIT_MS);
-    void noted.catch((cause: unknown) => onFailure('control_not_noted', cause));
-    return true;
+    return known.control || (shownId !== '' && this.#options.isHeldOut?.(shownId, scope.project) === true);
   }
 
   /** Remembers a request for the next one of its conversation, and hands it to the observers. */

@@ -16,7 +16,7 @@ import { newCutPrefixes, type Rewritten } from './rewritten.ts';
  */
 const MAX_ACCEPTED = 20_000;
 /** Maximum wait for another writer of the store, in milliseconds. The answer is on its way to the client meanwhile. */
-export const NOTE_WAIT_MS = 5_000;
+const NOTE_WAIT_MS = 5_000;
 
 /**
  * Remembers which cuts a provider has accepted. Once it has accepted a cut, a later refusal is not answered by

@@ -10,6 +10,7 @@ import { type ApplicableSteps, applicableSteps } from '../segments/apply-directi
 import { type SecondKey, secondKeysOf } from '../sent/second-keys.ts';
 import { BodyTexts } from './body-texts.ts';
 import { viewFor } from './collect.ts';
+import type { ConversationNames, NamedRequest } from './conversation-names.ts';
 import { type FindSettings, type FoundText, findTexts, type ReadResult } from './find-texts.ts';
 import { messageTokens } from './message-tokens.ts';
 import { type Binding, bindingOf, type Policies } from './policy.ts';
@@ -17,6 +18,7 @@ import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
 import { prefixesOf } from './prefix-memo.ts';
 import type { AnsweredConversations } from './provider-verdicts.ts';
 import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
+import { sessionOf } from './session.ts';
 
 /** The end of a message, from which reading the next request may continue. */
 export interface MessageEnd {
@@ -34,7 +36,12 @@ export interface ReadBody {
   /** Second keys of new messages, by their prefixes. */
   readonly secondKeys: ReadonlyMap<string, readonly SecondKey[]>;
   readonly conversation: Conversation;
+  /** A hash of the first words of the user, by which records are kept. */
   readonly conversationId: string;
+  /** The client's own id of the session, or `''`. */
+  readonly session: string;
+  /** The id under which people see the conversation; as `conversationId` if the client names no session. */
+  readonly shownId: string;
   /**
    * Whether this is the first request of its conversation: neither it nor a stored answer before it contains a message
    * of the model.
@@ -78,6 +85,7 @@ export interface ReadOptions {
   /** Whether the tokens of all messages are counted. */
   readonly counting: boolean;
   readonly answers: AnsweredConversations;
+  readonly names: Pick<ConversationNames, 'nameOf'>;
   readonly turns: Turns;
   /** Learned levels of boldness; without them the settings apply. */
   readonly boldness?: BoldnessSteps | undefined;
@@ -190,6 +198,7 @@ export class ReadStage {
         messageEnds.push({ message: i, conversation: conversation.fork(), tokens });
       yield;
     }
+    const begins = tail === 0 && (previous === '' || before?.id === '');
     return {
       scanned,
       messages,
@@ -197,7 +206,8 @@ export class ReadStage {
       secondKeys,
       conversation,
       conversationId: conversation.id,
-      begins: tail === 0 && (previous === '' || before?.id === ''),
+      ...this.#nameOf(request, { scanned, prefixes, contentId: conversation.id, begins }),
+      begins,
       match,
       first,
       tail,
@@ -210,6 +220,17 @@ export class ReadStage {
       editsBefore: upTo(match?.body.edits ?? [], checkpoint?.edits ?? 0),
       outcomesBefore: upTo(match?.body.outcomes ?? [], checkpoint?.outcomes ?? 0),
     };
+  }
+
+  #nameOf(
+    { body, sessions, scope = NO_SCOPE, purpose = 'generate' }: IncomingRequest,
+    { scanned, ...read }: Pick<NamedRequest, 'prefixes' | 'contentId' | 'begins'> & Pick<ReadBody, 'scanned'>,
+  ): Pick<ReadBody, 'session' | 'shownId'> {
+    const { messages, outside, previous } = scanned;
+    const session = sessionOf(sessions, { body, messages, outside });
+    const { project, requestId } = scope;
+    const shownId = this.#options.names.nameOf({ ...read, body, project, requestId, session, previous, purpose });
+    return { session, shownId };
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../wires/dialects/dialect.ts';
+import type { Dialect, Purpose } from '../../wires/dialects/dialect.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
 import type { Decision, NewDecision } from '../ports.ts';
 import type { ApplicableSteps } from '../segments/apply-directives.ts';
@@ -7,6 +7,7 @@ import type { KnownHistory } from '../sent/history.ts';
 import type { FoundText } from './find-texts.ts';
 import type { Binding, Policy } from './policy.ts';
 import type { ReadBody } from './read.ts';
+import type { SessionHeaders } from './session.ts';
 import type { Spliced } from './splice.ts';
 
 /** The body of a request as received, and its project and conversation. */
@@ -15,6 +16,10 @@ export interface IncomingRequest {
   readonly body: Buffer;
   readonly dialect: Dialect;
   readonly scope?: RequestScope | undefined;
+  /** Default: an answer of the model. */
+  readonly purpose?: Purpose | undefined;
+  /** Absent: its headers name no session. */
+  readonly sessions?: SessionHeaders | undefined;
   /** Its sender; absent: its tools are not shortened. */
   readonly sender?: Sender | undefined;
   /**
@@ -38,8 +43,6 @@ export interface Sender {
   readonly client: string;
   /** Logged in with a subscription: the provider may refuse requests that look altered. */
   readonly isSubscription: boolean;
-  /** The request goes to Anthropic's own API. */
-  readonly toAnthropic?: boolean;
   /** Whose login it is: a person's name, or a hash of the credentials. */
   readonly account: string;
 }

@@ -22,8 +22,9 @@ export interface Rewritten {
   readonly prefixes: readonly string[];
   /** Keys by which later requests of the conversation are recognised, should the provider refuse this one. */
   readonly refusalKeys: readonly string[];
-  /** A hash of the beginning of the conversation. */
+  /** As in `ReadBody`. */
   readonly conversationId: string;
+  readonly shownId: string;
   /** The provider refused a pruned request of this conversation before, so it is forwarded unchanged. */
   readonly refusedBefore: boolean;
   /**
@@ -54,8 +55,6 @@ export interface Rewritten {
   readonly shelved: ShelvedTools | null;
   /** It is the first request of its conversation. */
   readonly begins: boolean;
-  /** The provider is to clear old results: `context_management` is added where it is forwarded. */
-  readonly providerClears: boolean;
 }
 
 /** The outcome of a request. */
@@ -78,6 +77,7 @@ export function rewritten(
     prefixes: read.prefixes,
     refusalKeys: refusalKeysOf(read),
     conversationId: read.conversationId,
+    shownId: read.shownId,
     conversation: read.conversation,
     refusedBefore: false,
     acceptedBefore: wasAccepted(request) || (shelved !== null && !read.begins),
@@ -92,7 +92,6 @@ export function rewritten(
     heldOut: false,
     shelved,
     begins: read.begins,
-    providerClears: false,
   };
 }
 

@@ -3,21 +3,23 @@ import type { FailureReporter } from '../../base/failures.ts';
 import { WorkQueue } from '../../base/work-queue.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
-import { openingEnd, sessionOf } from '../compactions/signs.ts';
+import { openingEnd } from '../compactions/signs.ts';
 import { advanceFor, type Turns } from '../decide/turns.ts';
 import type { Observer, SeenMessage, SeenRequestHead } from '../ports/seen.ts';
 import type { RequestScope } from '../ports/segments.ts';
 import { BodyTexts } from '../request/body-texts.ts';
+import { usualShownId } from '../request/conversation-names.ts';
 import { type FindSettings, type FoundText, findTexts, type ReadResult } from '../request/find-texts.ts';
 import { prefixesOf } from '../request/prefix-memo.ts';
 import type { ReadBody } from '../request/read.ts';
+import { type SessionHeaders, sessionOf } from '../request/session.ts';
 import type { DecidedSegments } from '../segments/describe.ts';
 import { SeenMessages } from './seen-messages.ts';
 
 /** What was read of a request: its messages, and the texts of those from `first` on. */
 export type ReadMessages = Pick<
   ReadBody,
-  'scanned' | 'messages' | 'prefixes' | 'conversation' | 'conversationId' | 'first' | 'found' | 'results' | 'texts'
+  'scanned' | 'messages' | 'prefixes' | 'conversation' | 'session' | 'shownId' | 'first' | 'found' | 'results' | 'texts'
 >;
 
 /** A request for the observers. */
@@ -27,8 +29,8 @@ export interface ObservedRequest {
   readonly scope: RequestScope;
   /** As in `SeenRequestHead`. */
   readonly purpose: SeenRequestHead['purpose'];
-  /** The id of its session, if the client names it in a header; otherwise `''`. */
-  readonly session: string;
+  /** Absent: its headers name no session. */
+  readonly sessions?: SessionHeaders | undefined;
   /** Its results may be stored. */
   readonly keepsResults: boolean;
   /** Whether originals belong to projects. */
@@ -141,17 +143,18 @@ export class SeenReader {
       return true;
     })();
     while ((await turns.run(() => advanceFor(reading, REREAD_MS))) === null);
-    const conversationId = read.conversationId || conversation.id;
-    return { ...read, conversationId, texts, found: [...found, ...read.found], results: [...results, ...read.results] };
+    const shownId = read.shownId || usualShownId(conversation.id, read.session);
+    return { ...read, shownId, texts, found: [...found, ...read.found], results: [...results, ...read.results] };
   }
 }
 
 /** A request that was forwarded unread: its messages are known, none of their texts is. */
-function scanned({ dialect, body }: ObservedRequest): ReadMessages {
+function scanned({ dialect, body, sessions }: ObservedRequest): ReadMessages {
   const scanned = dialect.scan(body);
   const { messages } = scanned;
   const prefixes = prefixesOf(dialect, body, messages);
-  const nothing = { found: [], results: [], texts: new BodyTexts(body), conversationId: '' };
+  const session = sessionOf(sessions, { body, messages, outside: scanned.outside });
+  const nothing = { found: [], results: [], texts: new BodyTexts(body), session, shownId: '' };
   return { scanned, messages, prefixes, conversation: new Conversation(), first: messages.length, ...nothing };
 }
 
@@ -164,18 +167,18 @@ function beginning({ messages, conversation }: ReadMessages): Conversation {
 }
 
 function headOf(request: ObservedRequest, read: ReadMessages): SeenRequestHead {
-  const { body, scope, keepsResults, isOwned, segments, purpose, session } = request;
-  const { messages, prefixes, first, conversationId, scanned } = read;
+  const { body, scope, keepsResults, isOwned, segments, purpose } = request;
+  const { messages, prefixes, first, shownId, session, scanned } = read;
   return {
     scope,
-    conversationId,
+    conversationId: shownId,
     prefixes,
     messages: messages.length,
     first,
     bytes: body.length,
     model: scanned.model,
     purpose,
-    session: session || sessionOf({ received: body, messages }),
+    session,
     opening: openingEnd(messages),
     keepsResults,
     isOwned,

@@ -10,7 +10,14 @@ import type { FoundText } from '../request/find-texts.ts';
 import type { Binding } from '../request/policy.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './records.ts';
-import { acceptedPrefix, containsResultOrWords, controlPrefix, mayBeCut, shelfPrefix } from './records.ts';
+import {
+  acceptedPrefix,
+  containsResultOrWords,
+  controlPrefix,
+  earlierControlPrefix,
+  mayBeCut,
+  shelfPrefix,
+} from './records.ts';
 import { recordUnder } from './second-keys.ts';
 import { textAt } from './text-place.ts';
 
@@ -61,7 +68,7 @@ export async function recallHistory(
   keysOf: (jobs: readonly Job[]) => readonly string[],
   skipReason: unknown = null,
 ): Promise<KnownHistory> {
-  const { messages, prefixes, secondKeys, first, tail, conversationId } = read;
+  const { messages, prefixes, secondKeys, first, tail, conversationId, shownId } = read;
   const mayDecide = (messageIndex: number): boolean =>
     messageIndex >= tail ? policy.newTexts === 'prune' : policy.history === 're-prune';
   if (first === messages.length) return NO_HISTORY;
@@ -70,7 +77,7 @@ export async function recallHistory(
   const acceptedKeys = prefixesOf(Math.max(first, tail), mayBeCut).map(acceptedPrefix);
   const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
   const prefetchKeys = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
-  const controlKeys = conversationId === '' ? [] : [controlPrefix(conversationId)];
+  const controlKeys = shownId === '' ? [] : [controlPrefix(shownId), earlierControlPrefix(conversationId)];
   if (read.begins) acceptedKeys.push(acceptedPrefix(shelfPrefix(conversationId)));
   const seconds = [...secondKeys.values()].flat().map(({ key }) => key);
   const { sent: records, failure } = await memory.find(

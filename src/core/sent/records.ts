@@ -44,7 +44,12 @@ export function shelfPrefix(conversationId: string): string {
 }
 
 /** The key that records that a conversation permanently belongs to the control group. */
-export function controlPrefix(conversationId: string): string {
+export function controlPrefix(shownId: string): string {
+  return keyOf('held out', shownId);
+}
+
+/** The key of earlier versions for that, which recorded nothing else of such a conversation. */
+export function earlierControlPrefix(conversationId: string): string {
   return keyOf('control', conversationId);
 }
 

@@ -134,6 +134,27 @@ export class ToolShelf {
     }
   }
 
+  /**
+   * Records that the tools of a new conversation stay whole, because it belongs to the control group.
+   *
+   * @returns `false` if a conversation with the same beginning has shortened tools
+   */
+  async beginWhole(request: DirectedRequest): Promise<boolean> {
+    const { store, clock, shortens, onFailure } = this.#options;
+    const { scope, read, binding } = request;
+    const isFree = binding === 'free';
+    if (read.conversationId === '' || (isFree && shortens(scope.project) === 'none')) return true;
+    const of = { project: scope.project, conversation: conversationOf(request), atMs: nowOf(clock) };
+    try {
+      const decisionTtlMs = isFree ? SAME_CONVERSATION_MS : FOR_EVER;
+      return (await store.shelf.begin({ ...of, cuts: [], decisionTtlMs })).length === 0;
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      onFailure('tools_not_noted', cause);
+      return true;
+    }
+  }
+
   /** As `run`, from the memory of this process alone. */
   fromMemory(request: ReadRequest): ShelvedTools | null {
     const { body, dialect, read } = request;

@@ -25,7 +25,7 @@ export interface AnsweredTools {
   readonly project: string;
   readonly client: string;
   readonly wire: Dialect['name'];
-  readonly read: Pick<Rewritten, 'received' | 'messages' | 'outside' | 'conversationId' | 'shelved'>;
+  readonly read: Pick<Rewritten, 'received' | 'messages' | 'outside' | 'shownId' | 'shelved'>;
   /** How often the answer calls each tool, by its declared name. */
   readonly calls: ReadonlyMap<string, number>;
 }
@@ -95,8 +95,8 @@ export class ToolWatch {
 
   /** Records a request that was answered at `atMs`. Never throws or blocks. */
   record(request: AnsweredTools, atMs: number): void {
-    const { conversationId, received } = request.read;
-    if (conversationId !== '') this.#queue.add(received.length, () => this.#look(request, Math.trunc(atMs)));
+    const { shownId, received } = request.read;
+    if (shownId !== '') this.#queue.add(received.length, () => this.#look(request, Math.trunc(atMs)));
   }
 
   /** Records the bill of a request that was recorded before. Never throws or blocks. */
@@ -115,8 +115,8 @@ export class ToolWatch {
   async #look({ project, client, wire, read, calls: ofAnswer }: AnsweredTools, atMs: number): Promise<void> {
     await nextTurn();
     const { never } = this.#options;
-    const { conversationId, messages, received, shelved } = read;
-    const key = keyOf(project, conversationId);
+    const { shownId: conversation, messages, received, shelved } = read;
+    const key = keyOf(project, conversation);
     const known = this.#known.get(key);
     if (!known && outsideMessages(read).some((part) => SIDE.test(part.toString('latin1')))) return;
     const calls = this.#callsOf(key, messages, ofAnswer);
@@ -132,7 +132,7 @@ export class ToolWatch {
     this.#seen.push({
       project,
       client,
-      conversation: conversationId,
+      conversation,
       isFirst,
       declarations,
       calls,

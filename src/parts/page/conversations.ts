@@ -1,9 +1,11 @@
+import { sessionIn } from '../../base/conversation-ids.ts';
 import type { BrowseStore, ConversationOrder, ListedConversation } from '../../core/ports/browse.ts';
 import type { ProjectConversation, SegmentStore, StoredSegment } from '../../core/ports/segments.ts';
 import type { Store } from '../../core/ports.ts';
 import type { Recall } from '../../core/recall/recall.ts';
 import { stashId } from '../../core/segments/text-segments.ts';
 import { readProjectKey } from '../../core/segments/verified-history-project.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { PrunerError } from '../../errors/errors.ts';
 import type {
   ConversationPage,
@@ -67,7 +69,15 @@ export async function conversationsFrom(
     );
     return shown(one, ownCompactions, hits.get(one.name) ?? null);
   });
-  return { conversations, more: found.length > limit };
+  return { conversations: bySession(conversations), more: found.length > limit };
+}
+
+/** Conversations of one session stand together, the oldest first, in the place of the first of them. */
+function bySession(conversations: readonly ConversationShown[]): readonly ConversationShown[] {
+  const groups = groupBy(conversations, ({ session, row }) => session || row);
+  return [...groups.values()].flatMap((group) =>
+    group.sort((a, b) => a.row - b.row).map((one, i) => (i > 0 ? { ...one, side: true } : one)),
+  );
 }
 
 /** The best tool result with the words, for each conversation. */
@@ -161,7 +171,7 @@ function shown(
   const begun = compactions.find(({ conversation, continues }) => conversation === name && continues !== name);
   return {
     ...{ row, ...readProjectKey(project), name, task: task === name ? '' : task, turns, messages, seenMs, client },
-    ...{ opening, bill, hit, continues: begun?.continues ?? null },
+    ...{ opening, bill, hit, continues: begun?.continues ?? null, session: sessionIn(name), side: false },
     compactions: compactions.filter(({ continues }) => continues === name).length,
   };
 }

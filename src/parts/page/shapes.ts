@@ -83,6 +83,10 @@ export interface ConversationShown {
   /** First words of the user; `''` where they are not kept. */
   readonly opening: string;
   readonly bill: ConversationBill | null;
+  /** The same for all conversations of a session of the client; `''` if the client names none. */
+  readonly session: string;
+  /** It stands under another one of its session, which is older: a sub-agent, or what follows a compaction. */
+  readonly side: boolean;
   /** How often the client compacted it. */
   readonly compactions: number;
   /** The conversation whose summary it begins with; `null` where it begins by itself. */

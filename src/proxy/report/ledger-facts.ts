@@ -49,8 +49,6 @@ export interface Circumstances {
 export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'answerTokens' | 'counted'> & {
   /** How long the client asks the provider to keep its cache. */
   readonly retentionHours?: number | undefined;
-  /** As in `HeadSums`. */
-  readonly summary?: string;
 };
 
 const CACHE_CONTROL = '"cache_control"';
@@ -68,7 +66,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
   const messages = messagesOf(rewritten, forwardedOriginal);
   const unsure = mayBeNewFrom(rewritten, tail);
   const arm: Arm = heldOut ? 'control' : 'pruned';
-  const { tools, system, summary } = checksumsOf(rewritten);
+  const { tools, system } = checksumsOf(rewritten);
   const { caller = '', project, wire } = about;
   const fresh = freshOf(rewritten, messages, tail, forwardedOriginal);
   return {
@@ -78,12 +76,11 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     cloud: about.cloud,
     keyId: about.keyId,
     client: about.client,
-    conversationId: rewritten.conversationId,
+    conversationId: rewritten.shownId,
     model: (about.model ?? rewritten.model).slice(0, MAX_MODEL_CHARS),
     arm,
     tools,
     system,
-    summary,
     messages,
     ...(rewritten.shelved && !forwardedOriginal && { head: headOf(received, rewritten.shelved) }),
     bytes: forwardedOriginal ? received.length : body.length,
@@ -178,7 +175,6 @@ export function endedFacts(
     fresh: open.fresh,
     work: open.work,
     metered: open.metered,
-    cleared: open.cleared,
   };
 }
 

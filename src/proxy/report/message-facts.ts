@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { fittedToHeap } from '../../base/fitted-to-heap.ts';
-import { WHOLE_CUTS } from '../../core/decide/decision.ts';
 import type { AddedMessages, HeadFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
@@ -41,8 +40,8 @@ const remembered = new LRUCache<string, Remembered>({
  * @param whole - it was forwarded unchanged
  */
 export function messagesOf(rewritten: Rewritten, whole: boolean): readonly MessageFacts[] {
-  const { messages, prefixes, conversationId } = rewritten;
-  const id = `${whole} ${conversationId}`;
+  const { messages, prefixes, shownId } = rewritten;
+  const id = `${whole} ${shownId}`;
   const before = remembered.get(id);
   let same = 0;
   while (before && same < messages.length && messages[same] === before.messages[same]) same++;
@@ -59,7 +58,7 @@ export function messagesOf(rewritten: Rewritten, whole: boolean): readonly Messa
     const own = { edits: edits.upTo(message.span.end), outcomes: outcomes.slice(from, outcomeAt) };
     facts.push(messageFacts(rewritten.received, message, (prefixes[i] ?? '').slice(0, PREFIX_CHARS), own));
   }
-  if (conversationId !== '') remembered.set(id, { messages, facts });
+  if (shownId !== '') remembered.set(id, { messages, facts });
   return facts;
 }
 
@@ -98,9 +97,7 @@ function messageFacts(
     addFeatures(cut, body, [edit.start, edit.end]);
     addFeatures(cut, edit.bytes, [0, edit.bytes.length], { times: -1, marked: true });
   }
-  const isDirected = outcomes.some(({ kind, whole }) => WHOLE_CUTS.has(kind) || whole === 'pinned');
-  const sum = cuts === 0 ? '' : cuts.toString(36);
-  const fact = { prefix, bytes, removed, cuts: isDirected ? `*${sum}` : sum };
+  const fact = { prefix, bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36) };
   return edits.length === 0 ? fact : { ...fact, cut };
 }
 

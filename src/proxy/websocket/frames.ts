@@ -186,8 +186,9 @@ export class Frames implements BridgeWatch {
       const { rewritten } = exchange.pruned;
       const { project } = this.#connected.context.scope;
       if (rewritten !== null && answer.turn.id !== '') void rewriter.answered(project, rewritten, answer.turn);
-      if (rewritten !== null && end === 'answered' && status < 300 && !exchange.wasRefused && !hasFailed(answer)) {
-        void rewriter.accepted(rewritten);
+      if (rewritten !== null && end === 'answered' && status < 300 && !hasFailed(answer)) {
+        rewriter.completed(project, rewritten);
+        if (!exchange.wasRefused) void rewriter.accepted(rewritten);
       }
       const report = exchange.report(status, end, upstreamError);
       const of = this.#options.hasProjects ? { project: this.#connected.context.scope.project } : {};

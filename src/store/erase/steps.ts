@@ -1,3 +1,4 @@
+import { contentIdOf } from '../../base/conversation-ids.ts';
 import { all, change, each, erase, type Steps, turn, unindex } from '../sql/steps.ts';
 import { neededElsewhere, type Owner, pruneIdsIn } from './links.ts';
 
@@ -58,9 +59,10 @@ export function* eraseConversations(project: string, names: readonly string[]): 
     'DELETE FROM main.directive WHERE project = ? AND segment = ?',
     segments.map(({ project: key, name }) => [key, name]),
   );
+  const contents = yield* contentsOfNoOther(project, names);
   const steps = yield* all<{ id: number; project: string; scope: string }>(
     'SELECT t.id, t.project, t.scope FROM main.step t WHERE FIRST_LINE(t.project) = ? AND t.conversation IN LIST(?)',
-    of,
+    [project, contents],
   );
   yield* each(
     'DELETE FROM main.directive WHERE project = ? AND scope = ?',
@@ -74,7 +76,7 @@ export function* eraseConversations(project: string, names: readonly string[]): 
     'SELECT id, conversation FROM main.tool_shelf_conversation WHERE project = ?',
     [project],
   );
-  const known = new Set(names);
+  const known = new Set(contents);
   // its name begins with the wire
   const shelved = shelf.filter(({ conversation }) => known.has(conversation.slice(conversation.indexOf(' ') + 1)));
   yield* change('DELETE FROM main.tool_shelf_conversation WHERE id IN LIST(?)', [shelved.map(({ id }) => id)]);
@@ -83,6 +85,21 @@ export function* eraseConversations(project: string, names: readonly string[]): 
     names,
     names,
   ]);
+}
+
+/**
+ * The content ids of conversations of a project that none of its other conversations have. What was sent of those must
+ * not change.
+ */
+function* contentsOfNoOther(project: string, names: readonly string[]): Steps<string[]> {
+  const own = new Set(names.map(contentIdOf));
+  const others = yield* all<{ name: string }>(
+    `SELECT c.name FROM main.conversation c WHERE FIRST_LINE(c.project) = ? AND NOT c.name IN LIST(?)
+     AND substr(c.name, length(c.name) - 31) IN LIST(?)`,
+    [project, names, [...own]],
+  );
+  for (const { name } of others) own.delete(contentIdOf(name));
+  return [...own];
 }
 
 /** Deletes the bills of conversations and their states in the ledger. Sums are kept. */

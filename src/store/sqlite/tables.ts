@@ -114,7 +114,7 @@ class DirectiveTable {
     ]);
   }
 
-  /** Deletes the steps of a removed conversation. */
+  /** Deletes the steps of a removed conversation, unless another one has the same first words. */
   dropSteps(conversation: number): void {
     this.#sql.run(
       `DELETE FROM directive WHERE id IN (
@@ -125,9 +125,10 @@ class DirectiveTable {
   }
 }
 
-/** A conversation whose history is verified has a project key of its own; its steps have the plain project. */
-const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c ON c.name = t.conversation
-  AND c.project IN (t.project, t.project || char(10) || 'bound') WHERE c.id = ?`;
+/** A step is recorded under a content id (`base/conversation-ids.ts`), the end of the names of its conversations. */
+const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c ON c.project = t.project AND substr(c.name, -32) = t.conversation
+  WHERE c.id = ? AND NOT EXISTS (SELECT 1 FROM conversation o
+    WHERE o.project = c.project AND o.id <> c.id AND substr(o.name, -32) = t.conversation)`;
 
 /** Bounds of stored answers, in number and bytes; beyond them the earliest to expire are deleted. */
 const MAX_REPLIES = 10_000;

@@ -32,6 +32,11 @@ const UPKEEP_LOCK = 0x6d637075;
 
 const NOTHING: SweepStep = { expired: 0, evicted: 0, packed: 0, pages: 0, more: false };
 
+/** A step is recorded under a content id (`base/conversation-ids.ts`), the end of the names of its conversations. */
+const STEP_GOES = `t.project = c.project AND t.conversation = right(c.name, 32) AND c.id = ANY ($1)
+  AND NOT EXISTS (SELECT 1 FROM mcp_pruner.conversation o
+    WHERE o.project = c.project AND NOT (o.id = ANY ($1)) AND right(o.name, 32) = t.conversation)`;
+
 /**
  * Keeps the store within its bounds, in small steps and by one replica at a time. Each step is a transaction with an
  * advisory lock that skips rows locked by others, so that no request waits for it.
@@ -124,14 +129,10 @@ export class Sweeper {
     const ids = old.map(({ id }) => id);
     await client.query(
       `DELETE FROM mcp_pruner.directive d USING mcp_pruner.step t, mcp_pruner.conversation c
-       WHERE d.project = t.project AND d.scope = t.scope AND c.project IN (t.project, t.project || chr(10) || 'bound') AND t.conversation = c.name AND c.id = ANY ($1)`,
+       WHERE d.project = t.project AND d.scope = t.scope AND ${STEP_GOES}`,
       [ids],
     );
-    await client.query(
-      `DELETE FROM mcp_pruner.step t USING mcp_pruner.conversation c
-       WHERE c.project IN (t.project, t.project || chr(10) || 'bound') AND t.conversation = c.name AND c.id = ANY ($1)`,
-      [ids],
-    );
+    await client.query(`DELETE FROM mcp_pruner.step t USING mcp_pruner.conversation c WHERE ${STEP_GOES}`, [ids]);
     const [segments] = await client.query<{ count: number }>(
       'WITH gone AS (DELETE FROM mcp_pruner.segment WHERE conversation = ANY ($1) RETURNING 1) SELECT count(*) AS count FROM gone',
       [ids],

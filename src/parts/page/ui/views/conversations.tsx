@@ -152,15 +152,15 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
 
 /** The name of a conversation: its user's first words, else its task, else its id. */
 export function nameOf({ opening, task, name }: Pick<ConversationShown, 'opening' | 'task' | 'name'>): string {
-  return opening || task || name.slice(0, 12);
+  return opening || task || name.slice(0, 20);
 }
 
 function Row({ conversation }: { conversation: ConversationShown }) {
-  const { project, bound, name, turns, seenMs, client, bill, compactions, continues, hit } = conversation;
+  const { project, bound, name, turns, seenMs, client, bill, compactions, continues, hit, side } = conversation;
   const cost = bill?.dollars ?? null;
   const without = bill?.dollarsWithout ?? null;
   return (
-    <li>
+    <li class={side ? 'talk-side' : ''}>
       <a class="talk" data-step href={to('conversation', project, name)}>
         <span class="talk-name">
           <b class={conversation.opening || conversation.task ? '' : 'mono'}>{nameOf(conversation)}</b>

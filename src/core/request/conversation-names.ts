@@ -1,0 +1,147 @@
+import { crc32 } from 'node:zlib';
+import { BoundedMap } from '../../base/bounded-map.ts';
+import { BRANCH_CHARS, contentIdOf, SESSION_CHARS, sessionIn, shownIdOf } from '../../base/conversation-ids.ts';
+import type { Purpose } from '../../wires/dialects/dialect.ts';
+import { keyOf, textHash } from '../hash.ts';
+import type { Clock } from '../ports.ts';
+
+/** What a request shows of the conversation that it belongs to. */
+export interface NamedRequest {
+  readonly body: Buffer;
+  readonly project: string;
+  readonly requestId: string;
+  /** The client's own id of the session, or `''`. */
+  readonly session: string;
+  readonly contentId: string;
+  /** Without an answer of the model. */
+  readonly begins: boolean;
+  /** As in `ReadBody`. */
+  readonly prefixes: readonly string[];
+  /** Id of the stored answer that it continues, or `''`. */
+  readonly previous: string;
+  readonly purpose: Purpose;
+}
+
+/** A request that held no answer of the model. */
+interface Opening {
+  readonly name: string;
+  readonly bytes: number;
+  readonly sum: number;
+  readonly atMs: number;
+  /** The model has answered it. */
+  answered: boolean;
+}
+
+/** Maximum numbers of ends of requests, of conversations, and of first words that are remembered. */
+const MAX_ENDS = 40_000;
+const MAX_CONVERSATIONS = 10_000;
+/** Maximum number of conversations remembered for the same first words, and for the same messages. */
+const MAX_ALIKE = 8;
+/** An unanswered first request with the same bytes within this time is a retry. */
+const RETRY_MS = 600_000;
+
+/**
+ * Finds the shown ids of conversations, so that conversations with the same first words stay apart: by the client's
+ * session and, within one session or without any, by the messages of the requests that this process has seen. A process
+ * that has not seen a conversation falls back to its first words.
+ */
+export class ConversationNames {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  /** The conversations of which some request ended with these messages, the newest last. */
+  readonly #ends = new BoundedMap<string, readonly string[]>(MAX_ENDS);
+  /** The end of the newest request of each conversation. */
+  readonly #newest = new BoundedMap<string, string>(MAX_CONVERSATIONS);
+  /** By project, session and first words. */
+  readonly #openings = new BoundedMap<string, readonly Opening[]>(MAX_CONVERSATIONS);
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
+  }
+
+  /** The shown id of a request's conversation; the same if it is asked for again before the request is answered. */
+  nameOf(request: NamedRequest): string {
+    const { contentId, prefixes, purpose, project } = request;
+    if (contentId === '') return '';
+    const usual = usualShownId(contentId, request.session);
+    const session = sessionIn(usual);
+    const name = this.#find(request, usual, session);
+    const last = prefixes.at(-1) ?? '';
+    if (purpose !== 'generate' || last === '') return name;
+    const end = endKey(project, session, last);
+    const others = (this.#ends.get(end) ?? []).filter((other) => other !== name);
+    this.#ends.set(end, [...others, name].slice(-MAX_ALIKE));
+    this.#newest.set(`${project}\n${name}`, last);
+    return name;
+  }
+
+  /** Records that the model answered a request. */
+  answered(project: string, name: string): void {
+    for (const opening of this.#openings.get(openingKey(project, name)) ?? [])
+      if (opening.name === name) opening.answered = true;
+  }
+
+  /** Records an answer that the provider keeps, for requests that continue from it. */
+  kept(project: string, name: string, answerId: string): void {
+    this.#ends.set(endKey(project, sessionIn(name), keyOf('answer', answerId)), [name]);
+  }
+
+  #find(request: NamedRequest, usual: string, session: string): string {
+    const { begins, project, requestId, purpose, body } = request;
+    const known = this.#longest(request, session);
+    const key = openingKey(project, usual);
+    const openings = this.#openings.get(key) ?? [];
+    if (!begins || purpose !== 'generate') {
+      // the usual name is taken from now on
+      if (known === null && !begins && openings.length === 0) this.#openings.set(key, [TAKEN]);
+      return known?.name ?? (openings.at(-1)?.name || usual);
+    }
+    const came = { bytes: body.length, sum: crc32(body), atMs: this.#clock.nowMs(), answered: false };
+    const open = openings.filter(({ answered, atMs }) => !answered && came.atMs - atMs < RETRY_MS);
+    const same =
+      open.findLast(({ bytes, sum }) => bytes === came.bytes && sum === came.sum) ??
+      open.findLast(({ name }) => known !== null && !known.isWhole && name === known.name);
+    const branch = openings.length === 0 ? '' : textHash(requestId).slice(0, BRANCH_CHARS);
+    const name = same?.name ?? shownIdOf(contentIdOf(usual), session, branch);
+    const others = openings.filter((opening) => opening !== same && opening !== TAKEN);
+    this.#openings.set(key, [...others, { ...came, name }].slice(-MAX_ALIKE));
+    return name;
+  }
+
+  /**
+   * The newest conversation whose newest request has the longest beginning of these messages; without one, the newest
+   * of which any request had it.
+   */
+  #longest(
+    { project, prefixes, previous, contentId }: NamedRequest,
+    session: string,
+  ): { readonly name: string; readonly isWhole: boolean } | null {
+    const start = previous === '' ? '' : keyOf('answer', previous);
+    for (let i = prefixes.length - 1; i >= -1; i--) {
+      const prefix = i < 0 ? start : (prefixes[i] ?? '');
+      if (prefix === '') continue;
+      const names = this.#ends.get(endKey(project, session, prefix))?.filter((one) => contentIdOf(one) === contentId);
+      if (names === undefined || names.length === 0) continue;
+      const isNewest = (one: string): boolean => this.#newest.get(`${project}\n${one}`) === prefix;
+      const name = names.findLast(isNewest) ?? names.at(-1);
+      if (name !== undefined) return { name, isWhole: i === prefixes.length - 1 };
+    }
+    return null;
+  }
+}
+
+/** The shown id of a conversation of which nothing but its first words and its session is known. */
+export function usualShownId(contentId: string, session: string): string {
+  return shownIdOf(contentId, session === '' ? '' : textHash(session).slice(0, SESSION_CHARS));
+}
+
+/** Stands for a conversation whose first request this process has not seen. */
+const TAKEN: Opening = { name: '', bytes: -1, sum: 0, atMs: 0, answered: true };
+
+function endKey(project: string, session: string, prefix: string): string {
+  return `${prefix} ${session} ${project}`;
+}
+
+/** Common to all conversations of a session with the same first words. */
+function openingKey(project: string, name: string): string {
+  return `${contentIdOf(name)} ${sessionIn(name)} ${project}`;
+}

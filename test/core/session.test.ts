@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { contentIdOf, sessionIn } from '../../src/base/conversation-ids.ts';
+import { ConversationNames, type NamedRequest } from '../../src/core/request/conversation-names.ts';
+import { type SessionHeaders, sessionOf } from '../../src/core/request/session.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
+import { manualClock } from '../helpers/rewriter.ts';
+
+const NONE: SessionHeaders = { claudeCode: '', codex: '', others: '' };
+
+function namedIn(dialect: typeof anthropicMessages, fields: object, headers = NONE): string {
+  const body = Buffer.from(JSON.stringify(fields));
+  return sessionOf(headers, { body, ...dialect.scan(body) });
+}
+
+const messages = [{ role: 'user', content: 'session_id, "prompt_cache_key":"words"' }];
+const tools = [{ name: 'x', description: '"prompt_cache_key":"a tool"', input_schema: {} }];
+const userId = (user_id: string) => ({ tools, messages, metadata: { user_id } });
+
+describe('the session of a request', () => {
+  it('is in either form of Claude Code’s metadata', () => {
+    const json = JSON.stringify({ device_id: 'd', account_uuid: 'a', session_id: 's-1' });
+    expect(namedIn(anthropicMessages, userId(json))).toBe('s-1');
+    expect(namedIn(anthropicMessages, userId('user_0f_account_1-2_session_s-2'))).toBe('s-2');
+    expect(namedIn(anthropicMessages, userId('somebody'))).toBe('');
+    expect(namedIn(anthropicMessages, { messages, tools })).toBe('');
+  });
+
+  it('is the first of the list that is there', () => {
+    const of = { ...userId('user_0_session_in-metadata'), prompt_cache_key: 'key' };
+    const all = { claudeCode: 'claude', codex: 'codex', others: 'affinity' };
+    expect(namedIn(anthropicMessages, of, all)).toBe('claude');
+    expect(namedIn(anthropicMessages, of, { ...all, claudeCode: '' })).toBe('in-metadata');
+    const responses = { input: messages, prompt_cache_key: 'key' };
+    expect(namedIn(openaiResponses, responses, { ...NONE, codex: 'codex' })).toBe('codex');
+    expect(namedIn(openaiResponses, responses, { ...NONE, others: 'affinity' })).toBe('key');
+    expect(namedIn(openaiResponses, { input: messages }, { ...NONE, others: 'affinity' })).toBe('affinity');
+  });
+});
+
+const CONTENT = '0123456789abcdef0123456789abcdef';
+
+function namesAt(clock = manualClock()) {
+  const names = new ConversationNames(clock);
+  let requests = 0;
+  const nameOf = (prefixes: string, over: Partial<NamedRequest> = {}): string =>
+    names.nameOf({
+      ...{ body: Buffer.from(prefixes), project: 'p', requestId: `r${requests++}`, session: '', contentId: CONTENT },
+      ...{
+        begins: prefixes.length === 1,
+        prefixes: Array.from(prefixes, (_, i) => prefixes.slice(0, i + 1)),
+        previous: '',
+        purpose: 'generate',
+        ...over,
+      },
+    });
+  return { names, clock, nameOf };
+}
+
+describe('the shown id of a conversation', () => {
+  it('is the hash of its first words without a session, and begins with that of the session with one', () => {
+    const { nameOf } = namesAt();
+    expect(nameOf('a')).toBe(CONTENT);
+    const [one, other] = [nameOf('a', { session: 's1' }), nameOf('a', { session: 's2' })];
+    expect([one, other].map(contentIdOf)).toEqual([CONTENT, CONTENT]);
+    expect(new Set([CONTENT, one, other]).size).toBe(3);
+    expect([CONTENT, one].map(sessionIn)).toEqual(['', one.slice(0, 12)]);
+    expect(nameOf('ab1', { session: 's1' })).toBe(one);
+    expect(nameOf('', { contentId: '', session: 's1' })).toBe('');
+  });
+
+  it('stays for a retry of a first request that is under way or failed, for ten minutes', () => {
+    const { names, clock, nameOf } = namesAt();
+    const first = nameOf('a');
+    expect(nameOf('a')).toBe(first);
+    clock.now += 599_000;
+    expect(nameOf('a')).toBe(first);
+    clock.now += 600_000;
+    expect(nameOf('a')).not.toBe(first);
+    const other = nameOf('a', { session: 's' });
+    names.answered('p', other);
+    expect(nameOf('a', { session: 's' })).not.toBe(other);
+  });
+
+  it('is new for the same first words in other bytes, and for words that were answered', () => {
+    const { names, nameOf } = namesAt();
+    const first = nameOf('a');
+    const second = nameOf('a', { body: Buffer.from('another model') });
+    names.answered('p', first);
+    const third = nameOf('a');
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect([second, third].map(sessionIn)).toEqual(['', '']);
+  });
+
+  it('is that of the newest conversation whose messages a later request begins with', () => {
+    const { names, nameOf } = namesAt();
+    const first = nameOf('a');
+    names.answered('p', first);
+    const second = nameOf('a');
+    expect(nameOf('ab1')).toBe(second);
+    // the second one went on, so that these are the first one's
+    expect(nameOf('ac1')).toBe(first);
+    expect([nameOf('ab1b2'), nameOf('ac1c2')]).toEqual([second, first]);
+    // a step back
+    expect(nameOf('ab1d3')).toBe(second);
+  });
+
+  it('of a side conversation with the same first words belongs to the session', () => {
+    const { nameOf } = namesAt();
+    const main = nameOf('a', { session: 's' });
+    nameOf('ab1', { session: 's' });
+    const side = nameOf('a', { session: 's', body: Buffer.from('sub-agent') });
+    expect(side).not.toBe(main);
+    expect(sessionIn(side)).toBe(sessionIn(main));
+    expect(nameOf('ab1c2', { session: 's' })).toBe(main);
+    expect(nameOf('ad1', { session: 's' })).toBe(side);
+  });
+
+  it('stays if words are added to a first request that was not answered', () => {
+    const { nameOf } = namesAt();
+    const first = nameOf('a');
+    expect(nameOf('az', { begins: true })).toBe(first);
+    expect(nameOf('azb1')).toBe(first);
+  });
+
+  it('is found by the answer that a request continues', () => {
+    const { names, nameOf } = namesAt();
+    const first = nameOf('a');
+    names.answered('p', first);
+    const second = nameOf('a');
+    names.kept('p', first, 'resp_1');
+    names.kept('p', second, 'resp_2');
+    const continuing = { begins: false, prefixes: ['x'] };
+    expect(nameOf('x', { ...continuing, previous: 'resp_1' })).toBe(first);
+    expect(nameOf('y', { ...continuing, prefixes: ['y'], previous: 'resp_2' })).toBe(second);
+  });
+
+  it('is not changed by a request that only counts', () => {
+    const { nameOf } = namesAt();
+    const first = nameOf('a', { purpose: 'count' });
+    expect([nameOf('a'), nameOf('a', { body: Buffer.from('counted'), purpose: 'count' })]).toEqual([first, first]);
+  });
+
+  it('is the usual one in a process that has not seen the conversation, which a later one does not take', () => {
+    const { nameOf } = namesAt();
+    expect(nameOf('ab1')).toBe(CONTENT);
+    expect(nameOf('z', { begins: true })).not.toBe(CONTENT);
+  });
+});
