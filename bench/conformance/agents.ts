@@ -52,8 +52,8 @@ function scriptOf(random: Random): Script {
 export class Agent {
   readonly plan: AgentPlan;
   readonly at: Correspondent;
-  /** The session that the agent names in a header; a helper shares that of its parent. */
-  readonly session: string;
+  /** The session that the agent names in a header, or `''`; a helper shares that of its parent. */
+  session: string;
   readonly #ground: Ground;
   readonly #wire: ClientWire;
   #model: string;
@@ -126,8 +126,9 @@ export class Agent {
     return fork;
   }
 
-  /** The session is opened again: the whole history is sent, as it was read from a file. */
+  /** The session is opened again: the whole history is sent, as it was read from a file, by a client without the id. */
   resume(): void {
+    this.session = this.session === '' ? this.at.id : '';
     this.#closeSocket();
     this.#forget();
     this.#history = this.#history.map((entry) => this.#wire.respelled(entry));
@@ -232,6 +233,10 @@ export class Agent {
     this.at.script = script;
   }
 
+  get #named(): Readonly<Record<string, string>> {
+    return this.session === '' ? {} : { 'x-session-id': this.session };
+  }
+
   async #post(path: string, body: Json, isOff: boolean, signal?: AbortSignal): Promise<number> {
     const bytes = Buffer.from(JSON.stringify(body));
     const { encoding } = this.plan;
@@ -241,7 +246,7 @@ export class Agent {
       'x-api-key': 'sk-conformance',
       'x-goog-api-key': 'sk-conformance',
       authorization: 'Bearer sk-conformance',
-      'x-session-id': this.session,
+      ...this.#named,
       ...(encoding !== '' && { 'content-encoding': encoding }),
       ...(isOff && { 'x-mcp-pruner': 'off' }),
       ...this.#ground.headers,
@@ -285,7 +290,7 @@ export class Agent {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
     this.#closeSocket();
     const socket = new WebSocket(`${this.#ground.url().replace('http', 'ws')}/v1/responses`, {
-      headers: { authorization: 'Bearer sk-conformance', 'x-session-id': this.session, ...this.#ground.headers },
+      headers: { authorization: 'Bearer sk-conformance', ...this.#named, ...this.#ground.headers },
     });
     socket.on('error', () => {});
     const isOpen = await new Promise<boolean>((resolve) => {
