@@ -10,6 +10,11 @@ const MAX_EVENT_CHARS = 256 * 1024;
 /** How an event ends; a stream uses one of them. */
 const ENDS = ['\n\n', '\r\n\r\n', '\r\r'] as const;
 const DATA = 'data:';
+/**
+ * A line of an event, perhaps behind a byte order mark. The parser creates an error for each line that is none, so it is
+ * not given what has none.
+ */
+const FIELD = /(?<![^\r\n\xbf])(?:data|event)(?![^:\r\n])/g;
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -87,14 +92,18 @@ export class ServerSentEvents {
     };
     if (this.#isOpen) parseAt(0);
     this.#isOpen = false;
-    while (!this.#isStarted && to < text.length) parseAt(to);
+    while (!this.#isStarted) {
+      FIELD.lastIndex = to;
+      if (!FIELD.test(text)) break;
+      parseAt(FIELD.lastIndex - 1);
+    }
     this.#handling.search(text, parseAt);
   }
 
   /** Parses all but the last line of an event that is too long to wait for its end. */
   #beginLong(event: string): void {
     const line = Math.max(event.lastIndexOf('\n'), event.lastIndexOf('\r')) + 1;
-    this.#parser.feed(event.slice(0, line));
+    if (event.slice(0, line).search(FIELD) >= 0) this.#parser.feed(event.slice(0, line));
     this.#isOpen = true;
     this.#waiting = event.slice(line);
     if (this.#waiting.length <= DATA.length) return;

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { ServerSentEvents } from '../../src/wires/dialects/answers/server-sent-events.ts';
+import { allocatedBytes } from '../helpers/allocated.ts';
+
+function reader(): { readonly events: ServerSentEvents; readonly found: string[] } {
+  const found: string[] = [];
+  const onEvent = (_name: string, data: string): void => void found.push(data);
+  return { events: new ServerSentEvents({ search: () => {}, onEvent, onCut: () => {} }), found };
+}
+
+it.each(['no event\n', 'no event\n\n'])('an answer of %j is read without an error for each line', async (line) => {
+  const { events } = reader();
+  const answer = Buffer.from(line.repeat(20_000));
+  expect(await allocatedBytes(() => events.data(answer))).toBeLessThan(answer.length * 4);
+});
+
+it('finds the first event behind a byte order mark or comments', () => {
+  for (const start of ['\ufeff', ': a comment\n\nretry: 5\n\n', 'event: named\n']) {
+    const { events, found } = reader();
+    events.data(Buffer.from(`${start}data: one\n\n`));
+    events.end();
+    expect([start, found]).toEqual([start, ['one']]);
+  }
+});
