@@ -1,11 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
+import type { CliEdition } from './cli/command.ts';
 import { main, type ProcessIo } from './cli/main.ts';
 import { commands, renamed } from './commands.ts';
 
-/** Runs the command line of this process. @param manifest - the program's package.json */
-export async function runProgram(manifest: URL): Promise<void> {
+/**
+ * Runs the command line of this process.
+ *
+ * @param manifest - the program's package.json
+ * @param changes - to the edition
+ */
+export async function runProgram(manifest: URL, changes: Partial<CliEdition> = {}): Promise<void> {
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as {
     version: string;
   };
@@ -38,6 +44,6 @@ export async function runProgram(manifest: URL): Promise<void> {
   process.exitCode = await main(process.argv.slice(2), io, {
     commands,
     renamed,
-    edition: async () => (await import('./edition.ts')).edition,
+    edition: async () => ({ ...(await import('./edition.ts')).edition, ...changes }),
   });
 }

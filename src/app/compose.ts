@@ -118,6 +118,7 @@ export function openServices(
     projectBook,
     recall: openRecall(context, flushSeen, cold),
     warmUp() {
+      if (context.edition.warmsUp === false) return;
       decider.warmUp();
       if (!isWarm) warmUpInTurns(turns).catch((cause: unknown) => failures.of('pruning')('not_warmed_up', cause));
       isWarm = true;

@@ -19,6 +19,8 @@ export interface Edition {
   readonly tables: readonly PartTables[];
   /** A database server as the store. Absent: the store is a file. */
   readonly database?: DatabaseServer;
+  /** Whether servers compile the engine's code before the first request needs it, half a second of CPU. Default: yes. */
+  readonly warmsUp?: boolean;
 }
 
 /** A kind of store on a database server. */

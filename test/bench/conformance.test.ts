@@ -8,7 +8,7 @@ import { isBroken, type OpenTarget, runPlan, shrinkPlan } from '../../bench/conf
 import { ForeignTarget, OwnTarget, type Target } from '../../bench/conformance/target.ts';
 import type { Json } from '../../bench/conformance/types.ts';
 import { CheckingUpstream } from '../../bench/conformance/upstream.ts';
-import { compiled } from '../helpers/built.ts';
+import { coldProgram } from '../helpers/built.ts';
 
 /** What many do: results that are not among the newest entries are cut to their first 20 characters. */
 async function shorteningProxy(origin: string): Promise<Target> {
@@ -61,7 +61,7 @@ describe('the conformance kit', () => {
   it('finds no changed item behind this product, and reads back every cut', async () => {
     const plan = planOf(300, { agents: 4, turns: 5, hasControl: true });
     const outcome = await runPlan(plan, async ({ origin }) => {
-      const target = { programs: [compiled('cli.js')] as const, upstream: origin, database: null };
+      const target = { programs: [coldProgram()] as const, upstream: origin, database: null };
       return new OwnTarget(target);
     });
     expect(outcome.requests).toBeGreaterThan(15);

@@ -1,6 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,6 +32,9 @@ function version(): string {
 
 let folder = '';
 
+/** Path of the built program that does not warm up. For tests in which that does not matter. */
+export const coldProgram = (): string => compiled('cold.js');
+
 /**
  * Path of a file of the built program, built from the sources as they were when a test file first asked, unless
  * that was done before. Several test files may ask at the same time.
@@ -36,12 +50,23 @@ function compileInto(target: string): void {
   const draft = mkdtempSync(join(cache, 'draft-'));
   execFileSync(process.execPath, [join(root, 'build/build.mjs'), join(draft, 'dist')], { cwd: root });
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'));
+  addColdStart(join(draft, 'dist'));
   try {
     renameSync(draft, target);
   } catch {
     rmSync(draft, { recursive: true, force: true }); // another test file was faster
   }
   forgetOld();
+}
+
+/**
+ * Adds `cold.js`: the program without the warm-up of its servers, which is half of the CPU time of a start and of use
+ * only to a server that lives on.
+ */
+function addColdStart(dist: string): void {
+  const [, program] = /import\("(\.\/parts\/program-[^"]+)"\)/.exec(readFileSync(join(dist, 'cli.js'), 'utf8')) ?? [];
+  const start = `await runProgram(new URL('../package.json', import.meta.url), { warmsUp: false });`;
+  writeFileSync(join(dist, 'cold.js'), `import { runProgram } from '${program}';\n${start}\n`);
 }
 
 function forgetOld(): void {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterwards } from './afterwards.ts';
-import { compiled } from './built.ts';
+import { coldProgram } from './built.ts';
 import type { LogLine } from './proxy.ts';
 
 /** The compiled program as a process of its own. */
@@ -71,7 +71,7 @@ export interface ProcessOptions {
 /** Starts the compiled server on a free port and waits until it listens. It is killed with the test. */
 export async function startServerProcess({ env, prelude = 'true', ...which }: ProcessOptions): Promise<ServerProcess> {
   const script = `${prelude}; exec "$0" "$@"`;
-  const { program = compiled('cli.js') } = which;
+  const { program = coldProgram() } = which;
   const child = spawn('sh', ['-c', script, process.execPath, program, 'serve', '--port', '0'], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { compiled } from '../helpers/built.ts';
-import { environment, RawClient, textOf } from './helpers/client.ts';
+import { coldProgram } from '../helpers/built.ts';
+import { environment, LocalClient, RawClient, textOf } from './helpers/client.ts';
 
 let folder: string;
 let env: Record<string, string>;
@@ -40,7 +39,7 @@ describe('mcp-pruner stdio --tools all', () => {
   it('offers the tools of /rpc in addition to read, bash and grep to the official client', async () => {
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [compiled('cli.js'), 'stdio', '--tools', 'all'],
+      args: [coldProgram(), 'stdio', '--tools', 'all'],
       env: environment(env),
       stderr: 'pipe',
     });
@@ -60,18 +59,17 @@ describe('mcp-pruner stdio --tools all', () => {
   });
 
   it('offers only chosen tools, and lists them if one is unknown', async () => {
-    const client = new RawClient({ args: ['stdio', '--tools', 'recover_text,health'], env });
+    const client = new LocalClient({ args: ['stdio', '--tools', 'recover_text,health'], env });
     const { result } = await client.request('tools/list');
     expect(result?.tools).toMatchObject([{ name: 'recover_text' }, { name: 'health' }]);
     const { error } = await client.answer(client.start('read', { file_path: 'a.txt' }));
     expect(error?.code).toBe(-32602);
 
-    const plain = new RawClient({ args: ['stdio', '--tools', 'read'], env });
+    const plain = new LocalClient({ args: ['stdio', '--tools', 'read'], env });
     expect(await plain.call('read', { file_path: 'a.txt' })).toContain('one');
 
-    const wrong = new RawClient({ args: ['stdio', '--tools', 'recover'], env });
-    const [code] = await once(wrong.child, 'close');
-    expect(code).toBe(2);
+    const wrong = new LocalClient({ args: ['stdio', '--tools', 'recover'], env });
+    expect(await wrong.close()).toBe(2);
     expect(wrong.stderr).toMatch(
       /^mcp-pruner: --tools: Unknown tool recover; available: read, bash, grep, prune_text, recover_text/,
     );
@@ -85,7 +83,7 @@ describe('mcp-pruner stdio --tools all', () => {
     if (cut === undefined) throw new Error('nothing was cut');
     const range = { start_line: cut.original_start_line, end_line: cut.original_end_line };
 
-    const second = new RawClient({ args: ['stdio', '--tools', 'pruner'], env });
+    const second = new LocalClient({ args: ['stdio', '--tools', 'pruner'], env });
     const args = { prune_id, ranges: [range], include_line_numbers: false };
     expect(JSON.parse(await second.call('recover_text', args))).toMatchObject({
       raw_text: text
@@ -99,15 +97,15 @@ describe('mcp-pruner stdio --tools all', () => {
   });
 
   it('offers only the tools of /rpc with --tools pruner, and only read, bash and grep with --tools files', async () => {
-    const pruner = new RawClient({ args: ['stdio', '--tools', 'pruner'], env });
+    const pruner = new LocalClient({ args: ['stdio', '--tools', 'pruner'], env });
     expect((await pruner.answer(pruner.start('read', { file_path: 'a.txt' }))).error).toMatchObject({ code: -32602 });
-    const files = new RawClient({ args: ['stdio', '--tools=files'], env });
+    const files = new LocalClient({ args: ['stdio', '--tools=files'], env });
     expect(await files.call('read', { file_path: 'a.txt' })).toBe('one\n');
     expect((await files.answer(files.start('health', {}))).error).toMatchObject({ code: -32602 });
   });
 
   it('names an invalid field', async () => {
-    const client = new RawClient({ args: ['stdio', '--tools', 'all'], env });
+    const client = new LocalClient({ args: ['stdio', '--tools', 'all'], env });
     const { error } = await client.answer(client.start('recover_text', { prune_id: 1 }));
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(/^Invalid params: prune_id/) });
   });
@@ -128,8 +126,8 @@ describe('mcp-pruner stdio --tools all', () => {
       [['stdio', '--tools', 'some'], {}],
       [['stdio', '--tools', 'all'], { MCP_PRUNER_PORT: 'x' }],
     ] as const) {
-      const client = new RawClient({ args, env: { ...env, ...given } });
-      expect(await client.ended()).toEqual([2, null]);
+      const client = new LocalClient({ args, env: { ...env, ...given } });
+      expect(await client.close()).toBe(2);
       expect(client.lines).toEqual([]);
       expect(client.stderr).toMatch(/^mcp-pruner: [^\n]+\n$/);
     }

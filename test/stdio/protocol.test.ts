@@ -1,8 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { compiled } from '../helpers/built.ts';
-import { type Answer, environment, RawClient } from './helpers/client.ts';
+import { coldProgram } from '../helpers/built.ts';
+import { type Answer, environment, LocalClient, RawClient } from './helpers/client.ts';
 import { soon } from './helpers/soon.ts';
 
 const protocolVersion = '2025-11-25';
@@ -117,7 +117,7 @@ describe('the stream', () => {
   );
 
   it('continues after lines that are not messages, and reports what was wrong with each', async () => {
-    const client = new RawClient();
+    const client = new LocalClient();
     client.raw('not json\n{"jsonrpc":"2.0","id":1\n\n   \r\n"text"\n7\n');
     client.raw(Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}\n')]));
     client.raw('{"jsonrpc":"1.0","id":5,"method":"ping"}\n{"id":6,"method":"ping"}\n[]\n');
@@ -134,7 +134,7 @@ describe('the stream', () => {
   });
 
   it('returns ids with their type, and answers no notification', async () => {
-    const client = new RawClient();
+    const client = new LocalClient();
     client.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     client.send({ jsonrpc: '2.0', method: 'ping' });
     client.send({ jsonrpc: '2.0', id: '7', method: 'ping' });
@@ -147,14 +147,14 @@ describe('the stream', () => {
   });
 
   it('accepts messages in any pieces, with CR LF, and several in one piece', async () => {
-    const client = new RawClient();
+    const client = new LocalClient();
     const text = '{"jsonrpc":"2.0","id":"é€😀","method":"ping"}\r\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n';
     for (const byte of Buffer.from(text)) client.raw(Buffer.of(byte));
     await Promise.all([client.answer('é€😀'), client.answer(2)]);
   });
 
   it('answers a batch in one line', async () => {
-    const client = new RawClient();
+    const client = new LocalClient();
     client.raw('[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"x"}]\n');
     await client.answer(2);
     expect(client.lines).toHaveLength(1);
@@ -175,7 +175,7 @@ describe('the official MCP client', () => {
   it('connects, lists, calls, sees errors, and closes without having to send a signal', async () => {
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [compiled('cli.js')],
+      args: [coldProgram()],
       env: environment(),
       stderr: 'pipe',
     });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RawClient } from './helpers/client.ts';
+import { LocalClient } from './helpers/client.ts';
 import { bytes, FakeSwePruner, json, type Reaction } from './helpers/fake-pruner.ts';
 import { soon } from './helpers/soon.ts';
 
@@ -10,11 +10,11 @@ const pruner = new FakeSwePruner();
 const PRUNED = 'pruned!';
 let url: string;
 let folder: string;
-let server: RawClient;
+let server: LocalClient;
 
 /** A server of its own, for settings that the shared one does not have. */
 const startServer = (env: Record<string, string> = {}, keep = false) =>
-  new RawClient({ env: { PRUNER_URL: url, MCP_PRUNER_CWD: folder, ...env }, keep });
+  new LocalClient({ env: { PRUNER_URL: url, MCP_PRUNER_CWD: folder, ...env }, keep });
 
 beforeAll(async () => {
   url = await pruner.start();
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  server.child.kill('SIGKILL');
+  await server.close();
   await pruner.close();
   rmSync(folder, { recursive: true });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { swePrunerConfig } from '../../src/backends/swe-pruner-client.ts';
-import { RawClient } from './helpers/client.ts';
+import { LocalClient } from './helpers/client.ts';
 import { soon } from './helpers/soon.ts';
 
 describe('PRUNER_URL', () => {
@@ -39,7 +39,7 @@ describe('PRUNER_TIMEOUT_MS', () => {
   });
 
   it.each(['soon', '1'])('of %j is warned about on stderr, and the server works', async (text) => {
-    const client = new RawClient({ env: { PRUNER_TIMEOUT_MS: text } });
+    const client = new LocalClient({ env: { PRUNER_TIMEOUT_MS: text } });
     expect(await client.request('ping')).toMatchObject({ result: {} });
     await soon(() => client.stderr).toMatch(/^mcp-pruner: warning: PRUNER_TIMEOUT_MS [^\n]+\n$/);
   });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RawClient } from './helpers/client.ts';
+import { LocalClient, RawClient } from './helpers/client.ts';
 
 let folder: string;
 let server: RawClient;
@@ -110,9 +110,9 @@ describe('bash', () => {
 
   it('reports why a command could not be started', async () => {
     const message = /^Error executing command: spawn bash ENOENT$/;
-    const elsewhere = new RawClient({ env: { MCP_PRUNER_CWD: join(folder, 'missing') } });
+    const elsewhere = new LocalClient({ env: { MCP_PRUNER_CWD: join(folder, 'missing') } });
     expect(await elsewhere.call('bash', { command: 'true' })).toMatch(message);
-    const without = new RawClient({ env: { PATH: folder } });
+    const without = new LocalClient({ env: { PATH: folder } });
     expect(await without.call('bash', { command: 'true' })).toMatch(message);
     expect(await bash('a\u0000b')).toMatch(/^Error executing command: .*null bytes/);
     expect(await bash(`: ${'x'.repeat(3_000_000)}`)).toMatch(/^Error executing command: spawn E2BIG$/);
@@ -146,7 +146,7 @@ describe('grep', () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'grep'), '#!/bin/sh\necho "$*"\nexit 2\n', { mode: 0o755 });
-    const client = new RawClient({ env: { PATH: `${bin}:${process.env.PATH}` } });
+    const client = new LocalClient({ env: { PATH: `${bin}:${process.env.PATH}` } });
     expect(await client.call('grep', { pattern: 'a b' })).toBe('-rn --color=never a b .\n');
     writeFileSync(join(bin, 'grep'), '#!/bin/sh\nexit 2\n');
     expect(await client.call('grep', { pattern: 'x' })).toBe('(no matches found)');
@@ -157,7 +157,7 @@ describe('grep', () => {
   });
 
   it('reports why grep could not be started', async () => {
-    const client = new RawClient({ env: { PATH: folder } });
+    const client = new LocalClient({ env: { PATH: folder } });
     expect(await client.call('grep', { pattern: 'x' })).toBe('Error executing grep: spawn grep ENOENT');
   });
 });

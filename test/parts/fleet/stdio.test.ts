@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, it } from 'vitest';
 import { afterwards, tempFolder } from '../../helpers/afterwards.ts';
-import { compiled } from '../../helpers/built.ts';
+import { coldProgram } from '../../helpers/built.ts';
 import { startUpstream } from '../../helpers/fake-upstream.ts';
 import { until } from '../../helpers/until.ts';
 import { environment } from '../../stdio/helpers/client.ts';
@@ -19,7 +19,7 @@ async function startStdio() {
   const folder = tempFolder();
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [compiled('cli.js'), 'stdio', '--enable-fleet'],
+    args: [coldProgram(), 'stdio', '--enable-fleet'],
     env: environment({
       HOME: folder,
       MCP_PRUNER_DB_PATH: join(folder, 'store.db'),

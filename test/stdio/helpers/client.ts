@@ -1,7 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import { compiled } from '../../helpers/built.ts';
+import { main } from '../../../src/cli/main.ts';
+import { fakeIo, type Ran } from '../../cli/fake-io.ts';
+import { coldProgram } from '../../helpers/built.ts';
+import { program } from '../../helpers/program.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -25,33 +29,26 @@ export function environment(given: Readonly<Record<string, string>> = {}): Recor
   return { PATH: process.env.PATH ?? '', HOME: '/nonexistent', LC_ALL: 'C.UTF-8', PRUNER_URL: '', ...given };
 }
 
-/** The built server as a process, spoken to in raw lines. */
-export class RawClient {
-  readonly child: ChildProcessWithoutNullStreams;
-  /** Every line that came from stdout, in order. */
+/** A server over a pair of streams, spoken to in raw lines. */
+abstract class LineClient {
+  /** Every line that the server wrote, in order. */
   readonly lines: string[] = [];
+  readonly #input: Writable;
   readonly #waiting = new Map<string, (answer: Answer) => void>();
   readonly #answers = new Map<string, Answer>();
-  #stderr = '';
   #nextId = 1;
 
-  constructor({ args = [], env, cwd, keep = false }: StartOptions = {}) {
-    this.child = spawn(process.execPath, [compiled('cli.js'), ...args], { cwd, env: environment(env) });
-    if (!keep) onTestFinished(() => void this.child.kill('SIGKILL'));
-    this.child.stdin.on('error', () => {}); // tests write to servers that have ended
-    this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr += text;
-    });
-    this.#readLines();
+  constructor(input: Writable, output: Readable) {
+    this.#input = input;
+    this.#readLines(output);
   }
 
-  get stderr(): string {
-    return this.#stderr;
-  }
+  /** Its diagnostics so far. */
+  abstract get stderr(): string;
 
   /** Sends bytes as they are. */
   raw(text: string | Buffer): void {
-    this.child.stdin.write(text);
+    this.#input.write(text);
   }
 
   send(message: unknown): void {
@@ -85,17 +82,9 @@ export class RawClient {
     return textOf(answer);
   }
 
-  /** Settles with the exit code, and the signal that ended it. */
-  async ended(): Promise<[number | null, string | null]> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) {
-      return [this.child.exitCode, this.child.signalCode];
-    }
-    return (await once(this.child, 'exit')) as [number | null, string | null];
-  }
-
-  #readLines(): void {
+  #readLines(output: Readable): void {
     let parts: string[] = [];
-    this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.setEncoding('utf8').on('data', (text: string) => {
       const [first = '', ...rest] = text.split('\n');
       parts.push(first);
       for (const next of rest) {
@@ -114,6 +103,62 @@ export class RawClient {
       this.#waiting.get(key)?.(answer);
       this.#waiting.delete(key);
     }
+  }
+}
+
+/** The built server as a process. */
+export class RawClient extends LineClient {
+  readonly child: ChildProcessWithoutNullStreams;
+  #stderr = '';
+
+  constructor({ args = [], env, cwd, keep = false }: StartOptions = {}) {
+    const child = spawn(process.execPath, [coldProgram(), ...args], { cwd, env: environment(env) });
+    super(child.stdin, child.stdout);
+    this.child = child;
+    if (!keep) onTestFinished(() => void child.kill('SIGKILL'));
+    child.stdin.on('error', () => {}); // tests write to servers that have ended
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text;
+    });
+  }
+
+  override get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** Settles with the exit code, and the signal that ended it. */
+  async ended(): Promise<[number | null, string | null]> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) {
+      return [this.child.exitCode, this.child.signalCode];
+    }
+    return (await once(this.child, 'exit')) as [number | null, string | null];
+  }
+}
+
+/** The server in this process: for tests of what it answers, which a start of the program would only slow down. */
+export class LocalClient extends LineClient {
+  readonly #input: PassThrough;
+  readonly #ran: () => Ran;
+  readonly #code: Promise<number>;
+
+  constructor({ args = ['stdio'], env, cwd = process.cwd(), keep = false }: StartOptions = {}) {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    super(input, output);
+    this.#input = input;
+    const { io, ran } = fakeIo({ env: environment(env), cwd, streams: () => ({ input, output }) });
+    this.#ran = () => ran(0);
+    this.#code = main(args, io, program);
+    if (!keep) onTestFinished(async () => void (await this.close()));
+  }
+
+  override get stderr(): string {
+    return this.#ran().err;
+  }
+
+  /** Ends its input and waits for its end. @returns the exit code */
+  close(): Promise<number> {
+    this.#input.end();
+    return this.#code;
   }
 }
 
