@@ -1,10 +1,13 @@
+import type { ProjectBook } from '../config/project-book.ts';
 import { isLocalUrl } from '../config/warnings.ts';
 import type { SumGroup } from '../core/ports/ledger-store.ts';
 import { StoredMarks } from '../core/result-marks.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ColdBooks } from '../gc/cold/books.ts';
-import { ColdStash } from '../gc/cold/cold-stash.ts';
+import { ColdMoments } from '../gc/cold/cold-moments.ts';
+import { ColdStash, type ColdStashSetting } from '../gc/cold/cold-stash.ts';
 import { LastAnswers } from '../gc/cold/last-answers.ts';
+import { ColdProviderEdits } from '../gc/cold/provider-edits.ts';
 import type { StepOptions } from '../gc/take-step.ts';
 import { type ProviderName, providerFacts } from '../wires/providers/facts.ts';
 import type { Context } from './context.ts';
@@ -14,7 +17,8 @@ export interface Cold {
   readonly books: ColdBooks;
   /** Whether a provider is on this machine or its network. */
   isLocal(wire: string, cloud?: ProviderName): boolean;
-  collector(options: StepOptions): ColdStash;
+  /** Puts old results aside; `edits` lets the provider do so. */
+  ports(options: StepOptions): { readonly coldCollector: ColdStash; readonly providerEdits: ColdProviderEdits };
 }
 
 /** The provider of each wire that is not a cloud's. */
@@ -22,13 +26,11 @@ const providerOf = new Map<string, ProviderName>(
   [...providerFacts].reverse().flatMap(({ name, wires }) => wires.map((wire) => [wire, name] as const)),
 );
 
-/** @returns `undefined` if it is switched off */
+/** Whether it is switched on is a matter of each project. */
 export function openCold(
-  { settings, store, clock, failures }: Context,
+  { settings, store, clock, failures, projectBook }: Context & { readonly projectBook: ProjectBook },
   count: (sums: readonly SumGroup[]) => void,
-): Cold | undefined {
-  const { coldStash: setting } = settings;
-  if (setting === 'off') return undefined;
+): Cold {
   const answers = new LastAnswers(store.ledger);
   const marks = new StoredMarks(store);
   const local = new Set(
@@ -40,9 +42,15 @@ export function openCold(
   const isLocal = (wire: string, cloud = providerOf.get(wire)): boolean => cloud !== undefined && local.has(cloud);
   const onFailure = failures.of('segments');
   const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
+  const moments = new ColdMoments(answers, isLocal);
+  const settingOf = (project: string): ColdStashSetting => projectBook.coldStashOf(project);
+  const upstream = new URL(settings.anthropicUrl).origin;
   return {
     books,
     isLocal,
-    collector: (options) => new ColdStash({ ...options, setting, answers, marks, stashId, isLocal, books }),
+    ports: (options) => ({
+      coldCollector: new ColdStash({ ...options, settingOf, moments, answers, marks, stashId, books }),
+      providerEdits: new ColdProviderEdits({ ...options, settingOf, moments, records: store.records, upstream }),
+    }),
   };
 }

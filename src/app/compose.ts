@@ -54,8 +54,8 @@ export interface Services extends Context, Observers {
   readonly projectBook: ProjectBook;
   /** Searches what was kept. */
   readonly recall: Recall;
-  /** Puts old results aside at cold moments; absent if that is switched off. */
-  readonly cold: Cold | undefined;
+  /** Puts old results aside at cold moments. */
+  readonly cold: Cold;
   /** Starts to decide about built-in texts of each kind, so that no request waits until that code is compiled. */
   warmUp(): void;
   /** Called for each request, because the store's upkeep waits for a pause between requests. */
@@ -92,8 +92,8 @@ export function openServices(
     onRated: ({ project, conversationId, atMs }, rate, { tokens, dollars }) =>
       toolWatch?.billed({ project, conversationId, atMs, rate, saved: { tokens, usd: dollars } }),
   });
-  const cold = openCold(context, (sums) => ledger.count(sums));
   const projectBook = openProjectBook(context);
+  const cold = openCold({ ...context, projectBook }, (sums) => ledger.count(sums));
   const upkeep = openUpkeep(context, projectBook, sink);
   const onPruned = (result: PruneTextResult): void => {
     upkeep.request(); // its original is to be packed
@@ -191,7 +191,7 @@ export function openPruners(
     return prunerWithLedger(logged, {
       recovered(pruneId, tokens) {
         ledger.recovered(pruneId, tokens);
-        cold?.books.recovered([pruneId]);
+        cold.books.recovered([pruneId]);
       },
     });
   };

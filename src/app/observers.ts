@@ -4,7 +4,6 @@ import { Archiving } from '../core/recall/archiving.ts';
 import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
 import { type ResultSink, ResultWriter } from '../core/recall/writer.ts';
-import { givenOutMark } from '../core/result-marks.ts';
 import { SeenReader } from '../core/seen/reader.ts';
 import { SegmentObserver } from '../core/segments/observer.ts';
 import { stashId } from '../core/segments/text-segments.ts';
@@ -90,13 +89,7 @@ function openKeeper({ settings, store, failures, clock, behind }: Context, sink:
   });
 }
 
-export function openRecall({ store, failures }: Context, flush: () => Promise<void>, cold: Cold | undefined): Recall {
-  const onHits = (pruneIds: readonly string[]): void => {
-    if (cold) cold.books.recovered(pruneIds);
-    else
-      store
-        .markServed(pruneIds.map(givenOutMark))
-        .catch((cause: unknown) => failures.of('recall')('hits_not_noted', cause));
-  };
+export function openRecall({ store }: Context, flush: () => Promise<void>, cold: Cold): Recall {
+  const onHits = (pruneIds: readonly string[]): void => cold.books.recovered(pruneIds);
   return new Recall({ store: store.recall, flush, indexes: true, onHits });
 }

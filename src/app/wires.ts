@@ -325,6 +325,7 @@ const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   budget: 'context over its budget, parts stashed',
   payoff: 'older copies of what was read again are stashed, because that pays now',
   cold: "the provider's cache was cold: old results are put aside",
+  provider: "the provider's cache was cold: from now on it clears old results itself",
 };
 
 /** The ports for segments: directives, and the collectors, if context GC is on. */
@@ -339,7 +340,7 @@ function segmentsOf({ settings, store, clock, log, failures, cold }: Services, h
   const collector = new ContextBudget({ ...options, tokens: settings.contextBudgetTokens });
   return {
     directives: new DirectiveBook(store.segments),
-    ...(cold && { coldCollector: cold.collector(options) }),
+    ...cold.ports(options),
     collector: settings.contextBudgetTokens > 0 ? collector : undefined,
     costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
   };

@@ -19,6 +19,7 @@ const FIELDS = {
   language: 'language',
   'dollars-per-month': 'dollarsPerMonth',
   shelf: 'shelf',
+  'cold-stash': 'coldStash',
   'text-days': 'textDays',
   'ledger-days': 'ledgerDays',
   'audit-days': 'auditDays',
@@ -44,6 +45,11 @@ export const projects: Command = {
     language: { type: 'string', value: '<language>', doc: 'set: of the reasons in markers, fr or en' },
     'dollars-per-month': { type: 'string', value: '<number>', doc: 'set: budget per month (UTC); 429 beyond it' },
     shelf: { type: 'string', value: '<on|off>', doc: 'set: in new conversations, shorten tools that are never called' },
+    'cold-stash': {
+      type: 'string',
+      value: '<when>',
+      doc: 'set: put old results aside while caches are cold: on, provider, measure or off',
+    },
     'text-days': {
       type: 'string',
       value: '<days>',
@@ -113,6 +119,7 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
   language: 'allowed is fr or en',
   dollarsPerMonth: 'allowed is a number above 0',
   shelf: 'allowed is on or off',
+  coldStash: 'allowed is on, provider, measure or off',
   textDays: 'allowed are whole days from 1 to 3650',
   ledgerDays: 'allowed are whole days from 31 to 3650',
   auditDays: 'allowed are whole days from 1 to 3650',
@@ -120,9 +127,11 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
 
 const NUMBERS: ReadonlySet<string> = new Set(['holdout', 'dollarsPerMonth', 'textDays', 'ledgerDays', 'auditDays']);
 
+const WORDS: ReadonlySet<string> = new Set(['mode', 'language', 'shelf', 'coldStash']);
+
 function readValue(field: keyof ProjectSettings, text: string): unknown {
   if (NUMBERS.has(field)) return text === '' ? text : Number(text);
-  if (field === 'mode' || field === 'language' || field === 'shelf') return text;
+  if (WORDS.has(field)) return text;
   return text.split(',').flatMap((glob) => (glob.trim() === '' ? [] : [glob.trim()]));
 }
 

@@ -110,6 +110,11 @@ export class ProjectBook {
     return SHORTENS[shelf === 'on' && toolShelf === 'always' ? 'always' : shelf];
   }
 
+  /** What happens to old results of a project while the provider's cache is cold. */
+  coldStashOf(project: string): Settings['coldStash'] {
+    return this.of(project).coldStash ?? this.#options.settings.coldStash;
+  }
+
   /** The retentions that projects have of their own. */
   retentions(): ProjectRetention[] {
     return [...this.#own].flatMap(([project, { textDays, ledgerDays, auditDays }]) =>

@@ -16,8 +16,11 @@ export interface TakenStep {
   readonly requestId: string;
   readonly project: string;
   readonly conversationId: string;
-  /** The reason: the conversation exceeded its budget, the step pays, or the provider's cache was cold. */
-  readonly by: 'budget' | 'payoff' | 'cold';
+  /**
+   * The reason: the conversation exceeded its budget, the step pays, or the provider's cache was cold. `provider`: it
+   * was cold, and the provider clears old results itself.
+   */
+  readonly by: 'budget' | 'payoff' | 'cold' | 'provider';
   /** Why the cache was cold. */
   readonly why?: string;
   readonly segments: number;

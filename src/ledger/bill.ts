@@ -3,6 +3,7 @@ import type { HeadFacts, ReportedUsage, RequestFacts } from '../core/ports/reque
 import {
   answeredFrom,
   causeOf,
+  clearsAlike,
   follows,
   type Known,
   type Layout,
@@ -85,7 +86,8 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const usage = { ...counts, output: Math.max(counts.output, facts.metered?.output ?? 0) };
   const total = inputOf(usage);
   const common = known === null ? 0 : shared(known, facts.messages, true);
-  const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);
+  const isMarked = known !== null && clearsAlike(known, facts);
+  const marks = isMarked ? known.marks.filter(({ messages: count }) => count <= common) : [];
   const exactly = exactRemoved(facts, total);
   const estimated = layOut(facts.messages, total, facts.bytes, marks, removedFrom);
   const head = headOf(facts, known, exactly, removedFrom);
@@ -123,6 +125,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     tokensWithout: inputOf(without),
     output: usage.output,
     reasoning: facts.usage?.reasoning ?? null,
+    ...(facts.cleared && { cleared: facts.cleared }),
     lifetimeMs: usage.write1h > 0 || (alike && written === 0 && known.lifetimeMs === HOUR_MS) ? HOUR_MS : rules.cacheMs,
   };
   return {
@@ -253,6 +256,7 @@ function continuesFrom(known: Known, facts: RequestFacts, common: number): boole
     known.tools === facts.tools &&
     known.system === facts.system &&
     sharesHead(known, facts) &&
+    clearsAlike(known, facts) &&
     common === known.messages.length &&
     facts.atMs - known.atMs <= known.lifetimeMs
   );

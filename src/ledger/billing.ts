@@ -12,7 +12,7 @@ import {
   nextState,
   wasCompacted,
 } from './conversation-state.ts';
-import { brokenSums, regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
+import { brokenSums, clearedSums, regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
 import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Price, Prices } from './prices.ts';
@@ -148,6 +148,8 @@ export class Billing {
     if (bill.checked) scale.seeRemoved(facts, bill.checked.exact);
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
+    const cleared = (facts.cleared ?? 0) - (from?.cleared ?? 0);
+    if (cleared > 0) this.#sums.add(clearedSums(facts, cleared));
     if (facts.prefixBroken) this.#sums.add(brokenSums(facts, causeOf(from, facts, compacted)));
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
     if (learns) for (const text of texts) if (text.cut) this.#sums.add(stepSums(turn, text, 'cut'));

@@ -4,7 +4,7 @@ import { dollarsOf, type Prices } from './prices.ts';
 /** Old results that were put aside while the provider's cache was cold, as `report --json` prints them. */
 export interface ColdStashReport {
   readonly cold_stash: {
-    readonly setting: 'on' | 'measure' | 'off';
+    readonly setting: 'on' | 'provider' | 'measure' | 'off';
     readonly conversations: number;
     readonly results: number;
     /** Tokens of the results, without their markers. */
@@ -13,6 +13,8 @@ export interface ColdStashReport {
     readonly usd: number;
     /** Results of which a line was given out afterwards. */
     readonly recovered: number;
+    /** What the provider cleared itself: how often, and tokens, each counted once. */
+    readonly by_provider: { readonly edits: number; readonly tokens: number };
   };
 }
 
@@ -35,7 +37,8 @@ export async function readColdStash(
     return price === null ? sum : sum + dollarsOf({ ...NOTHING, read: value }, price, 0);
   }, 0);
   const [conversations, results, tokens] = [total('conversations'), total('results'), total('tokens')];
-  return { cold_stash: { setting, conversations, results, tokens, usd, recovered: total('recovered') } };
+  const by_provider = { edits: total('providerEdits'), tokens: total('providerTokens') };
+  return { cold_stash: { setting, conversations, results, tokens, usd, recovered: total('recovered'), by_provider } };
 }
 
 const NOTHING = { fresh: 0, write5m: 0, write1h: 0, output: 0 };

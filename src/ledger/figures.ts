@@ -120,6 +120,11 @@ export function brokenSums({ atMs, project, requestId, conversationId }: Request
   return { day: dayOf(atMs), project, slice: 'prefix', key, fields: { reported: 1 } };
 }
 
+/** Tokens that the provider cleared for the first time. */
+export function clearedSums({ atMs, project, model }: RequestFacts, tokens: number): SumGroup {
+  return { day: dayOf(atMs), project, slice: 'cold', key: model, fields: { providerEdits: 1, providerTokens: tokens } };
+}
+
 const OTHERS: Others = '(others)';
 /**
  * Maximum number of waiting groups: in total, and beyond that for the project `(others)`. Further figures are added to

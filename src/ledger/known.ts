@@ -1,6 +1,9 @@
 import type { MissCause, TokenCounts } from '../core/ports/ledger.ts';
 import type { MessageFacts, RequestFacts } from '../core/ports/request-facts.ts';
 
+/** Begins `MessageFacts.cuts` if a directive decides how the message is sent. */
+const DIRECTED = '*';
+
 /** A message of the conversation; `exact` are the tokens cut from it, if the provider counted them. */
 export type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
 
@@ -28,6 +31,8 @@ export interface Known {
   readonly reasoning: number | null;
   /** How long its cache lives after a use. */
   readonly lifetimeMs: number;
+  /** Tokens that the provider cleared itself. Absent: none. */
+  readonly cleared?: number;
 }
 
 /**
@@ -75,10 +80,23 @@ export function causeOf(known: Known | null, facts: RequestFacts, compacted: boo
   if (!sharesHead(known, facts)) return { cause: 'changed_by_us', at: -1 };
   const meant = shared(known, facts.messages, false);
   const sent = shared(known, facts.messages, true);
+  const hasExpired = facts.atMs - known.atMs > known.lifetimeMs;
+  if (sent < meant && isPutAside(known, facts, sent)) return { cause: hasExpired ? 'expired' : 'put_aside', at: -1 };
   if (sent < meant) return { cause: 'changed_by_us', at: sent };
   if (meant < known.messages.length) return { cause: 'message_changed', at: meant };
-  if (facts.atMs - known.atMs > known.lifetimeMs) return { cause: 'expired', at: -1 };
+  if (hasExpired) return { cause: 'expired', at: -1 };
+  if (!clearsAlike(known, facts)) return { cause: 'put_aside', at: -1 };
   return { cause: 'unknown', at: -1 };
+}
+
+/** Whether the cuts of a message differ because a directive about it was added or removed. */
+function isPutAside(known: Known, facts: RequestFacts, at: number): boolean {
+  return [known.messages[at], facts.messages[at]].some((message) => message?.cuts.startsWith(DIRECTED) === true);
+}
+
+/** Whether the provider cleared as many tokens of a request as of the one before. */
+export function clearsAlike({ cleared = 0 }: Known, facts: Pick<RequestFacts, 'cleared'>): boolean {
+  return cleared === (facts.cleared ?? 0);
 }
 
 /** The number of messages of the previous request, if the client changed none of them. */

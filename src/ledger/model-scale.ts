@@ -1,5 +1,5 @@
 import type { AddedMessages, HeadFacts, RequestFacts } from '../core/ports/request-facts.ts';
-import { type Known, shared } from './known.ts';
+import { clearsAlike, type Known, shared } from './known.ts';
 import { MESSAGES, THOUGHTS, TokenModel } from './token-model.ts';
 
 /** Minimum number of new tokens in a request that is used to calibrate estimates. */
@@ -207,6 +207,7 @@ function wholeRow(model: TokenModel, added: AddedMessages, before: readonly numb
 /** Whether a request equals the previous one plus appended messages. */
 function isGrown(facts: RequestFacts, known: Known, since: number): boolean {
   return (
+    clearsAlike(known, facts) &&
     since === known.messages.length &&
     known.model === facts.model &&
     known.tools === facts.tools &&

@@ -31,6 +31,8 @@ export interface RequestContext {
   readonly client: string;
   /** Logged in with a subscription instead of an API key. */
   readonly isSubscription: boolean;
+  /** Its destination is Anthropic's own API. */
+  readonly toAnthropic: boolean;
 }
 
 const DEFAULT_PROJECT = 'default';
@@ -65,8 +67,11 @@ export function contextOf(
     session: sessions.claudeCode || sessions.codex || sessions.others,
     client,
     isSubscription: isSubscription(headers) || (to !== undefined && isChatGpt(to)),
+    toAnthropic: to !== undefined && ANTHROPIC.test(to.upstream.origin),
   };
 }
+
+const ANTHROPIC = /^https?:\/\/api\.anthropic\.com(?::\d{1,5})?$/;
 
 function sessionsIn(headers: IncomingHttpHeaders): SessionHeaders {
   const first = (names: readonly string[]): string =>

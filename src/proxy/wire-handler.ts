@@ -8,6 +8,7 @@ import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { FallbackCode } from '../errors/errors.ts';
+import { CONTEXT_BETA, withContextEdit } from '../wires/dialects/anthropic-messages/context-edit.ts';
 import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
@@ -23,7 +24,7 @@ import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
-import { headerIn, requestHeaders } from './upstream/headers.ts';
+import { headerIn, requestHeaders, withBeta } from './upstream/headers.ts';
 import type { Decline, Exchange } from './upstream/pass-on.ts';
 import { REFUSALS, Refusal } from './upstream/pass-on.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
@@ -212,9 +213,23 @@ class WireExchange {
     if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
+    return this.#sendOrResend(original, { rewritten, changed, dryRun });
+  }
+
+  /** Sends a request, and once more in another form if the provider refuses this one. */
+  async #sendOrResend(
+    original: Buffer,
+    { rewritten, changed, dryRun }: Pick<Pruned, 'changed' | 'dryRun'> & { readonly rewritten: Rewritten },
+  ): Promise<void> {
+    const { dialect, rewriter } = this.#options;
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
     if (first.kind !== 'declined') return this.#report(dryRun ?? rewritten, changed === null, first);
+    if (refusal.ofEdit) {
+      this.#fallbacks.push('context_edit_refused' satisfies FallbackCode);
+      await rewriter.providerEditRefused(rewritten);
+      return this.#sendOrResend(original, { rewritten: { ...rewritten, providerClears: false }, changed, dryRun });
+    }
     if (refusal.ofHistory) return await this.#sendRepruned(original);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
@@ -248,10 +263,11 @@ class WireExchange {
     changed: Buffer | null,
     refusal?: Refusal,
   ): Promise<Exchange> {
-    // A changed body is sent as plain JSON, whatever the client's encoding.
-    const without = changed === null ? [] : ['content-encoding'];
     const { rewriter } = this.#options;
-    const exchange = await this.#send(changed ?? original, [], without, rewritten, refusal);
+    const sent = rewritten.providerClears ? withContextEdit(changed ?? rewritten.received) : changed;
+    // A changed body is sent as plain JSON, whatever the client's encoding.
+    const without = sent === null ? [] : ['content-encoding'];
+    const exchange = await this.#send(sent ?? original, [], without, rewritten, refusal);
     if (exchange.kind !== 'answered') return exchange;
     const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;
     if (isRefused) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
@@ -301,7 +317,8 @@ class WireExchange {
     decline?: Decline,
   ): Promise<Exchange> {
     const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;
-    const came = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
+    const own = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
+    const came = rewritten?.providerClears ? withBeta(own, CONTEXT_BETA) : own;
     this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     const { upstream, path } = this.#to;
     const { signing } = this.#options;
@@ -362,9 +379,9 @@ class WireExchange {
     return isOff || !this.#options.modeOf(scope.project).enabled;
   }
 
-  #counted({ received, edits, shelved }: Rewritten): Promise<CountAnswer> | null {
+  #counted({ received, edits, shelved, providerClears }: Rewritten): Promise<CountAnswer> | null {
     const { counts } = this.#options;
-    if (!counts || (edits.length === 0 && shelved === null)) return null;
+    if (!counts || (edits.length === 0 && shelved === null) || providerClears) return null;
     const { path, upstream } = this.#to;
     return counts.of({ requestId: this.#requestId, body: received, path, upstream, rawHeaders: this.#req.rawHeaders });
   }

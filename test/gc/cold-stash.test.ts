@@ -163,6 +163,26 @@ describe('a change of model', () => {
   });
 });
 
+describe('a compaction by the client', () => {
+  const summary = 'This session is being continued from a previous conversation that ran out of context.';
+
+  it('is a cold moment for the results that the client kept', async () => {
+    const session = new Session();
+    session.work.messages[1] = { role: 'user', content: summary };
+    const first = await session.read(14).send();
+    expect(aside(first).length).toBeGreaterThan(5);
+    expect(session.replica.steps).toMatchObject([{ why: 'compaction' }]);
+    expect((await session.send()).body.equals(first.body)).toBe(true);
+  });
+
+  it('changes nothing in the request for the summary itself', async () => {
+    const session = new Session().read(14);
+    await session.send();
+    session.work.say('user', 'Your task is to create a detailed summary of the conversation so far.');
+    expect(aside(await session.pause(31).send())).toEqual([]);
+  });
+});
+
 describe('a side request with another model', () => {
   it('leaves the cache of the main one warm, so that nothing is put aside', async () => {
     const session = new Session().read(14);

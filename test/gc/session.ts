@@ -16,6 +16,7 @@ import { verifiedHistoryProject } from '../../src/core/segments/verified-history
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
 import { ContextBudget } from '../../src/gc/budget.ts';
 import { ColdBooks } from '../../src/gc/cold/books.ts';
+import { ColdMoments } from '../../src/gc/cold/cold-moments.ts';
 import { ColdStash } from '../../src/gc/cold/cold-stash.ts';
 import { LastAnswers } from '../../src/gc/cold/last-answers.ts';
 import { ContextGc } from '../../src/gc/context-gc.ts';
@@ -81,8 +82,9 @@ export class Replica {
     const { answers, marks } = this;
     const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
     const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
+    const moments = new ColdMoments(answers, () => false);
     const cold = (setting: 'on' | 'measure') =>
-      new ColdStash({ ...options, setting, answers, marks, stashId, isLocal: () => false, books });
+      new ColdStash({ ...options, settingOf: () => setting, moments, answers, marks, stashId, books });
     const find = {
       minPruneChars: parts.minPruneChars ?? 1_000,
       maxInputChars: 2_000_000,

@@ -12,5 +12,6 @@ export const NO_CONTEXT: RequestContext = {
   sessions: { claudeCode: '', codex: '', others: '' },
   session: '',
   isSubscription: false,
+  toAnthropic: false,
   client: 'unknown',
 };

@@ -14,6 +14,8 @@ interface Request {
 export class SigningModel {
   /** What it says after thinking; the test sets it before each turn. */
   says: readonly Block[] = [{ type: 'text', text: 'Done.' }];
+  /** Further fields of its answers. */
+  extra: Readonly<Record<string, unknown>> = {};
   /** Requests refused for a changed past, by where it differs. */
   readonly mismatches: string[] = [];
   /** An error that comes instead of the next answer, whatever was sent. */
@@ -61,7 +63,7 @@ export class SigningModel {
       role: 'assistant',
       content: [thought, ...this.says],
     };
-    json(res, 200, { ...message, usage, ...dropped });
+    json(res, 200, { ...message, usage, ...dropped, ...this.extra });
   };
 }
 

@@ -208,14 +208,20 @@ describe('a cache that missed', () => {
     expect(changed?.missDollars).toBeCloseTo((23_000 * (6.25 - 0.5)) / 1_000_000, 6);
   });
 
+  it('is no fault if a directive set the message aside', () => {
+    const step = { ...next, messages: [big('a'), big('b', 9_000), big('c')] };
+    expect(missed(first, step, '*')).toMatchObject({ miss: 'put_aside', missAt: -1 });
+    expect(missed(first, { ...step, atMs: 6 * MINUTE }, '*')).toMatchObject({ miss: 'expired' });
+  });
+
   /** The fake provider goes by what messages are called: other cuts must have another name there. */
-  function missed(before: Step, after: Step): Bill | undefined {
+  function missed(before: Step, after: Step, mark = ''): Bill | undefined {
     const { bills } = bothWays(rules, 5_000, [before]);
     const known = bills[0]?.known ?? null;
     let prefix = '';
     const messages = after.messages.map(({ says, tokens, cut }) => {
       prefix = `${prefix}\n${says}`;
-      return { prefix, bytes: (tokens - cut) * 4, removed: cut, cuts: cut > 0 ? String(cut) : '' };
+      return { prefix, bytes: (tokens - cut) * 4, removed: cut, cuts: cut > 0 ? `${mark}${cut}` : '' };
     });
     const total = 5_000 + after.messages.reduce((sum, { tokens, cut }) => sum + tokens - cut, 0);
     const usage = { input: total, output: 1, read: 0, written: total, written1h: 0 };

@@ -24,6 +24,7 @@ const CAUSES: Readonly<Record<MissCause, string>> = {
   system_changed: 'the client changed its system prompt',
   message_changed: 'the client changed an earlier message',
   compacted: 'the client compacted the conversation: all of it was new to the cache',
+  put_aside: 'old results were put aside or put back: later turns are cheaper',
   changed_by_us: 'changed by mcp-pruner: please report it',
   unknown: 'unknown: nothing changed',
 };

@@ -11,7 +11,10 @@ export interface TokenCounts {
   readonly output: number;
 }
 
-/** Why input that should have come from the cache did not. `changed_by_us` is a fault of this program. */
+/**
+ * Why input that should have come from the cache did not. `put_aside`: old results were put aside or put back, by this
+ * program or by the provider, because somebody asked for it. `changed_by_us` is a fault of this program.
+ */
 export type MissCause =
   | 'first_request'
   | 'expired'
@@ -20,6 +23,7 @@ export type MissCause =
   | 'system_changed'
   | 'message_changed'
   | 'compacted'
+  | 'put_aside'
   | 'changed_by_us'
   | 'unknown';
 

@@ -13,6 +13,8 @@ export interface ProjectSettings {
   readonly dollarsPerMonth?: number | undefined;
   /** Whether new conversations get shortened tools; subscription logins only if the server shortens theirs too. */
   readonly shelf?: 'on' | 'off' | undefined;
+  /** Whether old results are put aside while the provider's cache is cold. */
+  readonly coldStash?: 'on' | 'provider' | 'measure' | 'off' | undefined;
   /** As `ProjectRetention`. */
   readonly textDays?: number | undefined;
   readonly ledgerDays?: number | undefined;

@@ -10,7 +10,7 @@ export interface MessageFacts {
   readonly bytes: number;
   /** Tokens that were cut from it, markers subtracted, estimated. */
   readonly removed: number;
-  /** Hash of the replacements for what was cut; `''` if nothing was cut. */
+  /** Hash of the replacements for what was cut, after `*` if a directive (stash, pin) decides; `''`: nothing was cut. */
   readonly cuts: string;
   /** Features of what was cut from it minus those of its markers; absent if nothing was cut. */
   readonly cut?: TextFeatures;
@@ -151,6 +151,8 @@ export interface RequestFacts extends NamedRequest {
   readonly summarised?: boolean;
   /** Shadow mode: it was forwarded whole, and `removed` is negative: minus what would have been removed. */
   readonly shadow?: true;
+  /** Input tokens that the provider cleared itself, as it reports them; absent: none. */
+  readonly cleared?: number | undefined;
   /** The provider reported that its history was changed, and the request is to be named in reports. */
   readonly prefixBroken?: true;
   /** What this request adds after the model's last answer, as forwarded. */

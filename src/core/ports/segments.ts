@@ -257,6 +257,8 @@ export interface HeadSums {
   readonly model: string;
   readonly tools: string;
   readonly system: string;
+  /** Checksum of the client's summary of an earlier history at the beginning; `''`: there is none, absent: unknown. */
+  readonly summary?: string | undefined;
 }
 
 /** A request for which a step may be taken. */
@@ -299,6 +301,25 @@ export interface Collector {
   collect(over: OverTokenBudget): Promise<boolean>;
 }
 
+/**
+ * Lets the provider clear old results itself, where it verifies the history: the field `context_management` is added to
+ * each request of a conversation from some request on.
+ */
+export interface ProviderEdits {
+  /** Whether the field may be added from now on. Cheap: called once per request. */
+  mayBegin(request: CollectedRequest): boolean;
+  /**
+   * Decides whether the field is added from this request on. If so, the step and its directive are stored.
+   *
+   * @throws StoreUnavailable
+   */
+  begin(request: CollectedRequest, step: Step, directive: Directive): Promise<boolean>;
+  /** Whether the upstream has refused the field for a model. @throws StoreUnavailable */
+  isRefused(model: string): Promise<boolean>;
+  /** Records that the upstream refused the field for a model. @throws StoreUnavailable */
+  noteRefused(model: string): Promise<void>;
+}
+
 /** What the pipeline of a request needs for segments. */
 export interface SegmentPorts {
   readonly directives: Directives;
@@ -306,6 +327,8 @@ export interface SegmentPorts {
   readonly coldCollector?: Collector;
   /** Keeps conversations within a budget of tokens. */
   readonly collector?: Collector;
+  /** Lets the provider clear old results where it verifies the history. */
+  readonly providerEdits?: ProviderEdits;
   /** Stashes segments if that saves money; used only while the conversation is within its token budget. */
   readonly costCollector?: Collector;
 }

@@ -1,7 +1,15 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
-import type { CollectedRequest, Collector, DirectivesView, SeenRequest, SegmentPorts } from '../ports/segments.ts';
+import { asksForSummary } from '../compactions/asks-for-summary.ts';
+import type {
+  CollectedRequest,
+  Collector,
+  DirectivesView,
+  SeenRequest,
+  SegmentPorts,
+  Step,
+} from '../ports/segments.ts';
 import { SeenMessages } from '../seen/seen-messages.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
 import { type DecidedSegments, seenRequest } from '../segments/describe.ts';
@@ -35,18 +43,17 @@ export class CollectStage {
    * @returns whether a collector stashed something, so that the request must run through the pipeline once more
    */
   async run(persisted: PersistedRequest, rerunWhole: () => Promise<PersistedRequest | null>): Promise<boolean> {
-    const { binding, read } = persisted.request;
+    const { binding, read, body } = persisted.request;
     // if the provider verifies the history, nothing of it may be stashed
     if (binding === 'verified' || this.#collectors.length === 0) return false;
     const size = this.#sizeOf(persisted);
     const collector = this.#collectors.find((one) => one.mayNeedStep(size));
-    const messages = read.messages.length - CHECKPOINTS; // clients may change the last ones
-    const hash = read.prefixes[messages - 1];
-    if (!collector || hash === undefined) return false;
+    const step = stepAt(persisted.request);
+    // what a client summarises must not lose anything
+    if (!collector || step === null || asksForSummary(body, read)) return false;
     const all = read.first > 0 ? await rerunWhole() : persisted;
     if (all === null) return false;
     try {
-      const step = { scope: hash, conversation: read.conversationId, messages };
       const { scope, tokens, head, nowMs } = size;
       return await collector.collect({
         ...{ scope, tokens, head, nowMs, step },
@@ -72,14 +79,27 @@ export class CollectStage {
     return seenRequest(decided, (index) => messages.at(index).segments);
   }
 
-  #sizeOf({ request: { body, read, scope, state }, spliced }: PersistedRequest): CollectedRequest {
-    const { messages, shownId: conversationId, scanned } = read;
-    return {
-      ...{ scope, conversationId, messages: messages.length, nowMs: state.now },
-      tokens: this.#counts ? requestTokens(body, messages, read.tokens, spliced.outcomes) : 0,
-      head: () => ({ model: scanned.model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
-    };
+  #sizeOf({ request, spliced }: PersistedRequest): CollectedRequest {
+    const { body, read } = request;
+    const tokens = this.#counts ? requestTokens(body, read.messages, read.tokens, spliced.outcomes) : 0;
+    return { ...collectedRequest(request), tokens };
   }
+}
+
+/** A request as collectors judge it. */
+export function collectedRequest({ body, read, scope, state }: ReadRequest): CollectedRequest {
+  const { messages, shownId: conversationId, scanned } = read;
+  return {
+    ...{ scope, conversationId, messages: messages.length, nowMs: state.now, tokens: 0 },
+    head: () => ({ model: scanned.model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
+  };
+}
+
+/** The step that would be taken at a request; `null` if it has too few messages. */
+export function stepAt({ read }: Pick<ReadRequest, 'read'>): Step | null {
+  const messages = read.messages.length - CHECKPOINTS; // clients may change the last ones
+  const scope = read.prefixes[messages - 1];
+  return scope === undefined ? null : { scope, conversation: read.conversationId, messages };
 }
 
 /** Whether a collector needs the tokens of each request. */
@@ -128,11 +148,12 @@ export function directRequest(
 }
 
 /**
- * The directives that apply to a request. If the provider verifies the history, only pins apply, because no sent text
+ * The directives about texts of a request. If the provider verifies the history, only pins apply, because no sent text
  * may change.
  */
 export function viewFor(binding: Binding, directives: DirectivesView): DirectivesView {
   if (binding !== 'verified' || directives.empty) return directives;
   const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);
-  return { version: directives.version, empty: false, stepsOf: () => [], of };
+  const { version, stepsOf } = directives;
+  return { version, empty: false, stepsOf: (id) => stepsOf.call(directives, id), of };
 }

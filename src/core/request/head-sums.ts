@@ -1,13 +1,16 @@
 import { crc32 } from 'node:zlib';
+import type { ScannedText } from '../../wires/dialects/dialect.ts';
+import { containsSummary, openingEnd } from '../compactions/signs.ts';
 import type { Rewritten } from './rewritten.ts';
 
 /**
- * Checksums of the tools and of the instructions. Leading instruction messages count as instructions, on wires that
- * send them among the messages.
+ * Checksums of the tools, of the instructions, and of a client's summary of an earlier history. Leading instruction
+ * messages count as instructions, on wires that send them among the messages.
  */
 export function checksumsOf({ received, outside, messages }: Pick<Rewritten, 'received' | 'outside' | 'messages'>): {
   readonly tools: string;
   readonly system: string;
+  readonly summary: string;
 } {
   let tools = 0;
   let system = 0;
@@ -22,5 +25,23 @@ export function checksumsOf({ received, outside, messages }: Pick<Rewritten, 're
     if (role !== 'other') break;
     system = crc32(received.subarray(span.start, span.end), system);
   }
-  return { tools: tools.toString(36), system: system.toString(36) };
+  return { tools: tools.toString(36), system: system.toString(36), summary: summaryIn(received, messages) };
+}
+
+/** Bytes of a text that show whether it is a summary. */
+const BEGINNING = 600;
+
+/** Checksum of the client's summary among the first messages; `''`: there is none. */
+function summaryIn(received: Buffer, messages: Rewritten['messages']): string {
+  const isSummary = ({ use, literal: { start, end } }: ScannedText): boolean =>
+    use === 'words' &&
+    containsSummary(
+      received.toString('latin1', start + 1, Math.min(end, start + BEGINNING)).replace(/^(?:\\[nrt])+/, ''),
+    );
+  const end = openingEnd(messages);
+  for (let i = 0; i < end; i++) {
+    const summary = messages[i]?.role === 'user' ? messages[i]?.texts.find(isSummary) : undefined;
+    if (summary) return crc32(received.subarray(summary.literal.start, summary.literal.end)).toString(36);
+  }
+  return '';
 }

@@ -25,6 +25,7 @@ import type { FindSettings } from './find-texts.ts';
 import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
 import { always, type Policies, PRUNE } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
+import { ProviderEditStage } from './provider-edit.ts';
 import type { RefusedConversations } from './provider-verdicts.ts';
 import { AcceptedCuts, AnsweredConversations } from './provider-verdicts.ts';
 import { ReadStage } from './read.ts';
@@ -91,6 +92,7 @@ export class RequestPipeline {
   readonly #decide: DecideStage;
   readonly #persist: PersistStage;
   readonly #collect: CollectStage | null;
+  readonly #providerEdit: ProviderEditStage | null;
 
   constructor(options: PipelineOptions) {
     const { segments, find, render, onFailure, memoBytes, store, decisions, owners, boldness } = options;
@@ -110,6 +112,8 @@ export class RequestPipeline {
     const decide = this.#decide;
     this.#persist = new PersistStage({ decisions, decide, render, sent: this.#sent, turns, owners, onFailure });
     this.#collect = segments ? new CollectStage(segments, find, onFailure) : null;
+    const edits = segments?.providerEdits;
+    this.#providerEdit = edits ? new ProviderEditStage(edits, onFailure) : null;
   }
 
   /**
@@ -131,7 +135,8 @@ export class RequestPipeline {
     const last = isCollected ? await this.#run(request, policies) : first;
     if (!isPersisted(last)) return last;
     const shelved = (await this.#options.shelf?.run(last.request)) ?? null;
-    return this.#remember(last, shelved);
+    const providerClears = (await this.#providerEdit?.run(last.request)) ?? false;
+    return { ...this.#remember(last, shelved), providerClears };
   }
 
   /**
@@ -153,7 +158,9 @@ export class RequestPipeline {
     const bypassed = this.#bypass(directed, shelved !== null);
     if (bypassed?.heldOut) this.#persist.rememberWhole(directed);
     if (bypassed) return bypassed;
-    return this.#outcomeOf(this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT)), [], shelved);
+    const unstored = this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT));
+    const providerClears = this.#providerEdit?.fromMemory(directed) ?? false;
+    return { ...this.#outcomeOf(unstored, [], shelved), providerClears };
   }
 
   /** What would be cut if the whole conversation were new. Uses no store and changes nothing. */
@@ -164,6 +171,11 @@ export class RequestPipeline {
     request.onRead?.({ read: read.read, segments: null });
     const spliced = this.#persist.dry(directed, await this.#decide.dry(directed.found));
     return rewritten({ request: directed, spliced }, []);
+  }
+
+  /** Records that a provider does not know the field by which it would clear old results. Never rejects. */
+  async providerEditRefused({ model }: Rewritten): Promise<void> {
+    await this.#providerEdit?.refused(model);
   }
 
   /** Records that a provider accepted a request. Never rejects. */

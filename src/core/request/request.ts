@@ -43,6 +43,8 @@ export interface Sender {
   readonly client: string;
   /** Logged in with a subscription: the provider may refuse requests that look altered. */
   readonly isSubscription: boolean;
+  /** The request goes to Anthropic's own API. */
+  readonly toAnthropic?: boolean;
   /** Whose login it is: a person's name, or a hash of the credentials. */
   readonly account: string;
 }

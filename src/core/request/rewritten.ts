@@ -55,6 +55,8 @@ export interface Rewritten {
   readonly shelved: ShelvedTools | null;
   /** It is the first request of its conversation. */
   readonly begins: boolean;
+  /** The provider is to clear old results: `context_management` is added where it is forwarded. */
+  readonly providerClears: boolean;
 }
 
 /** The outcome of a request. */
@@ -92,6 +94,7 @@ export function rewritten(
     heldOut: false,
     shelved,
     begins: read.begins,
+    providerClears: false,
   };
 }
 

@@ -23,8 +23,8 @@ const MAX_CONVERSATIONS = 10_000;
 /** Models and heads of one conversation that are remembered, the latest ones. */
 const MAX_HEADS = 6;
 
-type Facts = Pick<RequestFacts, 'project' | 'conversationId' | 'wire' | 'model' | 'tools' | 'system'> &
-  Pick<RequestFacts, 'cacheUpTo' | 'cacheHourUpTo'> & { readonly retentionHours?: number | undefined };
+type Facts = Pick<RequestFacts, 'project' | 'conversationId' | 'wire' | 'cacheUpTo' | 'cacheHourUpTo'> &
+  HeadSums & { readonly retentionHours?: number | undefined };
 
 /** The answers of one conversation. */
 interface Noted {
@@ -56,12 +56,13 @@ export class LastAnswers {
 
   /** Records an answer. @param isLocal - the upstream is on this machine or its network, and keeps prefixes without a clock */
   note(facts: Facts, atMs: number, isLocal: boolean): void {
-    const { project, conversationId, model, tools, system } = facts;
+    const { project, conversationId, model, tools, system, summary = '' } = facts;
     const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : lifetimeOf(facts);
     const key = conversationKey(project, conversationId);
     const { sinceMs, answers } = this.#noted.get(key) ?? { sinceMs: atMs, answers: [] };
-    const others = answers.filter((one) => one.model !== model || one.tools !== tools || one.system !== system);
-    const latest = [{ atMs, lifetimeMs, model, tools, system }, ...others].slice(0, MAX_HEADS);
+    const head = { model, tools, system, summary };
+    const others = answers.filter((one) => !isSame(one, head));
+    const latest = [{ atMs, lifetimeMs, ...head }, ...others].slice(0, MAX_HEADS);
     this.#noted.set(key, { sinceMs, answers: latest });
   }
 
@@ -108,9 +109,14 @@ export class LastAnswers {
 }
 
 /** Whether an answer was given to this head. What the ledger does not know fits any. */
-export function hasHead(answer: HeadSums, { model, tools, system }: HeadSums): boolean {
+export function hasHead(answer: HeadSums, { model, tools, system, summary = '' }: HeadSums): boolean {
   const fits = (known: string, now: string): boolean => known === '' || known === now;
-  return answer.model === model && fits(answer.tools, tools) && fits(answer.system, system);
+  const isCompacted = answer.summary !== undefined && answer.summary !== summary;
+  return answer.model === model && fits(answer.tools, tools) && fits(answer.system, system) && !isCompacted;
+}
+
+function isSame(a: HeadSums, b: HeadSums): boolean {
+  return a.model === b.model && a.tools === b.tools && a.system === b.system && a.summary === b.summary;
 }
 
 function lifetimeOf({ wire, cacheUpTo, cacheHourUpTo, retentionHours }: Facts): number {

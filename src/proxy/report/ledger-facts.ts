@@ -49,6 +49,8 @@ export interface Circumstances {
 export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'answerTokens' | 'counted'> & {
   /** How long the client asks the provider to keep its cache. */
   readonly retentionHours?: number | undefined;
+  /** As in `HeadSums`. */
+  readonly summary?: string;
 };
 
 const CACHE_CONTROL = '"cache_control"';
@@ -66,7 +68,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
   const messages = messagesOf(rewritten, forwardedOriginal);
   const unsure = mayBeNewFrom(rewritten, tail);
   const arm: Arm = heldOut ? 'control' : 'pruned';
-  const { tools, system } = checksumsOf(rewritten);
+  const { tools, system, summary } = checksumsOf(rewritten);
   const { caller = '', project, wire } = about;
   const fresh = freshOf(rewritten, messages, tail, forwardedOriginal);
   return {
@@ -81,6 +83,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     arm,
     tools,
     system,
+    summary,
     messages,
     ...(rewritten.shelved && !forwardedOriginal && { head: headOf(received, rewritten.shelved) }),
     bytes: forwardedOriginal ? received.length : body.length,
@@ -175,6 +178,7 @@ export function endedFacts(
     fresh: open.fresh,
     work: open.work,
     metered: open.metered,
+    cleared: open.cleared,
   };
 }
 

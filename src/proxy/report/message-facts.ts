@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { fittedToHeap } from '../../base/fitted-to-heap.ts';
+import { WHOLE_CUTS } from '../../core/decide/decision.ts';
 import type { AddedMessages, HeadFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
@@ -97,7 +98,9 @@ function messageFacts(
     addFeatures(cut, body, [edit.start, edit.end]);
     addFeatures(cut, edit.bytes, [0, edit.bytes.length], { times: -1, marked: true });
   }
-  const fact = { prefix, bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36) };
+  const isDirected = outcomes.some(({ kind, whole }) => WHOLE_CUTS.has(kind) || whole === 'pinned');
+  const sum = cuts === 0 ? '' : cuts.toString(36);
+  const fact = { prefix, bytes, removed, cuts: isDirected ? `*${sum}` : sum };
   return edits.length === 0 ? fact : { ...fact, cut };
 }
 

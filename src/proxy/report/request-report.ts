@@ -94,9 +94,14 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
     upstreamError: report.upstreamError ?? (error && report.status < 300 ? `answer_${error}` : null),
     reports,
     answerTokens,
-    facts: !facts || hasFailed(answer) ? null : { ...facts, model: facts.model || (answer.model ?? '') },
+    facts: !facts || hasFailed(answer) ? null : answeredFacts(facts, answer),
     tools: tools && !hasFailed(answer) ? { ...tools, calls: turn.calls } : undefined,
   });
+}
+
+function answeredFacts(facts: OpenFacts, { model, reports }: Answer): OpenFacts {
+  const { clearedTokens } = reports;
+  return { ...facts, model: facts.model || (model ?? ''), ...(clearedTokens > 0 && { cleared: clearedTokens }) };
 }
 
 /** The output of an answer that broke off is reported only up to some point, so it may have to be estimated. */

@@ -96,6 +96,20 @@ export function headerIn(fields: readonly string[], name: string): string {
   return '';
 }
 
+/** The same fields with a feature added to `anthropic-beta`, unless it is there. */
+export function withBeta(fields: readonly string[], feature: string): string[] {
+  const at = fields.findLastIndex((field, i) => i % 2 === 0 && field.toLowerCase() === 'anthropic-beta');
+  if (at < 0) return [...fields, 'anthropic-beta', feature];
+  if (headersNamed(fields, 'anthropic-beta').some((value) => value.split(',').some((one) => one.trim() === feature)))
+    return [...fields];
+  const before = fields[at + 1]?.trim() ?? '';
+  return fields.with(at + 1, before === '' ? feature : `${before},${feature}`);
+}
+
+function headersNamed(fields: readonly string[], name: string): string[] {
+  return pairsOf(fields).flatMap(([field, value]) => (field.toLowerCase() === name ? value : []));
+}
+
 export function pairsOf(fields: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) pairs.push([fields[i] ?? '', fields[i + 1] ?? '']);

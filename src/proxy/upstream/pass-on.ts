@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
+import { refusesContextEdit } from '../../wires/dialects/anthropic-messages/context-edit.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
 import { flushHead, pairsOf, responseHeaders } from './headers.ts';
@@ -263,15 +264,20 @@ export class Refusal implements Decline {
   ofHistory = false;
   /** The provider cannot continue the history that it kept. */
   toContinue = false;
+  /** The provider does not accept the field by which it would clear old results. */
+  ofEdit = false;
   readonly #isKept: boolean;
+  readonly #hasEdit: boolean;
 
   /** @param mayResend - the request was pruned and generates an answer (not a token count) */
   constructor(
     dialect: Dialect,
-    { rawHistory, acceptedBefore, isKept }: Pick<Rewritten, 'rawHistory' | 'acceptedBefore' | 'isKept'>,
+    rewritten: Pick<Rewritten, 'rawHistory' | 'acceptedBefore' | 'isKept' | 'providerClears'>,
     mayResend: boolean,
   ) {
+    const { rawHistory, acceptedBefore, isKept, providerClears } = rewritten;
     this.#dialect = dialect;
+    this.#hasEdit = providerClears;
     this.#rawHistory = rawHistory && dialect.verifiesHistory === 'always';
     this.#isKept = isKept;
     // once the provider has accepted cuts of this conversation, the unpruned request would change its history
@@ -281,11 +287,13 @@ export class Refusal implements Decline {
   byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek' {
     if (status === 200 && this.#mayGoWhole) return 'peek'; // gateways also refuse inside of a 200
     if (!REFUSALS.has(status)) return 'pass';
-    if (this.#rawHistory || this.#isKept) return 'hold';
+    if (this.#rawHistory || this.#isKept || this.#hasEdit) return 'hold';
     return this.#mayGoWhole ? 'drop' : 'pass';
   }
 
   byBody(status: number, body: Buffer): boolean {
+    this.ofEdit = this.#hasEdit && refusesContextEdit(body);
+    if (this.ofEdit) return true;
     this.toContinue = this.#isKept && this.#dialect.refusesToContinue(body);
     if (this.toContinue) return false;
     this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory(status, body);

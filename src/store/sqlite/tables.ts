@@ -125,8 +125,12 @@ class DirectiveTable {
   }
 }
 
-/** A step is recorded under a content id (`base/conversation-ids.ts`), the end of the names of its conversations. */
-const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c ON c.project = t.project AND substr(c.name, -32) = t.conversation
+/**
+ * A step is recorded under a content id (`base/conversation-ids.ts`), the end of the names of its conversations, and
+ * under the plain project; a conversation whose history is verified has a project key of its own.
+ */
+const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c
+  ON c.project IN (t.project, t.project || char(10) || 'bound') AND substr(c.name, -32) = t.conversation
   WHERE c.id = ? AND NOT EXISTS (SELECT 1 FROM conversation o
     WHERE o.project = c.project AND o.id <> c.id AND substr(o.name, -32) = t.conversation)`;
 

@@ -115,6 +115,8 @@ export interface RequestHead {
   readonly thread: boolean;
   /** A field outside the messages shows that the model's reasoning is part of the conversation. */
   readonly reasoning: boolean;
+  /** The client itself asks the provider to clear parts of the history. */
+  readonly managesContext?: boolean;
   /**
    * Positions of the fields outside the messages that determine which tools the model may call: tools and instructions.
    */
@@ -194,6 +196,8 @@ export interface ProviderReports {
    * changed: `prefix_binding_mismatch` on messages, `prefix_mismatch` on responses.
    */
   readonly prefixMismatches: number;
+  /** Input tokens that the provider cleared because the request asked for it. */
+  readonly clearedTokens: number;
 }
 
 /** The model's turn. */

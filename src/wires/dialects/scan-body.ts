@@ -13,7 +13,7 @@ export interface BodyShape {
   /** The key of the id of an earlier answer that the provider keeps, if the wire has one. */
   readonly previous?: string;
   /** What another field says about the history. Absent: none says anything. */
-  readonly history?: (key: string, value: Buffer) => Partial<Pick<RequestHead, 'previous' | 'reasoning' | 'thread'>>;
+  readonly history?: (key: string, value: Buffer) => Partial<Omit<RequestHead, 'outside'>>;
   /** Reads the message at the cursor, which is an object. Other values are skipped and never changed. */
   readonly message: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage;
   /** Reads a value that is not a list under that key. Absent: such a value is skipped. */

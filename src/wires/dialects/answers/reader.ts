@@ -41,6 +41,12 @@ const SEARCHED = new RegExp(
 /** The events that end an answer on the responses wire. */
 const LAST_EVENT = /^(?:response\.(?:completed|incomplete|failed)|error)$/;
 
+/** Where Anthropic lists the results that it cleared. */
+const EDITS = [
+  ['context_management', 'applied_edits'],
+  ['message', 'context_management', 'applied_edits'],
+];
+
 const MODELS = [['model'], ['message', 'model'], ['response', 'model'], ['interaction', 'model'], ['modelVersion']];
 /** Where providers list blocks of the request that they dropped or that failed their check of the history. */
 const TRANSFORMATIONS = [
@@ -69,6 +75,7 @@ export class AnswerReader {
   #model: string | null = null;
   #error: AnswerError | null = null;
   #mismatches = 0;
+  #cleared = 0;
   #isOver = false;
   /** Bytes of the strings in `delta`, and in other fields. */
   #deltaBytes = 0;
@@ -110,7 +117,7 @@ export class AnswerReader {
       model: this.#model,
       error: this.#error,
       turn: this.#turn.turn(),
-      reports: { prefixMismatches: this.#mismatches },
+      reports: { prefixMismatches: this.#mismatches, clearedTokens: this.#cleared },
       textBytes: this.#deltaBytes || this.#textBytes,
     };
   }
@@ -179,6 +186,10 @@ export class AnswerReader {
     this.#turn.add(event, type);
     const model = MODELS.map((path) => valueAt(event, path)).find((named) => typeof named === 'string');
     if (typeof model === 'string' && model !== '') this.#model ??= model.slice(0, MAX_MODEL_CHARS);
+    for (const path of EDITS) {
+      const applied = valueAt(event, path);
+      if (Array.isArray(applied)) this.#cleared = applied.reduce((sum: number, edit) => sum + clearedBy(edit), 0);
+    }
     for (const path of TRANSFORMATIONS) {
       const reported = valueAt(event, path);
       // the last list is complete
@@ -209,6 +220,12 @@ export class AnswerReader {
 function keyBefore(text: string, value: number): string {
   const close = text.lastIndexOf('"', value - 1);
   return text.slice(text.lastIndexOf('"', close - 1) + 1, close);
+}
+
+/** The input tokens that an edit removed; an edit that removed nothing counts none. */
+function clearedBy(edit: unknown): number {
+  const { cleared_input_tokens: tokens } = Object(edit) as Readonly<Record<string, unknown>>;
+  return typeof tokens === 'number' && tokens > 0 ? tokens : 0;
 }
 
 function isPrefixMismatch(transformation: unknown): boolean {

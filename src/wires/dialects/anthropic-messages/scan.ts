@@ -22,8 +22,12 @@ export function scanMessagesBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, { list: 'messages', history, message: readMessage }, resume);
 }
 
-/** `thread: {type: "create"}`, or `{type: "continue", previous_message_id}` before new messages alone. */
+/**
+ * `thread: {type: "create"}`, or `{type: "continue", previous_message_id}` before new messages alone; and
+ * `context_management`.
+ */
 function history(key: string, value: Buffer): Partial<RequestHead> {
+  if (key === 'context_management') return { managesContext: true };
   const thread = key === 'thread' ? parsed(value.toString('utf8')) : null;
   if (thread === null || typeof thread !== 'object') return {};
   const previous = field(thread, 'previous_message_id');

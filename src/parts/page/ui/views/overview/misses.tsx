@@ -16,6 +16,7 @@ export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: s
   system_changed: ['system prompt changed', 'the client sent another system prompt'],
   message_changed: ['past changed', 'the client changed a message that was sent before'],
   compacted: ['began with a summary', 'the first request after a compaction: all of it was new to the cache'],
+  put_aside: ['put aside', 'old results were put aside or put back, as asked: later turns are cheaper'],
   changed_by_us: ['changed by mcp-pruner', 'a fault: please report it with the log'],
   unknown: ['unknown', 'the provider did not read what it could have'],
 };

@@ -1,0 +1,63 @@
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { CollectedRequest, HeadSums } from '../../core/ports/segments.ts';
+import { conversationKey } from '../keys.ts';
+import { hasHead, type LastAnswer, type LastAnswers } from './last-answers.ts';
+
+/** Why the provider's cache is cold. */
+export type ColdCause = 'pause' | 'compaction' | 'model' | 'tools' | 'system';
+
+const MAX_CONVERSATIONS = 10_000;
+
+/** Finds the requests whose history the provider reads anew in any case. Each pause is judged once. */
+export class ColdMoments {
+  readonly #answers: LastAnswers;
+  readonly #isLocal: (wire: string) => boolean;
+  /** Time of the last answer for which a conversation was judged; 0 if it has none. */
+  readonly #judged = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+
+  /** @param isLocal - whether the provider of a wire is on this machine or its network */
+  constructor(answers: LastAnswers, isLocal: (wire: string) => boolean) {
+    this.#answers = answers;
+    this.#isLocal = isLocal;
+  }
+
+  /** Whether a request may come at a cold moment, as far as this process knows. Cheap. */
+  mayBe({ scope: { project }, conversationId, head, nowMs }: CollectedRequest): boolean {
+    if (conversationId === '') return false;
+    const judged = this.#judged.get(conversationKey(project, conversationId));
+    const last = this.#answers.known(project, conversationId);
+    if (last === undefined) return judged === undefined;
+    return judged !== (last[0]?.atMs ?? 0) && causeOf(last, head(), nowMs) !== null;
+  }
+
+  /**
+   * Why the cache of a conversation is cold when a request arrives; `null` if it may be warm.
+   *
+   * @throws StoreUnavailable
+   */
+  async causeOf({
+    scope: { project },
+    conversationId,
+    head,
+    nowMs,
+  }: Omit<CollectedRequest, 'tokens' | 'messages'>): Promise<ColdCause | null> {
+    // the cache may be warm by an answer that another process received, or this one before its restart
+    const last = await this.#answers.read(project, conversationId, this.#isLocal);
+    this.#judged.set(conversationKey(project, conversationId), last[0]?.atMs ?? 0);
+    return causeOf(last, head(), nowMs);
+  }
+}
+
+/** @param answers - newest first */
+function causeOf(answers: readonly LastAnswer[], head: HeadSums, nowMs: number): ColdCause | null {
+  const { model, tools, summary = '' } = head;
+  const [newest] = answers;
+  const last = answers.find((answer) => hasHead(answer, head)) ?? newest;
+  // the first request after a client's compaction often begins a new conversation
+  if (!newest || !last) return summary === '' ? null : 'compaction';
+  if (nowMs - last.atMs > last.lifetimeMs) return 'pause';
+  if (hasHead(last, head)) return null;
+  if (summary !== '' && newest.summary !== undefined && newest.summary !== summary) return 'compaction';
+  if (model !== newest.model) return 'model';
+  return newest.tools !== '' && tools !== newest.tools ? 'tools' : 'system';
+}
