@@ -107,6 +107,7 @@ export function findSettingsOf(settings: Settings): FindSettings {
     minOutputChars: settings.minOutputChars,
     maxInputChars: settings.maxInputChars,
     limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
+    dial: settings.boldness === 'careful' ? undefined : settings.boldness,
     reasonLanguage: settings.reasonLanguage,
     neverPruneTool: globs([...ALWAYS_WHOLE, ...settings.neverPruneTools]),
     neverPrunePath: globs(settings.neverPrunePaths),

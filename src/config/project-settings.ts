@@ -13,6 +13,7 @@ export const projectSettings = z.strictObject({
   language: z.enum(['fr', 'en']).optional(),
   dollarsPerMonth: z.number().positive().optional(),
   shelf: z.enum(['on', 'off']).optional(),
+  boldness: z.enum(['careful', 'balanced', 'bold']).optional(),
   coldStash: z.enum(['on', 'provider', 'measure', 'off']).optional(),
   textDays: days.optional(),
   // the sums by key must stay for a month, because monthly budgets are counted from them

@@ -1,4 +1,4 @@
-import type { Cut, Hints, Limits, PlanWarning, SourceType } from '../engine/types.ts';
+import type { Cut, Dial, Hints, Limits, PlanWarning, SourceType } from '../engine/types.ts';
 import type { BoldnessFact } from './ports/boldness.ts';
 import type { SentMessage } from './ports/sent.ts';
 
@@ -78,6 +78,8 @@ export interface DecisionBasis {
   readonly asked?: true;
   /** The text was so short that only some kinds of text are cut. */
   readonly small?: true;
+  /** How boldly it was cut; absent: careful. */
+  readonly dial?: Dial | undefined;
   /** The type that the caller named; absent: the engine recognised it. */
   readonly sourceType?: SourceType;
   /** A backend's scores influenced the decision; they are not stored. */

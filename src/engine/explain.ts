@@ -1,10 +1,10 @@
-import { budgetOf, choiceFor } from './choose/choice.ts';
+import { budgetOf } from './choose/choice.ts';
 import type { Choice } from './choose/runs.ts';
 import { weighWords } from './goal/matching.ts';
 import type { Vocabulary } from './goal/vocabulary.ts';
 import type { Analysis } from './kinds/kind.ts';
 import { RULES, type Rule } from './kinds/protection.ts';
-import { isNearlyBlank, planFrom, planPrune } from './plan.ts';
+import { chosenPlan, isNearlyBlank, planPrune } from './plan.ts';
 import { contributionsOf } from './rank/contributions.ts';
 import { analyse } from './reading.ts';
 import type { Plan, PruneInput } from './types.ts';
@@ -54,8 +54,7 @@ export function explainPlan(input: PruneInput): Explanation {
   if (analysis === null || budgetOf(analysis.view, input) < 1) {
     return { plan: planPrune(input), terms: [], threshold: 0, budget: 0, regions: [] };
   }
-  const choice = choiceFor(analysis, input);
-  const plan = planFrom(analysis, choice, input);
+  const { choice, plan } = chosenPlan(analysis, input);
   let all = 0;
   for (const s of choice.size) all += s;
   const threshold = choice.price * all;

@@ -8,7 +8,7 @@ import { formatMarker, mayHoldFullMarker } from './text/marker.ts';
 import type { ReasonLanguage } from './text/reasons.ts';
 import { estimateTokens } from './text/tokens.ts';
 import { type View, viewText } from './text/view.ts';
-import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
+import type { Cut, Dial, Plan, PlanWarning, PruneInput } from './types.ts';
 
 /** The text stays whole if all cuts together save fewer tokens, or a smaller share of them. Chosen. */
 const LEAST_SAVED_TOKENS = 150;
@@ -19,6 +19,12 @@ const LEAST_SAVED_SHARE = 0.1;
  * that failed because their text had been cut were in files that had been read. Chosen by `bench -- bill`.
  */
 const ENOUGH_SAVED_TOKENS = 8_000;
+/** As `ENOUGH_SAVED_TOKENS`, for files under the dial `bold`. */
+const ENOUGH_SAVED_BOLDLY = 1_500;
+/** Shorter outputs that pass whole stay whole under every dial, in characters. */
+const LEAST_DIALLED_CHARS = 4_000;
+/** By so many steps, one after the other, a dial cuts an output more boldly until anything of it is cut. */
+const DIAL_STEPS = 3;
 /** Minimum saving in a short text, in tokens: about two markers. Chosen. */
 const LEAST_SAVED_OF_SMALL = 60;
 
@@ -53,14 +59,40 @@ function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
   const budget = budgetOf(analysis.view, input);
   if (budget < 0) return planOf(analysis, [], ['constraints_unmet']);
   if (budget < 1) return planOf(analysis, []);
-  return planFrom(analysis, choiceFor(analysis, input), input);
+  return chosenPlan(analysis, input).plan;
 }
 
-/** The plan that follows from a choice. Used by `planPrune` and by its explanation. */
-export function planFrom(
+/** The plan, and the choice that it follows from. Used by `planPrune` and by its explanation. */
+export function chosenPlan(analysis: Analysis, input: PruneInput): { readonly choice: Choice; readonly plan: Plan } {
+  const { boldness = 0 } = input;
+  const at = (step: number) => {
+    const choice = choiceFor(analysis, { ...input, boldness: step });
+    return { choice, plan: planFrom(analysis, choice, input) };
+  };
+  if (!isDialled(input)) return at(boldness);
+  let step = 0;
+  let chosen = at(step);
+  while (chosen.plan.cuts.length === 0 && chosen.plan.warnings.length === 0 && step < DIAL_STEPS) chosen = at(++step);
+  // what was learned goes on from there
+  return boldness === 0 ? chosen : at(step + boldness);
+}
+
+/** Whether an output is cut although it would pass whole. */
+function isDialled(input: PruneInput): boolean {
+  const { text, hints, asked, small } = input;
+  if (asked === true || small === true || text.length < LEAST_DIALLED_CHARS) return false;
+  return dialOf(input) !== undefined && (hints?.origin !== 'read' || hints.question === true);
+}
+
+function dialOf({ dial, hints }: Pick<PruneInput, 'dial' | 'hints'>): Dial | undefined {
+  return hints?.question === true ? 'bold' : dial;
+}
+
+/** The plan that follows from a choice. */
+function planFrom(
   analysis: Analysis,
   choice: Choice,
-  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small' | 'hints' | 'asked'>,
+  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small' | 'hints' | 'asked' | 'dial'>,
 ): Plan {
   const { kind, name } = analysis;
   if (input.small === true && kind.cutWhenSmall?.includes(name) !== true) return planOf(analysis, []);
@@ -123,17 +155,20 @@ function cutsOf(analysis: Analysis, choice: Choice, runs: readonly Run[]): Cut[]
 interface LeastSaved {
   readonly tokens: number;
   readonly share: number;
+  /** Saving so many tokens is enough, whatever share they are. */
+  readonly enough: number;
 }
 
 function leastSaved(
   { kind }: Analysis,
-  { small, hints, asked }: Pick<PruneInput, 'small' | 'hints' | 'asked'>,
+  { small, hints, asked, dial }: Pick<PruneInput, 'small' | 'hints' | 'asked' | 'dial'>,
 ): LeastSaved {
   const repeats = kind.cutWhenSmall !== undefined;
   const isForWork = hints?.origin === 'read' && !repeats && hints.question !== true && asked !== true;
   return {
     tokens: small === true ? LEAST_SAVED_OF_SMALL : LEAST_SAVED_TOKENS,
     share: isForWork ? 1 : LEAST_SAVED_SHARE,
+    enough: isForWork && dial === 'bold' ? ENOUGH_SAVED_BOLDLY : ENOUGH_SAVED_TOKENS,
   };
 }
 
@@ -147,7 +182,7 @@ function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: LeastSaved)
     saved += net;
     paying.push(cut);
   }
-  const share = Math.min(least.share * sumBetween(tokens, 0, tokens.length), ENOUGH_SAVED_TOKENS);
+  const share = Math.min(least.share * sumBetween(tokens, 0, tokens.length), least.enough);
   return saved < Math.max(least.tokens, share) ? [] : paying;
 }
 

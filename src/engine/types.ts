@@ -34,6 +34,9 @@ export interface Limits {
   readonly minKeepLines: number;
 }
 
+/** How boldly texts are cut, beyond the default (`careful`). */
+export type Dial = 'balanced' | 'bold';
+
 export interface PruneInput {
   readonly text: string;
   /** What the reader wants to know. If it is empty, lines are ranked by their information alone. */
@@ -49,6 +52,11 @@ export interface PruneInput {
    * Default: 0.
    */
   readonly boldness?: number;
+  /**
+   * `balanced`: output of 4,000 characters and more that would pass whole is cut. `bold`: files too, if that saves 1,500
+   * tokens. Absent: careful, unless the call asks a question, which is an order to be bold.
+   */
+  readonly dial?: Dial;
   /** The text is short: only repetitive kinds are cut, and a smaller saving is enough. */
   readonly small?: boolean;
   /** Another backend's score of each line: 1 must stay, 0 is noise, 0.5 and `NaN` are no opinion; index 0 is line 1. */

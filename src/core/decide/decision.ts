@@ -5,7 +5,7 @@ import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import { annotate, editsOf } from '../../engine/text/render.ts';
 import { estimateTokens, tokensOf } from '../../engine/text/tokens.ts';
 import type { View } from '../../engine/text/view.ts';
-import type { Cut, Hints, Limits, Plan, SourceType } from '../../engine/types.ts';
+import type { Cut, Dial, Hints, Limits, Plan, SourceType } from '../../engine/types.ts';
 import { keyOf, pruneIdOf } from '../hash.ts';
 import type { BoldnessFact } from '../ports/boldness.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';
@@ -23,6 +23,8 @@ export interface Job {
   readonly limits: Limits;
   /** So short that it is cut only if its kind is repetitive, such as a log; part of the decision's key. */
   readonly small?: boolean;
+  /** How boldly it is cut; absent: careful. */
+  readonly dial?: Dial | undefined;
   /** The level of boldness learned for its tool and kind; its step is part of the decision's key. */
   readonly boldness?: BoldnessFact;
   /** Language of the cuts' reasons; not part of the decision's key, so that sent bytes stay the same. */
@@ -96,6 +98,7 @@ const JOB_PARTS = {
   recoveryHint: ({ recoveryHint }) => (recoveryHint ? [`way=${recoveryHint}`] : []),
   recoverCommand: NOT_IN_KEY, // installing the program elsewhere must not change bytes that were already sent
   small: ({ small }) => (small ? ['small'] : []),
+  dial: ({ dial }) => (dial ? [`dial=${dial}`] : []),
   boldness: ({ boldness }) => (boldness && boldness.step !== 0 ? [`boldness=${boldness.step}`] : []),
   tool: NOT_IN_KEY, // recorded
   reasonLanguage: NOT_IN_KEY, // a change of language must not change bytes that were already sent
@@ -132,6 +135,7 @@ export function decide(job: Job, key: string, shouldStop: () => boolean, scores:
     limits: job.limits,
     asked: job.caller === 'call',
     small: job.small,
+    dial: job.dial,
     boldness: job.boldness?.step,
     shouldStop,
     externalScores: scores ?? undefined,
@@ -142,13 +146,14 @@ export function decide(job: Job, key: string, shouldStop: () => boolean, scores:
   return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, scores !== null) });
 }
 
-function basisOf({ hints, limits, sourceType, caller, small }: Job, hasScores: boolean): DecisionBasis {
+function basisOf({ hints, limits, sourceType, caller, small, dial }: Job, hasScores: boolean): DecisionBasis {
   const asked = caller === 'call';
   return {
     hints,
     limits,
     asked: asked || undefined,
     small: small || undefined,
+    dial,
     sourceType,
     opinions: hasScores || undefined,
   };

@@ -13,6 +13,8 @@ export interface ProjectSettings {
   readonly dollarsPerMonth?: number | undefined;
   /** Whether new conversations get shortened tools; subscription logins only if the server shortens theirs too. */
   readonly shelf?: 'on' | 'off' | undefined;
+  /** How much is cut. */
+  readonly boldness?: 'careful' | 'balanced' | 'bold' | undefined;
   /** Whether old results are put aside while the provider's cache is cold. */
   readonly coldStash?: 'on' | 'provider' | 'measure' | 'off' | undefined;
   /** As `ProjectRetention`. */

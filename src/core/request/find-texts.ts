@@ -1,7 +1,7 @@
 import { groupBy } from '../../engine/group-by.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit, RenderOptions } from '../../engine/text/render.ts';
-import type { Hints, Limits } from '../../engine/types.ts';
+import type { Dial, Hints, Limits } from '../../engine/types.ts';
 import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import type { CallInContext, Conversation } from '../../wires/goal/conversation.ts';
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
@@ -35,6 +35,8 @@ export interface FindSettings {
   readonly minOutputChars?: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
+  /** How boldly texts are cut; absent: careful. */
+  readonly dial?: Dial | undefined;
   /** Language of the reasons in markers, French if absent. */
   readonly reasonLanguage?: ReasonLanguage;
   /** Program that a marker names to an agent without `recover_text`; `mcp-pruner` if absent. */
@@ -181,7 +183,12 @@ function readResult(reading: Reading, parts: readonly ScannedText[]): FoundText[
     if (decoded === null) return [];
     const isRepeated = isReread(reading, literal, result) || shown;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
-    return textsOf(piece, result, whyWhole({ call, files, isRepeated, text: decoded, conversation }), settings);
+    return textsOf(
+      piece,
+      result,
+      whyWhole({ call, files, isRepeated, text: decoded, conversation, dial: settings.dial }),
+      settings,
+    );
   });
 }
 
@@ -400,6 +407,7 @@ function readTextResult(reading: Reading, { result, text, literal, index }: User
       isRepeated,
       text: piece.text,
       conversation,
+      dial: settings.dial,
     });
     return textsOf(piece, { ...context, facts: named }, whole, settings);
   });
@@ -437,13 +445,14 @@ function jobOf(
   way: RecoveryHint,
   keepWhole = '',
 ): Job {
-  const { limits, reasonLanguage, recoverCommand } = settings;
+  const { limits, dial, reasonLanguage, recoverCommand } = settings;
   const base = {
     text,
     textHash: textHash(text),
     goal,
     hints,
     limits,
+    dial,
     tool: tool.slice(0, MAX_NAME),
     caller: 'proxy' as const,
     recoveryHint: way,

@@ -1,5 +1,6 @@
 import { kindNamed, nameByPath } from '../../engine/kinds/all.ts';
 import { splitLines } from '../../engine/text/lines.ts';
+import type { Dial } from '../../engine/types.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import { askedLimit, askedLines } from '../../wires/transcript/call-targets.ts';
 import { callFacts, isReport, type ToolCall } from '../../wires/transcript/tools.ts';
@@ -14,6 +15,7 @@ interface ResultShown {
   readonly text: string;
   /** The conversation before it. */
   readonly conversation: Conversation;
+  readonly dial?: Dial | undefined;
 }
 
 /**
@@ -38,12 +40,13 @@ const HUNK = /^(?:diff --git |@@ -\d)/m;
  * report of another agent (`report`), a short window or a small number of entries that the agent chose itself
  * (`window`), or a short diff or list of hits or names (`short`). `''` for all others.
  */
-export function whyWhole({ call, files, isRepeated, text, conversation }: ResultShown): string {
+export function whyWhole({ call, files, isRepeated, text, conversation, dial }: ResultShown): string {
   if (isRepeated) return 'reread';
   if (isReport(call)) return 'report';
   if (conversation.names(files.filter((path) => !isLog(path)))) return 'named';
   if (isShortWindow(call, text)) return 'window';
-  return isShort(call, text) ? 'short' : '';
+  // a dial beyond `careful` has a bound of its own in the engine
+  return dial === undefined && isShort(call, text) ? 'short' : '';
 }
 
 /** Whether a path is that of a log. Logs are cut even when they are named, because they are repetitive. */
