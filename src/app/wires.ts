@@ -11,12 +11,15 @@ import type { Traces } from '../core/ports/traces.ts';
 import type { EventRecord } from '../core/ports.ts';
 import { isHeldOut } from '../core/request/policy.ts';
 import { RefusedConversations } from '../core/request/provider-verdicts.ts';
+import { StoredMarks } from '../core/result-marks.ts';
+import { stashId } from '../core/segments/text-segments.ts';
 import { ToolShelf } from '../core/shelf/shelf.ts';
 import { isForeign } from '../core/web-origin.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import { PayingSteps } from '../gc/paying-steps.ts';
 import type { StepOptions, TakenStep } from '../gc/take-step.ts';
+import { clientRowOf, installedClientRows } from '../ledger/client-lengths.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
@@ -337,11 +340,14 @@ function segmentsOf({ settings, store, clock, log, failures, cold }: Services, h
     onStep: (step) => log.info({ ...step, tokensSaved: step.tokensBefore - step.tokensAfter }, STEP_WORDS[step.by]),
     onFailure: failures.of('segments'),
   };
-  const collector = new ContextBudget({ ...options, tokens: settings.contextBudgetTokens });
+  const { contextBudgetTokens: tokens } = settings;
+  const thresholdOf = (product: string, model: string) =>
+    clientRowOf(installedClientRows(), { product, model })?.tokens;
+  const collector = new ContextBudget({ ...options, tokens, thresholdOf, marks: new StoredMarks(store), stashId });
   return {
     directives: new DirectiveBook(store.segments),
     ...cold.ports(options),
-    collector: settings.contextBudgetTokens > 0 ? collector : undefined,
+    collector: tokens === 0 ? undefined : collector,
     costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
   };
 }

@@ -33,6 +33,13 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Rule<nu
   };
 }
 
+/** As `wholeNumber`, or `auto`. */
+export function wholeNumberOrAuto(min: number): Rule<number | 'auto'> {
+  const { schema, fromText, allowed } = wholeNumber(min);
+  const fromWord = (text: string): unknown => (text.toLowerCase() === 'auto' ? 'auto' : fromText(text));
+  return { schema: z.union([schema, z.literal('auto')]), fromText: fromWord, allowed: `${allowed}, or auto` };
+}
+
 /** A number from 0 to 1. */
 export function share(): Rule<number> {
   return {

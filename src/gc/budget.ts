@@ -1,16 +1,27 @@
 import { BoundedMap } from '../base/bounded-map.ts';
-import type { CollectedRequest, Collector, OverTokenBudget } from '../core/ports/segments.ts';
+import type { ResultMarks } from '../core/ports/result-marks.ts';
+import type { CollectedRequest, Collector, OverTokenBudget, SeenSegment } from '../core/ports/segments.ts';
 import { conversationKey } from './keys.ts';
 import { newestOf } from './newest.ts';
 import { byPruningOrder, planOf } from './plan.ts';
 import { factsOf } from './recorder.ts';
+import { stayingIn } from './staying.ts';
 import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
 
 export interface BudgetOptions extends StepOptions {
-  /** Size of a request, in tokens, above which a step is taken. */
-  readonly tokens: number;
+  /** Size of a request, in tokens, above which a step is taken; `auto`: depends on the client. */
+  readonly tokens: number | 'auto';
+  /** The length in tokens at which a client compacts a conversation with a model; `undefined` if unknown. */
+  readonly thresholdOf?: (client: string, model: string) => number | undefined;
+  readonly marks: Pick<ResultMarks, 'givenOut'>;
+  /** The prune id under which a segment is stashed. */
+  readonly stashId: (project: string, segmentId: string) => string;
 }
+
+/** `auto` is this, or a share of the client's threshold, whichever is larger. */
+const AUTO_TOKENS = 100_000;
+const AUTO_SHARE = 0.4;
 
 /** A step reduces a conversation to this share of its budget, so that the next step is far away. */
 const DOWN_TO = 0.6;
@@ -25,7 +36,7 @@ const MAX_CONVERSATIONS = 10_000;
 
 /**
  * Keeps conversations within a budget by rare, large and permanent steps. Each step depends only on the request, and
- * selects among tool results and attached files; words of the user and the assistant stay.
+ * selects among old tool results that the work no longer needs (`stayingIn`); everything else stays.
  */
 export class ContextBudget implements Collector {
   readonly #options: BudgetOptions;
@@ -36,18 +47,31 @@ export class ContextBudget implements Collector {
     this.#options = options;
   }
 
-  mayNeedStep({ scope: { project }, conversationId, tokens }: CollectedRequest): boolean {
-    return tokens > Math.max(this.#options.tokens, this.#futile.get(conversationKey(project, conversationId)) ?? 0);
+  mayNeedStep({ scope, conversationId, tokens, head }: CollectedRequest): boolean {
+    const futile = this.#futile.get(conversationKey(scope.project, conversationId)) ?? 0;
+    return tokens > futile && tokens > this.#leastBudget && tokens > this.#budgetOf(scope, head);
+  }
+
+  get #leastBudget(): number {
+    const { tokens } = this.#options;
+    return tokens === 'auto' ? AUTO_TOKENS : tokens;
+  }
+
+  #budgetOf({ client = '' }: CollectedRequest['scope'], head: CollectedRequest['head']): number {
+    const { tokens, thresholdOf } = this.#options;
+    if (tokens !== 'auto') return tokens;
+    return Math.max(AUTO_TOKENS, AUTO_SHARE * (thresholdOf?.(client, head().model) ?? 0));
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {
     const { scope, request, tokens, step } = over;
-    const budget = this.#options.tokens;
+    const budget = this.#budgetOf(scope, over.head);
+    const stays = await this.#staying(over);
     const candidates: Candidate[] = [];
     const roots = { newest: newestOf(request), ids: NO_IDS, mentions: new Uint32Array(), file: '', task: '' };
     const sweep = new Sweep(roots, request.messages, (candidate) => candidates.push(candidate));
     for (const seen of [...request.segments].reverse()) {
-      const may = (seen.role === 'tool' || seen.effect === 'attached') && !seen.exempt;
+      const may = seen.role === 'tool' && !seen.exempt && !stays(seen);
       // other segments count as references, but are never selected
       const facts = { ...factsOf(seen), ...(may ? {} : { tokens: 1 }), directed: seen.directed, task: '' };
       sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
@@ -63,6 +87,17 @@ export class ContextBudget implements Collector {
     const aside = chosen.map(({ id }) => ({ id, upTo: step.messages }));
     await takeStep(this.#options, { by: 'budget' }, over, aside, after);
     return true;
+  }
+
+  /** What stays, results of which lines were given out included. @throws StoreUnavailable */
+  async #staying(over: OverTokenBudget): Promise<(segment: SeenSegment) => boolean> {
+    const { marks, stashId } = this.#options;
+    const { project } = over.scope;
+    const idsOf = ({ id, pruneIds }: SeenSegment): readonly string[] => [...pruneIds, stashId(project, id)];
+    const results = over.request.segments.filter(({ role }) => role === 'tool');
+    const givenOut = await marks.givenOut(results.flatMap(idsOf));
+    const isNeeded = stayingIn(over);
+    return (segment) => idsOf(segment).some((id) => givenOut.has(id)) || isNeeded(segment);
   }
 }
 

@@ -59,6 +59,33 @@ describe('a conversation that passes its budget', () => {
     expect(replica.failures).toEqual([]);
   });
 
+  it('keeps what the work still needs', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
+    const work = new Work();
+    const old = work.tool('read_file', { path: 'src/edited.ts' }, sourceFile(7, 90));
+    work.tool('edit_file', { path: 'src/edited.ts', old_string: 'a', new_string: 'b' }, 'Edited.');
+    const edited = work.tool('read_file', { path: 'src/edited.ts' }, sourceFile(7, 91));
+    const failed = work.tool('bash', { command: 'make' }, `${sourceFile(7, 92)}\nProcess exited with code 2`);
+    const attached = work.say('user', `<file path="src/mine.ts">\n${sourceFile(7, 93)}</file>\nLook at it.`);
+    const gone = stashed((await replica.send(reading(24, work).messages)).body);
+    expect(gone).toContain(old);
+    for (const index of [edited, failed, attached]) expect(gone).not.toContain(index);
+  });
+
+  it.each([
+    ['100,000 tokens if the client is unknown', undefined, 100, 125],
+    ['100,000 if that is more than 40 % of the length at which it compacts', 200_000, 100, 125],
+    ['40 % of that length otherwise', 300_000, 125, 145],
+  ])('is, with `auto`, %s', async (_, threshold, within, beyond) => {
+    const replica = new Replica({ budget: 'auto', minPruneChars: 1e9, thresholdOf: () => threshold });
+    const work = new Work();
+    await replica.send(reading(within, work).messages);
+    expect(replica.steps).toEqual([]);
+    await replica.send(reading(beyond - within, work, within).messages);
+    expect(replica.steps).toMatchObject([{ by: 'budget' }]);
+    expect(replica.steps[0]?.tokensBefore).toBeGreaterThan(Math.max(100_000, 0.4 * (threshold ?? 0)));
+  });
+
   it('is collected rarely even if the parts that must stay exceed the budget', async () => {
     const replica = new Replica({ budget: BUDGET / 4, minPruneChars: 1e9 });
     const work = new Work();

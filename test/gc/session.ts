@@ -34,7 +34,9 @@ export interface ReplicaParts {
   readonly clock?: ReturnType<typeof manualClock>;
   readonly minPruneChars?: number;
   /** Tokens; 0 for no budget. */
-  readonly budget?: number;
+  readonly budget?: number | 'auto';
+  /** Where a client compacts, for the budget `auto`. */
+  readonly thresholdOf?: (client: string, model: string) => number | undefined;
   /** Sets aside what was looked at again, where it pays. */
   readonly paying?: boolean;
   /** Puts old results aside at cold moments. */
@@ -76,10 +78,11 @@ export class Replica {
     const onStep = (step: TakenStep): void => void this.steps.push(step);
     const tokens = parts.budget ?? 0;
     const options = { store: store.segments, events: store, clock, onStep, onFailure };
-    const collector = new ContextBudget({ ...options, tokens });
     this.answers = new LastAnswers(store.ledger);
     this.marks = new StoredMarks(store);
     const { answers, marks } = this;
+    const thresholdOf = parts.thresholdOf ?? (() => undefined);
+    const collector = new ContextBudget({ ...options, tokens, thresholdOf, marks, stashId });
     const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
     const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
     const moments = new ColdMoments(answers, () => false);
@@ -113,7 +116,7 @@ export class Replica {
       segments: {
         directives: new DirectiveBook(store.segments),
         ...(parts.cold && { coldCollector: cold(parts.cold) }),
-        ...(tokens > 0 && { collector }),
+        ...(tokens !== 0 && { collector }),
         ...(parts.paying && { costCollector: new PayingSteps(options) }),
       },
     });

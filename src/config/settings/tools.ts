@@ -1,14 +1,14 @@
-import { list, oneOf, onOff, wholeNumber } from '../rules.ts';
+import { list, oneOf, onOff, wholeNumber, wholeNumberOrAuto } from '../rules.ts';
 import { DAY_S, optionalFeature, setting } from './setting.ts';
 
 /** Context GC, and which tools are offered. */
 export const toolsSettings = {
   contextBudgetTokens: setting({
-    rule: wholeNumber(0),
+    rule: wholeNumberOrAuto(0),
     fallback: 0,
     fallbackWords: '0 (off)',
     unit: 'tokens',
-    doc: 'Size of a conversation above which old parts are stashed automatically; 0: never.',
+    doc: 'Size of a conversation above which old results are stashed automatically; 0: never, auto: 100,000 or 40 % of the length at which the client compacts, whichever is larger.',
   }),
   coldStash: setting({
     common: true,

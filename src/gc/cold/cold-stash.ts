@@ -1,18 +1,11 @@
 import type { ResultMarks } from '../../core/ports/result-marks.ts';
-import type {
-  CollectedRequest,
-  Collector,
-  OverTokenBudget,
-  SeenRequest,
-  SeenSegment,
-} from '../../core/ports/segments.ts';
-import { pathKey } from '../keys.ts';
+import type { CollectedRequest, Collector, OverTokenBudget } from '../../core/ports/segments.ts';
 import { NEWEST_MESSAGES } from '../newest.ts';
+import { stayingIn } from '../staying.ts';
 import { freedBy } from '../sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from '../take-step.ts';
 import type { ColdBooks } from './books.ts';
 import type { ColdMoments } from './cold-moments.ts';
-import { isFailed } from './failed-result.ts';
 import type { LastAnswers } from './last-answers.ts';
 
 /** `MCP_PRUNER_COLD_STASH`. `provider`: as `on`, and by the provider where it verifies the history. */
@@ -74,20 +67,18 @@ export class ColdStash implements Collector {
   /** The results that may be put aside. @throws StoreUnavailable */
   async #oldResults({ scope: { project }, request, messageAt }: OverTokenBudget): Promise<readonly Old[]> {
     const { marks, stashId } = this.#options;
-    const kept = keptReadings(request);
+    const stays = stayingIn({ request, messageAt });
     const end = request.messages - NEWEST_MESSAGES;
     const old = request.segments.flatMap((segment): Old[] => {
       const { id, ordinal, role, text, exempt, directed } = segment;
       const freed = freedBy(segment);
       if (role !== 'tool' || ordinal >= end || text.length < LEAST_CHARS || freed <= 0) return [];
-      if (exempt || directed !== null || kept.has(segment) || text.includes('NO_PRUNE')) return [];
-      if (isFailed(text, segment.callId, () => messageAt(ordinal))) return [];
+      if (exempt || directed !== null || stays(segment)) return [];
       return [{ id, upTo: ordinal, freed, pruneIds: [...segment.pruneIds, stashId(project, id)] }];
     });
     const ids = old.flatMap(({ pruneIds }) => pruneIds);
     const [givenOut, measured] = await Promise.all([marks.givenOut(ids), marks.putAside(ids)]);
-    const stays = (pruneId: string): boolean => givenOut.has(pruneId) || measured.has(pruneId);
-    return old.filter(({ pruneIds }) => !pruneIds.some(stays));
+    return old.filter(({ pruneIds }) => !pruneIds.some((id) => givenOut.has(id) || measured.has(id)));
   }
 }
 
@@ -95,19 +86,4 @@ interface Old extends SetAside {
   readonly freed: number;
   /** Ids under which it is stored. */
   readonly pruneIds: readonly string[];
-}
-
-/**
- * The newest reading of each file that the conversation has edited, or that a call or text of the newest messages
- * names.
- */
-function keptReadings({ messages, segments }: SeenRequest): ReadonlySet<SeenSegment> {
-  const newest = segments.filter(({ ordinal }) => ordinal >= messages - NEWEST_MESSAGES);
-  const edited = new Set(segments.flatMap((segment) => segment.edited.map(pathKey)));
-  const isNamed = (path: string): boolean =>
-    newest.some(({ text, wanted }) => text.includes(path) || wanted.includes(path));
-  const readings = new Map<number, SeenSegment>();
-  for (const segment of segments)
-    if (segment.effect === 'read' && segment.path !== '') readings.set(pathKey(segment.path), segment);
-  return new Set([...readings].flatMap(([key, reading]) => (edited.has(key) || isNamed(reading.path) ? reading : [])));
 }
