@@ -105,6 +105,17 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(other.body.equals(cold.body)).toBe(true);
   });
 
+  it('is judged again after a request that came in time and was not answered', async () => {
+    const [clock, store] = [manualClock(), openStore()];
+    const before = new Session({ clock, store }).read(14);
+    const { conversationId } = await before.send();
+    await store.ledger.add([turnOf(conversationId, clock.now)], []);
+    const after = new Replica({ cold: 'on', minPruneChars: 1e9, clock, store });
+    expect(aside(await after.send(before.work.messages))).toEqual([]);
+    clock.now += 31 * MINUTE;
+    expect(aside(await after.send(before.work.messages)).length).toBeGreaterThan(5);
+  });
+
   it('finds the last answer in the ledger after a restart', async () => {
     const [clock, store] = [manualClock(), openStore()];
     const before = new Session({ clock, store }).read(14);

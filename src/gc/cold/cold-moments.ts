@@ -43,8 +43,11 @@ export class ColdMoments {
   }: Omit<CollectedRequest, 'tokens' | 'messages'>): Promise<ColdCause | null> {
     // the cache may be warm by an answer that another process received, or this one before its restart
     const last = await this.#answers.read(project, conversationId, this.#isLocal);
-    this.#judged.set(conversationKey(project, conversationId), last[0]?.atMs ?? 0);
-    return causeOf(last, head(), nowMs);
+    const cause = causeOf(last, head(), nowMs);
+    // while the cache is warm, a later request after the same answer may still come too late
+    if (cause !== null || last.length === 0)
+      this.#judged.set(conversationKey(project, conversationId), last[0]?.atMs ?? 0);
+    return cause;
   }
 }
 
