@@ -4,12 +4,15 @@ import suite, { SLOW } from '../vitest.config.ts';
 /** End-to-end tests of keys, which `npm test` runs on a file only. */
 const KEYS = ['admin', 'budgets', 'door', 'limits', 'projects'].map((name) => `test/parts/team/${name}.test.ts`);
 
+/** The page at each width and with a large store, of which `npm test` sees a part. */
+const PAGE = 'test/parts/page/browser.test.ts';
+
 /** Servers that are killed, flooded and raced against each other: minutes of work that `npm test` leaves out. */
 export default defineConfig({
   test: {
     ...suite.test,
-    include: ['test/**/*.long.ts', ...KEYS, ...SLOW],
+    include: ['test/**/*.long.ts', ...KEYS, PAGE, ...SLOW],
     exclude: ['test/clients/**'],
-    env: { MCP_PRUNER_TEST_KEYS_ON: 'postgres' },
+    env: { MCP_PRUNER_TEST_KEYS_ON: 'postgres', MCP_PRUNER_TEST_LONG: 'true' },
   },
 });
