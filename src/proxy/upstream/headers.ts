@@ -51,7 +51,9 @@ export function responseHeaders(raw: unknown): string[] {
 
 /** Sends the head of an answer that has been written. `flushHeaders` would encode fields beyond ASCII as UTF-8. */
 export function flushHead(res: ServerResponse): void {
-  if (!res.writableEnded && !res.destroyed) res.write(Buffer.alloc(0));
+  if (res.writableEnded || res.destroyed) return;
+  res.write(Buffer.alloc(0));
+  res.socket?.uncork(); // node:http holds writes back until the next tick, when the answer may have been broken off
 }
 
 function endToEnd(raw: readonly string[], drop: (name: string) => boolean): string[] {
