@@ -5,7 +5,7 @@ import type { PruneInput } from '../../src/engine/types.ts';
 import { sourceFile } from '../helpers/texts.ts';
 
 const LIMITS = { maxPruneRatio: 0.9, minKeepLines: 20 };
-const SIZES = [10, 20, 40, 80, 160];
+const SIZES = [4, 10, 20, 40, 80, 160];
 
 /** The share of the lines that go. */
 function shareCut(functions: number, over: Partial<PruneInput>): number {
