@@ -111,7 +111,7 @@ class Forwarder {
     const underWay = this.#underWay.get(req);
     if (underWay) underWay.sent = proxyReq;
     proxyReq.path = this.#options.connection.prefix + this.#pathOf(req); // http-proxy joins paths by its own rules
-    writeHead(proxyReq, this.#fieldsFor(req));
+    replaceFields(proxyReq, this.#fieldsFor(req));
     proxyReq.once('timeout', () => {
       if (underWay) underWay.late = true;
     });
@@ -224,14 +224,18 @@ function isChunked({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Writes the head of a request from a list of fields, as `http.request` does when it is given a list. http-proxy gives it
- * an object, whose fields cannot repeat under different spellings, and node:http has no public way to replace them.
+ * Replaces the fields of a request by a list of them. Fields that repeat stand together, under the first spelling, and
+ * cookies are joined: node:http has no public way to send such a list as it is, once a request exists.
  */
-function writeHead(request: ClientRequest, fields: readonly string[]): void {
-  const { method, path } = request;
-  request.useChunkedEncodingByDefault = false; // a request without a length has no body
-  const writer = request as ClientRequest & { _storeHeader(firstLine: string, fields: readonly string[]): void };
-  writer._storeHeader(`${method} ${path} HTTP/1.1\r\n`, fields);
+function replaceFields(request: ClientRequest, fields: readonly string[]): void {
+  for (const name of request.getHeaderNames()) request.removeHeader(name);
+  const values = new Map<string, { readonly name: string; readonly all: string[] }>();
+  for (const [name, value] of pairsOf(fields)) {
+    const field = values.get(name.toLowerCase());
+    if (field) field.all.push(value);
+    else values.set(name.toLowerCase(), { name, all: [value] });
+  }
+  for (const { name, all } of values.values()) request.setHeader(name, all.length === 1 ? (all[0] ?? '') : all);
 }
 
 function isResponse(res: object): res is ServerResponse {
