@@ -170,7 +170,9 @@ export class ReadStage {
     const first = checkpoint?.messages ?? 0;
     const { messages, previous } = scanned;
     const before = answers.get(previous);
-    const conversation = (checkpoint?.conversation ?? before)?.fork() ?? new Conversation();
+    const known = checkpoint?.conversation ?? before;
+    const conversation = known?.fork() ?? new Conversation();
+    if (known === undefined && previous !== '') conversation.detach();
     if (scanned.outside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
     const found: FoundText[] = [];
     const results: ReadResult[] = [];

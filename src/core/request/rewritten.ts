@@ -108,7 +108,9 @@ function withTools(body: Buffer, texts: readonly BodyEdit[], tools: readonly Bod
 /** Keys of the last message of a request: its prefix and its second keys. */
 function refusalKeysOf({ prefixes, secondKeys }: DirectedRequest['read']): string[] {
   const last = prefixes.at(-1);
-  return last === undefined ? [] : [last, ...(secondKeys.get(last) ?? []).map(({ key }) => key)];
+  return last === undefined
+    ? []
+    : [last, ...(secondKeys.get(last) ?? []).flatMap(({ key, isOfOthers }) => (isOfOthers ? [] : key))];
 }
 
 /** The outcome of a request that is forwarded unchanged. */

@@ -12,6 +12,8 @@ export interface SecondKey {
   readonly key: string;
   /** Indexes of the texts in the message that it stands for. */
   readonly texts: readonly number[];
+  /** Nothing is recorded under it; it finds what was sent while the history of the conversation was unknown. */
+  readonly isOfOthers?: true;
 }
 
 /** A message that is being read. */
@@ -37,16 +39,24 @@ export function secondKeysOf(keyed: KeyedMessage): SecondKey[] {
 
 /** An item is one result, or words of the user. Some models number their calls anew in each conversation. */
 function keysOfItem(keyed: KeyedMessage, message: ScannedMessage): SecondKey[] {
-  const { dialect, body, conversation } = keyed;
+  const { dialect, body, conversation, owner } = keyed;
   const [first] = message.texts;
   if (first === undefined) return [];
   const texts = message.texts.map((_, i) => i);
   const meaning = dialect.meaning(body, message);
-  if (message.role === 'user')
-    return [{ key: keyOf('words', conversation.id, conversation.newestCall, meaning), texts }];
-  if (message.role !== 'tool' || first.callId === '') return [];
+  const { id, isDetached } = conversation;
+  const isWords = message.role === 'user';
+  if (!isWords && (message.role !== 'tool' || first.callId === '')) return [];
+  const detached = keyOf('detached', owner, isWords ? '' : first.callId, meaning);
+  if (isDetached) return [{ key: detached, texts }];
   const nth = conversation.callsUnder(first.callId);
-  return [{ key: keyOf('result', conversation.id, first.callId, String(nth), meaning), texts }];
+  const key = isWords
+    ? keyOf('words', id, conversation.newestCall, meaning)
+    : keyOf('result', id, first.callId, String(nth), meaning);
+  return [
+    { key, texts },
+    { key: detached, texts, isOfOthers: true },
+  ];
 }
 
 /** A message has several blocks. Ids of calls are unique, so that the conversation need not be known. */
@@ -75,14 +85,16 @@ export function underSecondKeys(
   keys: ReadonlyMap<string, readonly SecondKey[]>,
 ): SentMessage[] {
   return records.flatMap((record) =>
-    (keys.get(record.prefix) ?? []).map(({ key, texts }) => ({
-      ...record,
-      prefix: key,
-      texts: record.texts.flatMap((text) => {
-        const index = texts.indexOf(text.text);
-        return index < 0 ? [] : { ...text, text: index };
-      }),
-    })),
+    (keys.get(record.prefix) ?? [])
+      .filter(({ isOfOthers }) => !isOfOthers)
+      .map(({ key, texts }) => ({
+        ...record,
+        prefix: key,
+        texts: record.texts.flatMap((text) => {
+          const index = texts.indexOf(text.text);
+          return index < 0 ? [] : { ...text, text: index };
+        }),
+      })),
   );
 }
 
@@ -91,7 +103,9 @@ export function recordUnder(
   records: ReadonlyMap<string, SentMessage>,
   keys: readonly SecondKey[] = [],
 ): SentMessage | undefined {
-  const found = keys.flatMap(({ key, texts }) => {
+  const isFound = ({ key }: SecondKey): boolean => records.has(key);
+  const own = keys.filter((one) => !one.isOfOthers && isFound(one));
+  const found = (own.length > 0 ? own : keys.filter(isFound)).flatMap(({ key, texts }) => {
     const record = records.get(key);
     return record ? { record, texts } : [];
   });

@@ -25,6 +25,8 @@ interface Kept {
   readonly asked: string;
   /** Absent if an older version stored it. */
   readonly recovers?: boolean;
+  /** Absent: its history is known. */
+  readonly detached?: boolean;
   readonly calls: readonly (readonly [id: string, call: CallInContext])[];
   /** The model's text; absent if the answer called a tool natively. */
   readonly spoken?: string;
@@ -80,6 +82,7 @@ export class Conversation {
   #plan = '';
   #id = '';
   #recovers = false;
+  #detached = false;
   #recovered: readonly RecoveredLines[] = [];
   #spoken = '';
   /** The newest text of the answer that is being read; some wires send the text and each call as separate items. */
@@ -109,6 +112,7 @@ export class Conversation {
     fork.#plan = this.#plan;
     fork.#id = this.#id;
     fork.#recovers = this.#recovers;
+    fork.#detached = this.#detached;
     fork.#recovered = this.#recovered;
     fork.#spoken = this.#spoken;
     fork.#answerWords = this.#answerWords;
@@ -134,6 +138,7 @@ export class Conversation {
       id: this.#id,
       asked: this.#userWords,
       recovers: this.#recovers,
+      ...(this.#detached && { detached: true }),
       calls,
       spoken: this.#spoken || undefined,
       shown: shown.length > 0 ? shown : undefined,
@@ -166,6 +171,7 @@ export class Conversation {
         asked,
         calls,
         recovers = false,
+        detached = false,
         spoken = '',
         shown = [],
         naming = [asked, ''],
@@ -177,6 +183,7 @@ export class Conversation {
       conversation.#userWords = asked;
       [conversation.#namingWords, conversation.#plan] = naming;
       conversation.#recovers = recovers;
+      conversation.#detached = detached;
       conversation.#recovered = recovered;
       conversation.#spoken = spoken;
     } catch {
@@ -193,6 +200,16 @@ export class Conversation {
   /** Records the hash of the conversation's beginning. Only the first call counts. */
   begin(id: string): void {
     this.#id ||= id;
+  }
+
+  /** Records that it continues an answer of which nothing is known. */
+  detach(): void {
+    this.#detached = true;
+  }
+
+  /** Whether its history, and so its beginning, is unknown. */
+  get isDetached(): boolean {
+    return this.#detached;
   }
 
   /** Records that the model can call `recover_text`. */
