@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { AnswerWatch } from '../core/ports/answer-watch.ts';
 import type { Budget, OverBudget } from '../core/ports/budgets.ts';
+import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { PartTools } from '../mcp/part-tools.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
@@ -82,6 +83,12 @@ export interface OpenPart {
   readonly views?: Views;
   /** Observes the answers of all model requests. */
   readonly answers?: AnswerWatch;
+  /**
+   * What requests used of the limits of a subscription, as ratios by window, to within the answers since `sinceMs`.
+   *
+   * @throws StoreUnavailable
+   */
+  readonly usedOfLimits?: (requestIds: readonly string[], sinceMs: number) => Promise<RunFigures['limits']>;
   /** Figures for `/metrics`, read at each scrape. */
   readonly gauges?: readonly LabelledGauge[];
   /**

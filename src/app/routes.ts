@@ -7,6 +7,7 @@ import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type LabelledGauge, type Metrics } from '../observe/metrics.ts';
 import type { ByteBudget } from '../proxy/byte-budget.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
+import { runDoor } from '../proxy/doors/run-door.ts';
 import { type LoadedLater, loadSoon, onDemand } from '../proxy/loaded-later.ts';
 import { sendError } from '../proxy/send-error.ts';
 import type { Routes } from '../proxy/server.ts';
@@ -18,6 +19,7 @@ import { callersOf, noteSettings, requestIds } from './context.ts';
 import { partsOn } from './edition.ts';
 import type { MountParts } from './mounts.ts';
 import type { OpenPart, PartPlace } from './part.ts';
+import { figuresOfRun } from './run-figures.ts';
 import { openTools, type ToolFace } from './tools.ts';
 import { openWires } from './wires.ts';
 
@@ -94,9 +96,11 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   };
   const rest = mountsSoon(mountParts);
   const front = await frontFor(mountParts, budgets, wires.received);
+  const { runs: book, reported } = wires;
+  const sources = { book, reported, ledger: services.ledger, store: services.store.ledger, opened };
   return {
     wireFor,
-    gatekeeper: front,
+    gatekeeper: inTurn([runDoor((run) => figuresOfRun(sources, run))], front),
     sockets,
     onUpgradeRefused,
     hops,

@@ -22,9 +22,11 @@ import type { StepOptions, TakenStep } from '../gc/take-step.ts';
 import { clientRowOf, installedClientRows } from '../ledger/client-lengths.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
+import { runOf } from '../proxy/doors/run-door.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { PrefixBreaks } from '../proxy/report/prefix-breaks.ts';
 import { Reporter } from '../proxy/report/report.ts';
+import { RunBook } from '../proxy/report/run-book.ts';
 import { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { sendError } from '../proxy/send-error.ts';
 import type { ModelHandler, SocketHandler } from '../proxy/server.ts';
@@ -60,6 +62,10 @@ export interface Wires {
   readonly prefixBreaks: PrefixBreaks;
   /** The alarm that is raised if requests with large results save nothing. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
+  /** Counts what runs of agents do. */
+  readonly runs: RunBook;
+  /** Resolves once all requests that have ended are reported. Never rejects. */
+  readonly reported: () => Promise<void>;
   readonly destinations: Destinations;
   /** Budget of the bodies that are held in memory. */
   readonly received: ByteBudget;
@@ -103,8 +109,9 @@ export async function openWires(
   const notUnderstood = new NotUnderstood();
   const prefixBreaks = new PrefixBreaks();
   const savings = savingWatch(services);
+  const runs = new RunBook();
   const reporter = new Reporter({
-    ...{ events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, toolWatch, cold },
+    ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, toolWatch, cold },
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
@@ -125,7 +132,11 @@ export async function openWires(
         errorBody: operation.dialect.error,
         handle: (request, res) => {
           inProgress++;
-          return handler.handle(request, res, { ...to, operation }).finally(() => inProgress--);
+          const ended = runs.begin(runOf(request), clock.nowMs());
+          return handler.handle(request, res, { ...to, operation }).finally(() => {
+            inProgress--;
+            ended();
+          });
         },
       };
     },
@@ -136,6 +147,7 @@ export async function openWires(
       destinationOf: (req) => socketDestination(destinations, req),
       hops,
       headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+      onOpened: (req) => runs.begin(runOf(req), clock.nowMs()),
       onNotUnderstood: (reason) => reporter.unread(reason),
       onNotOpened: (status, upstreamError) => reporter.unread('websocket_not_opened', { status, upstreamError }),
     }),
@@ -144,6 +156,8 @@ export async function openWires(
     notUnderstood,
     prefixBreaks,
     savings,
+    runs,
+    reported: () => reporter.reported(),
     destinations,
     received,
     hops,

@@ -1,5 +1,12 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
-import type { LedgerState, LedgerStore, LedgerSum, SettleQuery, SettleWork } from '../core/ports/ledger-store.ts';
+import type {
+  LedgerState,
+  LedgerStore,
+  LedgerSum,
+  RequestsCost,
+  SettleQuery,
+  SettleWork,
+} from '../core/ports/ledger-store.ts';
 
 /** A ledger in memory for one run of a command: keeps sums, and the state of conversations and models. */
 export class MemoryLedger implements LedgerStore {
@@ -44,6 +51,10 @@ export class MemoryLedger implements LedgerStore {
 
   async spent(): Promise<[]> {
     return [];
+  }
+
+  async costOf(): Promise<RequestsCost> {
+    return { requests: 0, unpriced: 0, dollars: 0, dollarsWithout: 0 };
   }
 
   async processes(): Promise<number> {

@@ -5,6 +5,7 @@ import type { Viewer } from '../core/ports/projects.ts';
 import type { RequestScope } from '../core/ports/segments.ts';
 import type { SessionHeaders } from '../core/request/session.ts';
 import { admitted, ownAdmissions } from './doors/admitted.ts';
+import { runOf } from './doors/run-door.ts';
 import type { Destination } from './upstream/destinations.ts';
 
 /** Who sends a request, and where it belongs. Created once when a request is admitted, and passed on. */
@@ -29,6 +30,8 @@ export interface RequestContext {
   readonly session: string;
   /** Product name of the user agent, without its version; `unknown` without one. */
   readonly client: string;
+  /** The run of `mcp-pruner run` that sends it, or `''`. */
+  readonly run: string;
   /** Logged in with a subscription instead of an API key. */
   readonly isSubscription: boolean;
   /** Its destination is Anthropic's own API. */
@@ -66,6 +69,7 @@ export function contextOf(
     sessions,
     session: sessions.claudeCode || sessions.codex || sessions.others,
     client,
+    run: runOf(req),
     isSubscription: isSubscription(headers) || (to !== undefined && isChatGpt(to)),
     toAnthropic: to !== undefined && ANTHROPIC.test(to.upstream.origin),
   };

@@ -404,6 +404,7 @@ class WireExchange {
       childId: this.#context.childId,
       project: this.#options.hasProjects ? this.#context.scope.project : undefined,
       sender: { project: this.#context.scope.project, client: this.#context.client },
+      run: this.#context.run,
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
       verifiesHistory: this.#options.dialect.verifiesHistory,

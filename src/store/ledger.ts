@@ -6,6 +6,7 @@ import type {
   LedgerStore,
   LedgerSum,
   Others,
+  RequestsCost,
   Settled,
   SettleQuery,
   SettleWork,
@@ -124,6 +125,16 @@ export class StoredLedger implements LedgerStore {
       [conversationId, after, after, bounded(limit)],
     );
     return rows.map(turnOf);
+  }
+
+  async costOf(requestIds: readonly string[]): Promise<RequestsCost> {
+    const [row] = await this.#rows.all<RequestsCost>(
+      `SELECT count(*) AS requests, count(*) - count(dollars) AS unpriced, coalesce(sum(dollars), 0) AS dollars,
+         coalesce(sum(dollars_without), 0) AS "dollarsWithout" FROM main.ledger_turn WHERE request_id IN LIST(?)`,
+      [requestIds],
+    );
+    const { requests = 0, unpriced = 0, dollars = 0, dollarsWithout = 0 } = row ?? {};
+    return { requests: Number(requests), unpriced: Number(unpriced), dollars, dollarsWithout };
   }
 
   conversations(query: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {

@@ -118,7 +118,7 @@ describe('mcp-pruner run', () => {
     expect(code).toBe(7);
     expect(JSON.parse(out)).toEqual({
       args: ['-p', 'two words', '--', '--help'],
-      OPENAI_BASE_URL: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+      OPENAI_BASE_URL: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/run\/[0-9a-f]{32}\/v1$/),
       NO_PROXY: 'intra.example,127.0.0.1,localhost,::1',
       answer: { from: 'upstream' },
     });
@@ -227,8 +227,12 @@ describe('mcp-pruner run', () => {
     expect(same.err.trim().split('\n')).toEqual([
       `mcp-pruner: agent (agent): chat completions through ${url}/v1, which was running`,
       'mcp-pruner: agent ended with code 7',
+      'mcp-pruner: no request to a model came through the proxy',
     ]);
-    expect(JSON.parse(same.out)).toMatchObject({ OPENAI_BASE_URL: `${url}/v1`, answer: { from: 'upstream' } });
+    expect(JSON.parse(same.out)).toMatchObject({
+      OPENAI_BASE_URL: expect.stringContaining(`${url}/run/`),
+      answer: { from: 'upstream' },
+    });
 
     const elsewhere = { ...env, MCP_PRUNER_DB_PATH: join(at.home, 'other.db') };
     expect((await run(at, ['run', 'agent'], elsewhere)).err).toContain('started for this run');
@@ -256,6 +260,7 @@ describe('mcp-pruner run', () => {
     expect(err.trim().split('\n')).toEqual([
       expect.stringMatching(/^mcp-pruner: Codex .*through/),
       expect.stringMatching(/ended with code 0$/),
+      expect.stringMatching(/no request to a model/),
     ]);
   });
 

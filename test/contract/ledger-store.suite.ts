@@ -79,6 +79,16 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(calls).toBe(heard);
     });
 
+    it('adds up what named requests cost', async () => {
+      const { ledger } = await open();
+      const unpriced = { dollars: null, dollarsWithout: null };
+      await ledger.add([aTurn('r1'), aTurn('r2', { dollars: 1, dollarsWithout: 1 }), aTurn('r3', unpriced)], []);
+      const cost = { requests: 2, unpriced: 0, dollars: 1.5, dollarsWithout: 1.75 };
+      expect(await ledger.costOf(['r1', 'r2', 'r9'])).toEqual(cost);
+      expect(await ledger.costOf(['r3'])).toEqual({ requests: 1, unpriced: 1, dollars: 0, dollarsWithout: 0 });
+      expect(await ledger.costOf([])).toMatchObject({ requests: 0 });
+    });
+
     it('sums dollars by day for keys and projects', async () => {
       const { ledger } = await open();
       await ledger.add(

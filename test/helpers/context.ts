@@ -13,5 +13,6 @@ export const NO_CONTEXT: RequestContext = {
   session: '',
   isSubscription: false,
   toAnthropic: false,
+  run: '',
   client: 'unknown',
 };

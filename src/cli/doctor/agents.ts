@@ -9,6 +9,7 @@ import type { Io } from '../command.ts';
 import { fileReader } from '../file-reader.ts';
 import { rpcAddress } from '../local-access.ts';
 import { postStatus } from '../probe.ts';
+import { unmarked } from '../run/mark.ts';
 import { type ProxyHealth, proxyUrl } from '../run/proxy.ts';
 import { shellValues } from './addresses.ts';
 
@@ -41,7 +42,7 @@ export async function checkAgents(settings: Settings, io: Io, running: ProxyHeal
     wires.add(client.wire);
     findings.push(await checkClient(client, own, { url, io, place, running }));
   }
-  if (io.env.OPENAI_BASE_URL?.replace(/(?<!\/)\/+$/, '') === `${url}/v1` && running !== null) {
+  if (unmarked(io.env.OPENAI_BASE_URL ?? '').replace(/(?<!\/)\/+$/, '') === `${url}/v1` && running !== null) {
     findings.push({ level: 'ok', what: 'OPENAI_BASE_URL leads to the proxy' });
   }
   const own = [...seen].join('\n');

@@ -21,6 +21,7 @@ import { readSettings } from '../read-settings.ts';
 import { serverEnv } from '../server-env.ts';
 import { KEY_VARIABLE, teamKey, withKey } from '../team-key.ts';
 import { printableLine } from '../terminal.ts';
+import { markedRun, unmarked } from './mark.ts';
 import { mcpAccess } from './mcp.ts';
 import { keepsOriginalsHere, namedProxy, openProxy, proxyHealth, proxyUrl, type RunProxy } from './proxy.ts';
 
@@ -76,8 +77,9 @@ export const run: Command = {
       const storeEnv = serverEnv(loaded, io);
       const tokenFile = proxy.token === null ? null : localTokenFile(io, loaded.settings);
       const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, tokenFile, lifecycle });
-      const origin = withKey(proxy.url, proxy.key);
-      const keyed = proxy.key === null ? {} : { keyed: { origin: proxy.url, variable: KEY_VARIABLE } };
+      const { id, url: marked } = markedRun(proxy.url);
+      const origin = withKey(marked, proxy.key);
+      const keyed = proxy.key === null ? {} : { keyed: { origin: marked, variable: KEY_VARIABLE } };
       const hasLocalModel = isLocalUrl(loaded.settings.anthropicUrl);
       const wired = launch(
         { baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed, cloudBypassesProxy: bypasses, hasLocalModel },
@@ -89,7 +91,10 @@ export const run: Command = {
       const before = shared || other ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
       lines.say(cloud && bypasses ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
       if (proxy.problem !== undefined) lines.say(`nothing is pruned or recorded: ${printableLine(proxy.problem)}`);
-      return await runAgent(client, wired, args, socket, lifecycle, io, lines, childLog);
+      const summary = bypasses
+        ? async () => null
+        : () => import('./summary.ts').then((it) => it.summaryOf(proxy.url, id));
+      return await runAgent(client, wired, args, { socket, lifecycle, io, lines, childLog, summary });
     } finally {
       await childLog.close();
       await proxy.close();
@@ -116,7 +121,8 @@ function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace, clou
   const { settings, origins } = loaded;
   const { key, path } = providerOfWire(client.wire);
   const variable = key === 'upstreamUrl' ? io.env.OPENAI_BASE_URL?.trim() : undefined;
-  const upstream = (client.upstream?.(place) ?? variable ?? '').replace(/(?<!\/)\/+$/, '');
+  // a run inside of a run
+  const upstream = unmarked(client.upstream?.(place) ?? variable ?? '').replace(/(?<!\/)\/+$/, '');
   const known = ['', settings[key], proxyUrl(settings) + path].includes(upstream);
   if (known || origins[key].from !== 'default') return { loaded, shared: true, upstream: null };
   return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
@@ -126,7 +132,7 @@ function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace, clou
 function cloudSettings(call: Call, io: Io, loaded: Loaded, { key, path, upstream, signing }: ClientCloud): RunSettings {
   const { settings, origins } = loaded;
   const ownUrl = proxyUrl(settings);
-  const known = upstream === null || [settings[key], ownUrl, ownUrl + path].includes(upstream);
+  const known = upstream === null || [settings[key], ownUrl, ownUrl + path].includes(unmarked(upstream));
   const isSet = known || origins[key].from !== 'default';
   if (isSet) return { loaded, shared: signing === 'none', upstream: settings[key] ?? 'the cloud' };
   return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
@@ -189,15 +195,21 @@ function describeStart({ title, command, wire }: Client, { url, about }: RunProx
   return `${title} (${command}): ${format[wire]} through ${url}${providerOfWire(wire).path}, ${about}`;
 }
 
+interface RunSurroundings {
+  readonly socket: string;
+  readonly lifecycle: RunLifecycle;
+  readonly io: Io;
+  readonly lines: HeldLines;
+  readonly childLog: ChildLog;
+  /** What the run did, in one sentence; `null` if that is not known. Never rejects. */
+  readonly summary: () => Promise<string | null>;
+}
+
 async function runAgent(
   { command }: Client,
   { args, env }: Launch,
   userArgs: readonly string[],
-  socket: string,
-  lifecycle: RunLifecycle,
-  io: Io,
-  lines: HeldLines,
-  childLog: ChildLog,
+  { socket, lifecycle, io, lines, childLog, summary }: RunSurroundings,
 ): Promise<number> {
   let ended = false;
   const onLost = (): void => {
@@ -235,6 +247,8 @@ async function runAgent(
     lines.release();
     lines.say(`${command} ended with code ${code}`);
     childLog.meta(`${command} ended with code ${code}`);
+    const did = await summary();
+    if (did !== null) lines.say(did);
     return code;
   } catch (cause) {
     lines.release();

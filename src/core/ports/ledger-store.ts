@@ -128,6 +128,15 @@ export interface SpentDollars {
   readonly dollars: number;
 }
 
+/** The bill of some requests. */
+export interface RequestsCost {
+  /** Number of those that are billed, and of those without a price. */
+  readonly requests: number;
+  readonly unpriced: number;
+  readonly dollars: number;
+  readonly dollarsWithout: number;
+}
+
 /** The store of the ledger. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
 export interface LedgerStore {
   /** Bills requests in one transaction, one process at a time. Returns how many figures were folded, see `add`. */
@@ -147,6 +156,8 @@ export interface LedgerStore {
     readonly project?: string;
     readonly slice?: LedgerSum['slice'];
   }): Promise<readonly LedgerSum[]>;
+  /** What requests cost together, as far as they are billed. */
+  costOf(requestIds: readonly string[]): Promise<RequestsCost>;
   /** Dollars by day, key and project, of days from `sinceDay` on. */
   spent(query: { readonly sinceDay: string }): Promise<readonly SpentDollars[]>;
   /** Number of processes that bill requests in this store, by their heartbeats. */

@@ -6,7 +6,7 @@ import type { OpenPart } from '../../app/part.ts';
 import { attribute } from './attribution.ts';
 import { SessionMeter } from './meter.ts';
 import { type Reading, readReadings } from './readings.ts';
-import { conversationShares, limitsOf, readLimits } from './report.ts';
+import { conversationShares, limitsOf, readLimits, usedBy } from './report.ts';
 import { StatusFigures } from './status.ts';
 import { LimitWatch } from './watch.ts';
 
@@ -31,6 +31,10 @@ export async function openLimits(services: Services): Promise<OpenPart> {
     gauges: [watch.gauge()],
     readings: { limits: limitsOnPage(services, watch) },
     figures: { '/statusline': (query, project) => status.of(query.get('session'), project) },
+    usedOfLimits: async (requestIds, sinceMs) => {
+      await watch.flush();
+      return usedBy(store.sql, new Set(requestIds), clock.nowMs(), sinceMs);
+    },
     close: () => watch.flush(),
   };
 }

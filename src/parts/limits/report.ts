@@ -60,6 +60,34 @@ export async function conversationShares(
   });
 }
 
+/** A window may begin anew during a run. The shortest common one is looked at as a whole. */
+const SHORT_WINDOW_MS = 5 * 3_600_000;
+
+/**
+ * What requests used of the windows of their accounts, also of those that began anew meanwhile, as ratios.
+ *
+ * @param sinceMs - when the first of them arrived
+ * @throws StoreUnavailable
+ */
+export async function usedBy(
+  sql: Pick<Rows, 'all'>,
+  requests: ReadonlySet<string>,
+  nowMs: number,
+  sinceMs: number,
+): Promise<readonly { readonly window: string; readonly used: number }[]> {
+  const windows = attribute(await readReadings(sql, nowMs, sinceMs - SHORT_WINDOW_MS));
+  const named = new Map<string, number>();
+  for (const { window, requests: all } of windows.toSorted((a, b) => a.minutes - b.minutes)) {
+    const own = all.filter(({ reading }) => requests.has(reading.request));
+    if (own.length === 0) continue;
+    named.set(
+      window,
+      own.reduce((sum, { used }) => sum + used, named.get(window) ?? 0),
+    );
+  }
+  return Array.from(named, ([window, used]) => ({ window, used: used / UNITS }));
+}
+
 /** The present window of an account: of those whose reset is to come, the one that was read last. */
 export function currentOf(history: readonly WindowUse[], nowMs: number): WindowUse | undefined {
   const open = history.filter(({ resetsS }) => resetsS * 1000 > nowMs);

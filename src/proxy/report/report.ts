@@ -14,6 +14,7 @@ import type { NotUnderstood } from './not-understood.ts';
 import { type PrefixBreaks, prefixSums } from './prefix-breaks.ts';
 import { leftWhole, lineOf, sumsOf, tenths, useSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
+import type { RunBook } from './run-book.ts';
 import type { SavingWatch } from './saving-watch.ts';
 
 /** Where answers are noted for cold moments. */
@@ -45,6 +46,8 @@ export interface ReporterOptions {
   readonly cold?: ColdReports | undefined;
   /** Raises an alarm if nothing is saved any more. */
   readonly savings?: Pick<SavingWatch, 'record' | 'unread'>;
+  /** Counts what runs of agents do. */
+  readonly runs?: Pick<RunBook, 'record'>;
   readonly onFailure: FailureReporter;
 }
 
@@ -186,6 +189,7 @@ export class Reporter {
       },
     });
     if (report.foreign) return;
+    this.#options.runs?.record(report, fresh, shadow);
     report.watched?.ended(endedOf(report), atMs);
     if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
     this.#noteAnswer(report, atMs);

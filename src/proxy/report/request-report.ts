@@ -19,6 +19,8 @@ export interface RequestReport {
   readonly project?: string | undefined;
   /** Its project and client as the request names them, for the events; absent if they are not known. */
   readonly sender?: { readonly project: string; readonly client: string } | undefined;
+  /** The run that sent it, or `''`. */
+  readonly run?: string;
   /** A page of another origin may have sent it; nothing of it may be stored. */
   readonly foreign: boolean;
   /** The wire of the request and its answer. */

@@ -193,8 +193,8 @@ export class Frames implements BridgeWatch {
       const report = exchange.report(status, end, upstreamError);
       const of = this.#options.hasProjects ? { project: this.#connected.context.scope.project } : {};
       const { cloud } = this.#connected;
-      const { childId } = this.#connected.context;
-      onReport(() => ({ ...report, ...of, childId, cloud }), report.bytesIn);
+      const { childId, run } = this.#connected.context;
+      onReport(() => ({ ...report, ...of, childId, run, cloud }), report.bytesIn);
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: exchange.requestId });
     }

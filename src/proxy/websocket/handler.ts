@@ -18,6 +18,8 @@ export interface WebSocketOptions extends FrameOptions, DialOptions {
   /** The destination of an upgrade request; `null` if this wire has no WebSocket. */
   readonly destinationOf: (req: IncomingMessage) => Destination | Refused | null;
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
+  /** A WebSocket was opened. @returns to be called once it has closed and its requests are reported */
+  readonly onOpened?: (req: IncomingMessage) => () => void;
   /** The upstream did not open a WebSocket: it sent this status, or the request failed. */
   readonly onNotOpened: (status: number, upstreamError: string | null) => void;
 }
@@ -142,6 +144,7 @@ export class WebSocketHandler {
     fields: readonly string[],
   ): void {
     const foreign = this.#options.isForeign(req.headers);
+    const ended = this.#options.onOpened?.(req);
     const context = contextOf(req, '', to);
     const onReport: FrameOptions['onReport'] = (report, bytes) => {
       this.#options.onReport(report, bytes);
@@ -157,7 +160,10 @@ export class WebSocketHandler {
         foreign,
         cloud: to.provider.name,
         send: (text) => open.bridge.sendUp(text),
-        onClosed: () => this.#open.delete(open),
+        onClosed: () => {
+          this.#open.delete(open);
+          ended?.();
+        },
       },
     );
     const watch = ownAdmissions.get(req)?.watch(frames, (frame) => open.bridge.sendDown(frame)) ?? frames;

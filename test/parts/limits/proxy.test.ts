@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { markedRun } from '../../../src/cli/run/mark.ts';
+import { summaryOf } from '../../../src/cli/run/summary.ts';
 import type { LimitsReport, WindowShown } from '../../../src/parts/limits/shapes.ts';
 import { run } from '../../cli/fake-io.ts';
 import { startSocketUpstream } from '../../helpers/fake-socket-upstream.ts';
@@ -27,8 +29,11 @@ async function stage(env: Record<string, string> = {}, options: ProxyOptions = {
     json(res, status, { ...body, content: [{ type: 'text', text: 'Done.' }] }, state.headers());
   });
   const proxy = await startProxy(upstream, { clock, env, ...options });
-  const ask = async (session: string, { project = 'web', words = session, headers = {} } = {}): Promise<void> => {
-    const answer = await fetch(`${proxy.url}/v1/messages`, {
+  const ask = async (
+    session: string,
+    { project = 'web', words = session, headers = {}, base = proxy.url } = {},
+  ): Promise<void> => {
+    const answer = await fetch(`${base}/v1/messages`, {
       method: 'POST',
       headers: {
         ...{
@@ -65,6 +70,24 @@ function windowOf({ accounts }: LimitsReport, name: string): WindowShown {
 function expectWhole({ used, elsewhere, sessions }: WindowShown): void {
   expect(sessions.reduce((sum, one) => sum + one.used, elsewhere)).toBeCloseTo(used, 9);
 }
+
+it('tells a run how many points of each limit its requests used, also across a reset', async () => {
+  const { clock, books, ask, proxy } = await stage();
+  const run = markedRun(proxy.url);
+  for (const base of [proxy.url, run.url, proxy.url, run.url]) {
+    books.use(4);
+    await ask('one', { base });
+    clock.now += 20_000;
+  }
+  expect(await summaryOf(proxy.url, run.id)).toContain('used 8 points of 5h and 4 points of 7d.');
+  books.reset('5h');
+  clock.now += 5 * 3_600_000 - 80_000;
+  await ask('one', { base: run.url }); // the first answer of a window
+  books.use(2);
+  clock.now += 1_000;
+  await ask('one', { base: run.url });
+  expect(await summaryOf(proxy.url, run.id)).toContain('used 10 points of 5h and 5 points of 7d.');
+});
 
 const sharedUrl = sharedDatabase();
 

@@ -81,6 +81,7 @@ describe('a server that asks for keys', () => {
       for (const [url, headers] of [
         [path, { 'x-mcp-pruner-key': key }],
         [`/k/${key}${path}`, {}],
+        [`/run/${'a'.repeat(32)}/k/${key}${path}`, {}],
       ] as const) {
         const { status } = await send(`${stage.url}${url}`, {
           method: 'POST',
@@ -100,7 +101,7 @@ describe('a server that asks for keys', () => {
     }
     const inQuery = await send(`${stage.url}/v1/models?key=${key}`, { headers: { 'x-mcp-pruner-key': key } });
     expect(inQuery.status).toBe(401);
-    expect(stage.upstream.requests).toHaveLength(2 * requests.length);
+    expect(stage.upstream.requests).toHaveLength(3 * requests.length);
     const seen = stage.upstream.requests.map(({ url, rawHeaders, body }) => [url, rawHeaders, body.toString()]);
     expect(JSON.stringify(seen)).not.toContain(key.slice(4));
     expect(JSON.stringify(seen)).not.toMatch(/x-mcp-pruner|\/k\//i);

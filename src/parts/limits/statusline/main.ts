@@ -88,7 +88,8 @@ function figuresIn(text: string): LineFigures | null {
  */
 function proxyBase({ url }: LineOptions, { env }: LineIo): string | null {
   const agent = env.ANTHROPIC_BASE_URL ?? '';
-  const isOurs = /^http:\/\/[^/]+\/k\/[^/]+\/?$/.test(agent) || (isLoopback(agent) && !env.MCP_PRUNER_PORT);
+  const isOurs =
+    /^http:\/\/[^/]+(?:\/run\/\w+)?\/k\/[^/]+\/?$/.test(agent) || (isLoopback(agent) && !env.MCP_PRUNER_PORT);
   const host = env.MCP_PRUNER_HOST?.replace(/^0\.0\.0\.0$/, '127.0.0.1') || '127.0.0.1';
   const base = url ?? (isOurs ? agent : `http://${host}:${env.MCP_PRUNER_PORT || DEFAULT_PORT}`);
   return URL.canParse(base) && base.startsWith('http://') ? base : null;

@@ -28,6 +28,8 @@ export class NarrowedLedger implements LedgerStore {
 
   /** Budgets are those of the whole server. */
   spent = unsupported;
+  /** Whoever knows the id of a run may see it all. */
+  costOf = unsupported;
   processes = unsupported;
 
   async totals({ sinceDay, project }: Parameters<LedgerStore['totals']>[0]): Promise<readonly LedgerSum[]> {

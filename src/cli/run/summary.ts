@@ -1,0 +1,87 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { leftWholeWords } from '../../core/left-whole.ts';
+import type { RunFigures } from '../../core/ports/run-figures.ts';
+import { count, money, plural } from '../report/words.ts';
+
+/** How long the last requests of a run may take to be billed, in milliseconds, and how often that is looked at. */
+const WAIT_MS = 4_000;
+const PAUSE_MS = 50;
+
+/** What a run did, in one sentence; `null` if the proxy gives no figures. Never rejects. */
+export async function summaryOf(proxyUrl: string, run: string): Promise<string | null> {
+  try {
+    const figures = await settled(`${proxyUrl}/run/${run}`);
+    return figures && sentenceOf(figures);
+  } catch {
+    return null; // what answered is no proxy of this product
+  }
+}
+
+/** The figures once all requests have ended and are billed, or those that are there when time is up. */
+async function settled(url: string): Promise<RunFigures | null> {
+  const signal = AbortSignal.timeout(WAIT_MS);
+  let figures: RunFigures | null = null;
+  while (!signal.aborted) {
+    const answer = await fetch(url, { signal }).catch(() => null); // time is up, or the proxy has ended
+    if (answer === null) break;
+    if (!answer.ok) return null;
+    figures = (await answer.json()) as RunFigures;
+    if (figures.open === 0) break;
+    await pause(PAUSE_MS);
+  }
+  return figures;
+}
+
+/** `7 requests, 1 cut: 6.4K of 7.1K tokens, $0.03 of $0.31. mcp-pruner why p_1`. */
+export function sentenceOf(figures: RunFigures): string {
+  const { requests, failed, cuts, largest, conversation } = figures;
+  if (requests + failed === 0) return 'no request to a model came through the proxy';
+  const asked =
+    failed > 0 ? `${plural(requests, 'request')} (${count(failed)} more failed)` : plural(requests, 'request');
+  const costs = costWords(figures);
+  const what = cuts > 0 ? cutWords(figures) : wholeWords(figures);
+  const more = largest !== '' ? `why ${largest}` : conversation !== '' ? `why --conversation ${conversation}` : '';
+  const sentence = `${[`${asked}, ${what}`, ...costs].join(', ')}.`;
+  return more === '' ? sentence : `${sentence} mcp-pruner ${more}`;
+}
+
+function cutWords({ cuts, removed, tokens, shadow }: RunFigures): string {
+  const sizes = `${shortCount(removed)} of ${shortCount(tokens)} tokens`;
+  return shadow
+    ? `${plural(cuts, 'cut')} in shadow mode, which removes nothing: ${sizes}`
+    : `${plural(cuts, 'cut')}: ${sizes}`;
+}
+
+/** Why nothing was cut: the most frequent reason. */
+function wholeWords({ leftWhole }: RunFigures): string {
+  const reasons = Object.entries(leftWhole).sort(([, a], [, b]) => b - a);
+  const [most] = reasons;
+  if (most === undefined) return 'nothing was cut: there was no tool result';
+  const [code, texts] = most;
+  const all = reasons.reduce((sum, [, some]) => sum + some, 0);
+  const share = texts === 0 ? '' : ` (${count(texts)} of ${plural(all, 'text')})`;
+  return `nothing was cut: ${leftWholeWords(code)}${share}`;
+}
+
+/** What the run cost: points of a subscription's limits, or dollars. */
+function costWords({ limits, cuts, shadow, dollars, dollarsWithout }: RunFigures): string[] {
+  if (limits.length > 0) {
+    const points = limits.map(({ window, used }) => `${Number((100 * used).toFixed(1))} points of ${window}`);
+    return [`used ${points.join(' and ')}`];
+  }
+  if (dollars === null || dollarsWithout === null) return [];
+  const whole = shadow ? dollars : dollarsWithout;
+  const saved = shadow ? dollars - dollarsWithout : dollarsWithout - dollars;
+  const digits = whole >= 0.1 ? 2 : 4;
+  if (cuts === 0) return [`${money(whole, digits)} spent`];
+  return saved < 0
+    ? [`${money(-saved, digits)} more than the ${money(whole, digits)} without cuts`]
+    : [`${money(saved, digits)} of ${money(whole, digits)}`];
+}
+
+/** A number in at most four characters and its unit: `870`, `6.4K`, `128K`, `1.2M`. */
+function shortCount(value: number): string {
+  if (value < 999.5) return String(Math.round(value));
+  const [size, unit] = value < 999_500 ? [value / 1_000, 'K'] : [value / 1_000_000, 'M'];
+  return `${Number(size.toFixed(size < 99.95 ? 1 : 0))}${unit}`;
+}

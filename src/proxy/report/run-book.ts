@@ -1,0 +1,115 @@
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { RunFigures } from '../../core/ports/run-figures.ts';
+import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import { leftWhole } from './report-line.ts';
+import type { RequestReport } from './request-report.ts';
+
+/** What the proxy counts of a run by itself. */
+export type CountedRun = Omit<RunFigures, 'open' | 'dollars' | 'dollarsWithout' | 'limits'> & {
+  /** Requests in progress. */
+  readonly inProgress: number;
+  /** When its first request arrived, in epoch milliseconds. */
+  readonly sinceMs: number;
+  /** Ids of its answered requests. */
+  readonly ids: readonly string[];
+};
+
+const MAX_RUNS = 200;
+/** Answered requests of a run whose ids are kept; without the others its bill is not known. */
+const MAX_IDS = 50_000;
+
+/** Counts what runs of agents do, in memory: the newest 200. */
+export class RunBook {
+  readonly #runs = new BoundedMap<string, Counts>(MAX_RUNS);
+
+  /**
+   * A request, or a WebSocket, of a run has arrived.
+   *
+   * @param run - `''`: none
+   * @returns to be called once it has ended and is reported
+   */
+  begin(run: string, nowMs: number): () => void {
+    if (run === '') return () => {};
+    const counts = this.#countsOf(run, nowMs);
+    counts.inProgress++;
+    let isOver = false;
+    return () => {
+      if (!isOver) counts.inProgress--;
+      isOver = true;
+    };
+  }
+
+  /**
+   * Counts a reported request.
+   *
+   * @param fresh - its new texts
+   * @param isShadow - nothing was cut; the outcomes show what would have been
+   */
+  record(report: RequestReport, fresh: readonly TextOutcome[], isShadow: boolean): void {
+    const { run = '', isAnswer = true, facts } = report;
+    if (run === '' || !isAnswer) return;
+    const counts = this.#countsOf(run, 0);
+    if (!facts) {
+      counts.failed++;
+      return;
+    }
+    this.answered(run, report.requestId);
+    if (report.conversationId !== '') counts.conversation = report.conversationId;
+    for (const [code, texts] of leftWhole(report, fresh)) {
+      counts.leftWhole[code] = (counts.leftWhole[code] ?? 0) + texts;
+    }
+    if (report.forwardedOriginal && !isShadow) return;
+    for (const outcome of fresh) counts.add(outcome, isShadow);
+  }
+
+  /** Counts an answered request of which nothing but its bill is known. */
+  answered(run: string, requestId: string): void {
+    if (run === '') return;
+    const counts = this.#countsOf(run, 0);
+    counts.requests++;
+    if (counts.ids.length < MAX_IDS) counts.ids.push(requestId);
+  }
+
+  /** `null` if none of its requests has arrived. */
+  of(run: string): CountedRun | null {
+    return this.#runs.get(run) ?? null;
+  }
+
+  #countsOf(run: string, nowMs: number): Counts {
+    const known = this.#runs.get(run) ?? new Counts(nowMs);
+    this.#runs.set(run, known);
+    return known;
+  }
+}
+
+class Counts implements CountedRun {
+  requests = 0;
+  failed = 0;
+  inProgress = 0;
+  cuts = 0;
+  tokens = 0;
+  removed = 0;
+  shadow = false;
+  largest = '';
+  conversation = '';
+  readonly leftWhole: Record<string, number> = {};
+  readonly ids: string[] = [];
+  readonly sinceMs: number;
+  #largest = 0;
+
+  constructor(sinceMs: number) {
+    this.sinceMs = sinceMs;
+  }
+
+  add({ pruneId, tokensBefore, tokensAfter }: TextOutcome, isShadow: boolean): void {
+    if (pruneId === null) return;
+    this.cuts++;
+    this.tokens += tokensBefore;
+    this.removed += tokensBefore - tokensAfter;
+    if (isShadow) this.shadow = true;
+    else if (tokensBefore - tokensAfter > this.#largest) {
+      this.#largest = tokensBefore - tokensAfter;
+      this.largest = pruneId;
+    }
+  }
+}
