@@ -1,20 +1,28 @@
 import type { ColdStashReport } from '../ledger/cold-stash.ts';
-import { count, money } from './report/words.ts';
+import { count, money, plural } from './report/words.ts';
 
-/** A line about what was put aside while caches were cold, or `''`. */
+/** Lines about what was put aside while caches were cold, by this program and by the provider, or `''`. */
 export function coldText({ cold_stash: cold }: ColdStashReport): string {
-  const { setting, conversations, results, tokens, usd, recovered, by_provider } = cold;
-  const { edits, tokens: cleared } = by_provider;
-  const provider =
-    edits === 0
-      ? ''
-      : `\nCold caches: the provider cleared ${count(cleared)} tokens itself in ${count(edits)} ${edits === 1 ? 'edit' : 'edits'}\n`;
-  if (results === 0) return provider;
+  const lines = [...asideLine(cold), ...providerLine(cold.by_provider)];
+  return lines.length === 0 ? '' : `\n${lines.join('\n')}\n`;
+}
+
+type Cold = ColdStashReport['cold_stash'];
+
+function asideLine({ setting, conversations, results, tokens, usd, recovered }: Cold): string[] {
+  if (results === 0) return [];
   const [what, saves] =
     setting === 'measure'
       ? ['would have been put aside', 'MCP_PRUNER_COLD_STASH=on would save']
       : ['put aside', 'saved'];
-  const where = `in ${count(conversations)} ${conversations === 1 ? 'conversation' : 'conversations'}`;
   const back = recovered === 0 ? 'none was needed again' : `${count(recovered)} were needed again`;
-  return `\nCold caches: ${count(results)} old results (${count(tokens)} tokens) ${what} ${where}: ${saves} ${money(usd)}; ${back}\n${provider.trimStart()}`;
+  const where = plural(conversations, 'conversation');
+  return [
+    `Cold caches: ${count(results)} old results (${count(tokens)} tokens) ${what} in ${where}: ${saves} ${money(usd)}; ${back}`,
+  ];
+}
+
+function providerLine({ edits, tokens }: Cold['by_provider']): string[] {
+  if (edits === 0) return [];
+  return [`Cold caches: the provider cleared ${count(tokens)} tokens itself in ${plural(edits, 'edit')}`];
 }

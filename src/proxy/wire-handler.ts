@@ -386,7 +386,7 @@ class WireExchange {
     return counts.of({ requestId: this.#requestId, body: received, path, upstream, rawHeaders: this.#req.rawHeaders });
   }
 
-  /** Tells the pipeline that a model has answered, unless the answer is an error. Never rejects. */
+  /** Records that the model has answered, unless the answer is an error. Never rejects. */
   async #completed(rewritten: Rewritten): Promise<void> {
     if (this.#to.operation.purpose !== 'generate' || hasFailed(await this.#tap.end())) return;
     this.#options.rewriter.completed(this.#context.scope.project, rewritten);

@@ -167,7 +167,7 @@ describe('conversations with the same first words', () => {
     expect([...new Set(requests.map(({ conversationId }) => conversationId))].toSorted()).toEqual(names);
   });
 
-  it('without a session are told apart by their messages', async () => {
+  it('without a session are distinguished by their messages', async () => {
     const { proxy } = await stage();
     const [one, other] = [chat('', 'a'), chat('', 'b')];
     await send(proxy, one, []);

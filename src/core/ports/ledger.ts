@@ -13,7 +13,7 @@ export interface TokenCounts {
 
 /**
  * Why input that should have come from the cache did not. `put_aside`: old results were put aside or put back, by this
- * program or by the provider, because somebody asked for it. `changed_by_us` is a fault of this program.
+ * program or by the provider, because a user or a setting asked for it. `changed_by_us` is a fault of this program.
  */
 export type MissCause =
   | 'first_request'

@@ -154,6 +154,5 @@ export function directRequest(
 export function viewFor(binding: Binding, directives: DirectivesView): DirectivesView {
   if (binding !== 'verified' || directives.empty) return directives;
   const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);
-  const { version, stepsOf } = directives;
-  return { version, empty: false, stepsOf: (id) => stepsOf.call(directives, id), of };
+  return { version: directives.version, empty: false, stepsOf: (id) => directives.stepsOf(id), of };
 }

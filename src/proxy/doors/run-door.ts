@@ -9,7 +9,7 @@ export function runOf(req: IncomingMessage): string {
   return runs.get(req) ?? '';
 }
 
-/** `/run/<id>` before the path of a request. The id is random: whoever knows it started the run. */
+/** `/run/<id>` before the path of a request. The id is random, and only the program that started the run has it. */
 const PATH = /^\/run\/([0-9a-f]{32})(?=[/?]|$)/;
 
 /**

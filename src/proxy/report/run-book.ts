@@ -53,21 +53,14 @@ export class RunBook {
       counts.failed++;
       return;
     }
-    this.answered(run, report.requestId);
+    counts.requests++;
+    if (counts.ids.length < MAX_IDS) counts.ids.push(report.requestId);
     if (report.conversationId !== '') counts.conversation = report.conversationId;
     for (const [code, texts] of leftWhole(report, fresh)) {
       counts.leftWhole[code] = (counts.leftWhole[code] ?? 0) + texts;
     }
     if (report.forwardedOriginal && !isShadow) return;
     for (const outcome of fresh) counts.add(outcome, isShadow);
-  }
-
-  /** Counts an answered request of which nothing but its bill is known. */
-  answered(run: string, requestId: string): void {
-    if (run === '') return;
-    const counts = this.#countsOf(run, 0);
-    counts.requests++;
-    if (counts.ids.length < MAX_IDS) counts.ids.push(requestId);
   }
 
   /** `null` if none of its requests has arrived. */

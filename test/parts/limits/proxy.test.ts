@@ -71,7 +71,7 @@ function expectWhole({ used, elsewhere, sessions }: WindowShown): void {
   expect(sessions.reduce((sum, one) => sum + one.used, elsewhere)).toBeCloseTo(used, 9);
 }
 
-it('tells a run how many points of each limit its requests used, also across a reset', async () => {
+it('reports how many points of each limit the requests of a run used, also across a reset', async () => {
   const { clock, books, ask, proxy } = await stage();
   const run = markedRun(proxy.url);
   for (const base of [proxy.url, run.url, proxy.url, run.url]) {

@@ -28,7 +28,7 @@ export class NarrowedLedger implements LedgerStore {
 
   /** Budgets are those of the whole server. */
   spent = unsupported;
-  /** Whoever knows the id of a run may see it all. */
+  /** The figures of a run need no key: its random id is the secret. */
   costOf = unsupported;
   processes = unsupported;
 
