@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { NotedSegment, SegmentBatch } from '../../src/core/ports/segments.ts';
+import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { aPrune, hashOf, manualClock, pruneIdOf, type StoreSetup } from './store.suite.ts';
 
@@ -257,19 +258,25 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await store.segments.directives('p')).toMatchObject({ directives: [pin('z')], steps: [] });
       });
 
-      it('keeps a step while another session has a conversation with the same first words', async () => {
+      it.each([
+        ['', 'p'],
+        [', also where the history is verified', verifiedHistoryProject('p')],
+      ])('keeps a step while another session has a conversation with the same first words%s', async (_, project) => {
         const clock = manualClock();
         const store = await open({ clock });
         const content = 'c'.repeat(32);
         const step = { scope: 's1', conversation: content, messages: 5 };
         const [one, other] = [`0123456789ab-${content}`, content];
-        await store.segments.note([one, other].map((conversationId) => aBatch([], { conversationId })));
+        await store.segments.note([
+          aBatch([], { conversationId: one }),
+          aBatch([], { conversationId: other, project }),
+        ]);
         const stash = { segment: 'a', action: 'stash' as const, scope: 's1', upTo: 5 };
         await store.segments.change({ project: 'p', set: [stash], clear: [], step });
         clock.now += TTL_MS;
-        await store.segments.note([aBatch([], { conversationId: other, atMs: clock.now, whole: false })]);
+        await store.segments.note([aBatch([], { conversationId: other, project, atMs: clock.now, whole: false })]);
         await sweepAll(store);
-        expect((await store.segments.conversations('p')).map(({ name }) => name)).toEqual([other]);
+        expect((await store.segments.conversations(project)).map(({ name }) => name)).toEqual([other]);
         expect(await store.segments.directives('p')).toMatchObject({ directives: [stash], steps: [step] });
         clock.now += TTL_MS;
         await sweepAll(store);

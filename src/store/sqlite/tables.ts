@@ -132,7 +132,7 @@ class DirectiveTable {
 const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c
   ON c.project IN (t.project, t.project || char(10) || 'bound') AND substr(c.name, -32) = t.conversation
   WHERE c.id = ? AND NOT EXISTS (SELECT 1 FROM conversation o
-    WHERE o.project = c.project AND o.id <> c.id AND substr(o.name, -32) = t.conversation)`;
+    WHERE o.project IN (t.project, t.project || char(10) || 'bound') AND o.id <> c.id AND substr(o.name, -32) = t.conversation)`;
 
 /** Bounds of stored answers, in number and bytes; beyond them the earliest to expire are deleted. */
 const MAX_REPLIES = 10_000;

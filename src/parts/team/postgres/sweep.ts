@@ -35,7 +35,7 @@ const NOTHING: SweepStep = { expired: 0, evicted: 0, packed: 0, pages: 0, more: 
 /** A step is recorded under a content id (`base/conversation-ids.ts`), the end of the names of its conversations. */
 const STEP_GOES = `c.project IN (t.project, t.project || chr(10) || 'bound') AND t.conversation = right(c.name, 32) AND c.id = ANY ($1)
   AND NOT EXISTS (SELECT 1 FROM mcp_pruner.conversation o
-    WHERE o.project = c.project AND NOT (o.id = ANY ($1)) AND right(o.name, 32) = t.conversation)`;
+    WHERE o.project IN (t.project, t.project || chr(10) || 'bound') AND NOT (o.id = ANY ($1)) AND right(o.name, 32) = t.conversation)`;
 
 /**
  * Keeps the store within its bounds, in small steps and by one replica at a time. Each step is a transaction with an
