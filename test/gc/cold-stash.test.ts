@@ -148,6 +148,14 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(aside(await session.pause(10_000).send())).toEqual([]);
   });
 
+  it('computes the checksums of a body once, for itself and for the ledger', async () => {
+    const session = new Session().read(14);
+    const rewritten = await session.replica.send(session.work.messages);
+    const sums = checksumsOf(rewritten);
+    rewritten.received.fill(0x20);
+    expect(checksumsOf(rewritten)).toBe(sums);
+  });
+
   it('puts nothing aside for less than 3,000 tokens', async () => {
     const session = new Session().read(9);
     await session.send();

@@ -3,15 +3,32 @@ import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import { containsSummary, openingEnd } from '../compactions/signs.ts';
 import type { Rewritten } from './rewritten.ts';
 
-/**
- * Checksums of the tools, of the instructions, and of a client's summary of an earlier history. Leading instruction
- * messages count as instructions, on wires that send them among the messages.
- */
-export function checksumsOf({ received, outside, messages }: Pick<Rewritten, 'received' | 'outside' | 'messages'>): {
+/** Checksums of what stands before the messages of a request, and of a client's summary among the first of them. */
+export interface BodySums {
   readonly tools: string;
   readonly system: string;
+  /** `''`: there is no summary. */
   readonly summary: string;
-} {
+}
+
+type SummedBody = Pick<Rewritten, 'received' | 'outside' | 'messages'>;
+
+/** By body: cold moments and the ledger ask for the same sums. */
+const known = new WeakMap<Buffer, BodySums>();
+
+/**
+ * Checksums of the tools, of the instructions, and of a client's summary of an earlier history. Leading instruction
+ * messages count as instructions, on wires that send them among the messages. Computed once for each body.
+ */
+export function checksumsOf(body: SummedBody): BodySums {
+  const before = known.get(body.received);
+  if (before) return before;
+  const sums = summed(body);
+  known.set(body.received, sums);
+  return sums;
+}
+
+function summed({ received, outside, messages }: SummedBody): BodySums {
   let tools = 0;
   let system = 0;
   for (const { start, end } of outside) {
