@@ -4,6 +4,7 @@ import { textHash } from '../../src/core/hash.ts';
 import { Archiving } from '../../src/core/recall/archiving.ts';
 import { keptId } from '../../src/core/recall/kept-text.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
+import { MAX_WAITING_RESULTS } from '../../src/core/recall/waiting.ts';
 import { type KeptResults, ResultWriter } from '../../src/core/recall/writer.ts';
 import { packText } from '../../src/store/text-codec.ts';
 import { manualClock, openStore } from '../helpers/rewriter.ts';
@@ -67,11 +68,21 @@ describe('archiving of results', () => {
   it('leaves no more results of a running conversation to searches than these can read', async () => {
     const { keep, settle, waiting } = archive();
     for (let i = 0; i < 8; i++) {
-      const texts = Array.from({ length: 16 }, (_, k) => text(`word${i}x${k}`));
-      await keep(results('c1', texts, 1 + 16 * i));
+      const texts = Array.from({ length: 40 }, (_, k) => text(`word${i}x${k}`));
+      await keep(results('c1', texts, 1 + 40 * i));
     }
     await settle();
-    expect(await waiting()).toBe(48);
+    expect(await waiting()).toBe(MAX_WAITING_RESULTS);
+  });
+
+  it('leaves all results of a running conversation to searches while these can read them', async () => {
+    const { keep, settle, waiting, find } = archive();
+    const texts = Array.from({ length: MAX_WAITING_RESULTS }, (_, k) => text(k === 0 ? 'zebra' : `word${k}`));
+    await keep(results('c1', texts));
+    await settle();
+    expect(await waiting()).toBe(MAX_WAITING_RESULTS);
+    const [oldest] = await find('payment zebra');
+    expect(oldest?.text).toContain('zebra');
   });
 
   it('indexes everything that an earlier process left behind', async () => {

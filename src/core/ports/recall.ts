@@ -37,6 +37,15 @@ export interface RecallScope {
   readonly paths?: readonly string[];
 }
 
+/** Results that may wait although they could be indexed: searches read them. */
+export interface LeftWaiting {
+  /** They occurred in one of these conversations, whose model sees them. */
+  readonly conversations: readonly string[];
+  /** Most results, and the sum of their `chars`; the oldest beyond that are indexed. */
+  readonly results: number;
+  readonly chars: number;
+}
+
 /** A result that may answer a query. */
 export interface RecallCandidate {
   readonly row: number;
@@ -95,10 +104,9 @@ export interface RecallStore {
   /**
    * Indexes some of the results that wait for it, in one small step; returns whether there is more to do.
    *
-   * @param active - conversations whose results are left waiting, because the model sees them: searches read these
-   * results themselves, as long as they are few. Default: none are left
+   * @param left - default: none
    */
-  index(active?: readonly string[]): Promise<boolean>;
+  index(left?: LeftWaiting): Promise<boolean>;
   /** Tidies the index in one small step; returns whether there is more to do. */
   merge(): Promise<boolean>;
   /** Whether results wait to be indexed. */

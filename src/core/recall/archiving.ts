@@ -1,5 +1,6 @@
 import type { RecallStore } from '../ports/recall.ts';
 import type { Clock } from '../ports.ts';
+import { MAX_WAITING_CHARS, MAX_WAITING_RESULTS } from './waiting.ts';
 import type { KeptResults } from './writer.ts';
 
 /** A store whose texts are compressed and indexed in small steps. Each returns whether there is more to do. */
@@ -61,7 +62,8 @@ export class Archiving {
     if (await this.#store.pack?.()) return PAUSE_MS;
     // a few results of conversations that go on stay where they are
     if (this.#unlooked >= LOOKED_AT) {
-      if (await recall.index([...this.#active.keys()])) return PAUSE_MS;
+      const left = { conversations: [...this.#active.keys()], results: MAX_WAITING_RESULTS, chars: MAX_WAITING_CHARS };
+      if (await recall.index(left)) return PAUSE_MS;
       this.#unlooked = 0;
     }
     const quietInMs = this.#lastMs + QUIET_MS - nowMs;

@@ -11,7 +11,8 @@ import {
 } from '../../engine/search/rank.ts';
 import { eachTerm, FRAGMENT, fragmentsOf, indexForm } from '../../engine/search/terms.ts';
 import { renderRanges } from '../../engine/text/render.ts';
-import type { RecallCandidate, RecallFrequencies, RecallScope, RecallStore } from '../ports/recall.ts';
+import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
+import { MAX_WAITING_RESULTS, type WaitingResult, WaitingTexts } from './waiting.ts';
 
 /** What to search for, and for whom. */
 export interface RecallInput {
@@ -90,11 +91,7 @@ const SAME_CALL = 0.5;
  */
 const RECENT_GAIN = 1;
 const RECENT_RESULTS = 10;
-/**
- * Maximum number of results read because they are not indexed yet: by a process that indexes, and by one that only
- * reads.
- */
-const WAITING = 64;
+/** Maximum number of results that a process searches because they are not indexed yet, if it cannot index them. */
 const WAITING_READONLY = 1_000;
 /** How long an answer waits if more results than these are not indexed yet, in milliseconds. */
 const CATCH_UP_MS = 400;
@@ -122,8 +119,8 @@ export class Recall {
     if (this.#options.indexes) await this.#catchUp(input.project);
     const within = await this.#within(input, scope);
     if (within === null) return { hits: [], more: false, scope, hint: NOTHING_FOUND };
-    const waiting = await this.#waiting(within);
-    const { results, meanChars, withTerm } = withWaiting(await store.frequencies(input.project, words), words, waiting);
+    const texts = new WaitingTexts(await this.#waiting(within), words);
+    const { results, meanChars, withTerm } = texts.addTo(await store.frequencies(input.project, words));
     const query = words.map((term): QueryTerm => {
       const count = withTerm.get(term) ?? 0;
       const isFragment = count === 0 && term.length > FRAGMENT;
@@ -131,6 +128,7 @@ export class Recall {
       const weight = queryTerms.get(term) === true ? NAMED_GAIN * rarity : rarity;
       return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
     });
+    const waiting = withinReadLimit(texts.best(query, CANDIDATES), ({ candidate }) => candidate.chars);
     const pathsInQuery = pathsIn(input.query.slice(0, MAX_QUERY_CHARS));
     const { found, leftOut } = await this.#candidates(within, query, pathsInQuery, withTerm, waiting);
     const ranked = await this.#ranked(found, waiting, query, {
@@ -149,14 +147,15 @@ export class Recall {
   async #catchUp(project: string): Promise<void> {
     const { store } = this.#options;
     const endMs = performance.now() + CATCH_UP_MS;
-    while ((await store.waiting({ project }, WAITING + 1)).length > WAITING && performance.now() < endMs)
-      await store.index();
+    const isBehind = async (): Promise<boolean> =>
+      (await store.waiting({ project }, MAX_WAITING_RESULTS + 1)).length > MAX_WAITING_RESULTS;
+    while ((await isBehind()) && performance.now() < endMs) await store.index();
   }
 
   /** The results that are not indexed, with their texts. */
   async #waiting(within: RecallScope): Promise<readonly WaitingResult[]> {
     const { store, indexes } = this.#options;
-    const candidates = await store.waiting(within, indexes ? WAITING : WAITING_READONLY);
+    const candidates = await store.waiting(within, indexes ? MAX_WAITING_RESULTS : WAITING_READONLY);
     if (candidates.length === 0) return [];
     const texts = await store.texts(candidates.map(({ pruneId }) => pruneId));
     return candidates.flatMap((candidate) => {
@@ -198,7 +197,7 @@ export class Recall {
       .map(({ term, weight }) => ({ name: indexForm(term), pieces: fragmentsOf(indexForm(term)), weight }));
     const files = pathsInQuery.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MAX_FILES);
     const indexed = await store.candidates({ ...within, terms, fragments, files, limit: CONSIDERED });
-    const likeliest = withinReadLimit(sameCallsFirst(indexed, query).slice(0, CANDIDATES));
+    const likeliest = withinReadLimit(sameCallsFirst(indexed, query).slice(0, CANDIDATES), ({ chars }) => chars);
     const all = [...waiting.map(({ candidate }) => candidate), ...likeliest];
     const found = [...new Map(all.map((one) => [one.row, one])).values()];
     return { found, leftOut: indexed.length > likeliest.length };
@@ -233,31 +232,6 @@ export class Recall {
   }
 }
 
-/** A result that is not indexed. */
-interface WaitingResult {
-  readonly candidate: RecallCandidate;
-  readonly text: string;
-}
-
-/** The frequencies with those of results that are not indexed: these are counted as results already. */
-function withWaiting(
-  indexed: RecallFrequencies,
-  words: readonly string[],
-  waiting: readonly WaitingResult[],
-): RecallFrequencies {
-  if (waiting.length === 0) return indexed;
-  const withTerm = new Map(indexed.withTerm);
-  for (const { candidate, text } of waiting) {
-    const left = new Set(words);
-    const count = (term: string): void => {
-      if (left.delete(term)) withTerm.set(term, (withTerm.get(term) ?? 0) + 1);
-    };
-    eachTerm(candidate.about, count);
-    eachTerm(text, count);
-  }
-  return { ...indexed, withTerm };
-}
-
 interface Ranked {
   readonly candidate: RecallCandidate;
   readonly ranked: RankedText;
@@ -275,10 +249,10 @@ function sameCallsFirst(found: readonly RecallCandidate[], query: readonly Query
 }
 
 /** The first results whose texts fit into `READ_CHARS`. */
-function withinReadLimit(found: readonly RecallCandidate[]): readonly RecallCandidate[] {
+function withinReadLimit<T>(found: readonly T[], charsOf: (one: T) => number): readonly T[] {
   let chars = 0;
   return found.filter((one, i) => {
-    chars += one.chars;
+    chars += charsOf(one);
     return i < MIN_CANDIDATES || chars <= READ_CHARS;
   });
 }

@@ -1,4 +1,10 @@
-import type { RecallCandidate, RecallFrequencies, RecallQuery, RecallScope } from '../../core/ports/recall.ts';
+import type {
+  LeftWaiting,
+  RecallCandidate,
+  RecallFrequencies,
+  RecallQuery,
+  RecallScope,
+} from '../../core/ports/recall.ts';
 import {
   commonTerms,
   estimatedCount,
@@ -25,9 +31,6 @@ export interface WaitingRow extends StoredText {
 
 const WAITING = `SELECT r.id, r.about, r.chars, s.encoding, s.packing, s.text_bytes, c.data FROM recall r
   JOIN prune p ON p.id = r.prune JOIN snapshot s ON s.id = p.snapshot JOIN content c ON c.id = s.content WHERE r.id = ?`;
-/** Limits for results that wait although they could be indexed: each search reads them. */
-const MAX_WAITING_RESULTS = 48;
-const MAX_WAITING_CHARS = 384 * 1024;
 
 /** A candidate with the expiry of its original. */
 export interface CandidateRow extends RecallCandidate {
@@ -68,13 +71,13 @@ export class RecallIndex {
   /**
    * Some of the results that wait to be indexed, oldest first, at least one.
    *
-   * @param active - results of these conversations are left waiting, except where more wait than a search can read
+   * @param left - those that are not taken
    */
-  toIndex(limit: number, maxChars: number, active: readonly string[]): WaitingRow[] {
+  toIndex(limit: number, maxChars: number, left: LeftWaiting): WaitingRow[] {
     const rows = this.#sql.allOf<{ id: number; chars: number }>(
       `SELECT r.id, r.chars FROM recall r WHERE r.indexed <> 1 AND (r.id <= ? OR NOT EXISTS
          (SELECT 1 FROM recall_seen s WHERE s.recall = r.id AND s.conversation IN LIST(?))) ORDER BY r.id LIMIT ?`,
-      [this.#lastBeyondLimit(), active, limit],
+      [this.#lastBeyond(left), left.conversations, limit],
     );
     let chars = 0;
     const taken = rows.filter((row, i) => {
@@ -84,16 +87,16 @@ export class RecallIndex {
     return taken.flatMap(({ id }) => this.#sql.get<WaitingRow>(WAITING, [id]) ?? []);
   }
 
-  /** The newest waiting result that a search would no longer read; 0 if there is none. */
-  #lastBeyondLimit(): number {
+  /** The newest waiting result beyond the limits; 0 if there is none. */
+  #lastBeyond({ results, chars: maxChars }: LeftWaiting): number {
     const newest = this.#sql.all<{ id: number; chars: number }>(
       'SELECT id, chars FROM recall WHERE indexed <> 1 ORDER BY id DESC LIMIT ?',
-      [MAX_WAITING_RESULTS + 1],
+      [results + 1],
     );
     let chars = 0;
     const beyond = newest.find((row, i) => {
       chars += row.chars;
-      return i === MAX_WAITING_RESULTS || (i > 0 && chars > MAX_WAITING_CHARS);
+      return i === results || (i > 0 && chars > maxChars);
     });
     return beyond?.id ?? 0;
   }

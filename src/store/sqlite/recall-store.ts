@@ -1,4 +1,5 @@
 import type {
+  LeftWaiting,
   NotedResult,
   RecallCandidate,
   RecallFrequencies,
@@ -28,6 +29,7 @@ const STEP_RESULTS = 8;
 /** The same on a thread of its own, where a larger transaction makes fewer pieces of the index. */
 const THREAD_STEP_CHARS = 128 * 1024;
 const THREAD_STEP_RESULTS = 64;
+const NONE_LEFT: LeftWaiting = { conversations: [], results: 0, chars: 0 };
 /** Time for merges within a step, in milliseconds. */
 const MERGE_MS = 4;
 
@@ -57,11 +59,11 @@ export class FileRecall implements RecallStore {
     await this.#sql.write(work, this.#onThread ? { waitMs: BACKGROUND_WAIT_MS } : { background: 'recall' });
   }
 
-  async index(active: readonly string[] = []): Promise<boolean> {
+  async index(left: LeftWaiting = NONE_LEFT): Promise<boolean> {
     const taken = await this.#access.read(({ recall }) =>
       this.#onThread
-        ? recall.toIndex(THREAD_STEP_RESULTS, THREAD_STEP_CHARS, active)
-        : recall.toIndex(STEP_RESULTS, STEP_CHARS, active),
+        ? recall.toIndex(THREAD_STEP_RESULTS, THREAD_STEP_CHARS, left)
+        : recall.toIndex(STEP_RESULTS, STEP_CHARS, left),
     );
     if (taken.length === 0) return false;
     const documents: { row: WaitingRow; document: ReturnType<typeof documentOf> }[] = [];
