@@ -91,8 +91,9 @@ describe('a request that waits for its decisions', () => {
       isOver = true;
     });
     for (let interval = 1; interval <= 20; interval++) {
+      await vi.advanceTimersByTimeAsync(patience.intervalMs / 2);
       cpu.ms += cpuMs;
-      await vi.advanceTimersByTimeAsync(patience.intervalMs);
+      await vi.advanceTimersByTimeAsync(patience.intervalMs / 2);
       if (isOver) return interval;
     }
     return Number.POSITIVE_INFINITY;
