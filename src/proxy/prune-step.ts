@@ -55,6 +55,8 @@ export interface IncomingBody {
   /** As in `content-encoding`; `''` for plain JSON. */
   readonly encoding: string;
   readonly purpose: Purpose;
+  /** As in `IncomingRequest`. */
+  readonly model?: string | undefined;
   /** The provider rejected the unpruned history. */
   readonly historyRefused?: boolean;
 }
@@ -168,13 +170,17 @@ export class PruneStep {
     }
   }
 
-  async #pruned({ context }: IncomingBody, body: Buffer, { policies, situation, fallbacks }: Plan): Promise<Pruned> {
+  async #pruned(
+    { context, model }: IncomingBody,
+    body: Buffer,
+    { policies, situation, fallbacks }: Plan,
+  ): Promise<Pruned> {
     const time = new AbortController();
     const { dialect } = this.#options;
     const { requestId, scope, sessions } = context;
     const { purpose: asked } = situation;
     const request: IncomingRequest = {
-      ...{ body, dialect, scope, purpose: asked, sessions, sender: context, signal: time.signal },
+      ...{ body, dialect, model, scope, purpose: asked, sessions, sender: context, signal: time.signal },
       onRead: ({ read, segments }) => this.#observe(context, situation.purpose, { body, read, segments }),
     };
     const rewritten = await this.#rewrite(requestId, request, policies, time, fallbacks);

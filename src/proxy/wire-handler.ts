@@ -285,8 +285,8 @@ class WireExchange {
   async #prune(original: Buffer, historyRefused = false): Promise<Pruned> {
     const startedAt = performance.now();
     const { headers } = this.#req;
-    const { open, purpose } = this.#to.operation;
-    const came = { context: this.#context, purpose, historyRefused };
+    const { open, purpose, model } = this.#to.operation;
+    const came = { context: this.#context, purpose, model, historyRefused };
     const encoding = headers['content-encoding'] ?? '';
     const pruned = open
       ? await this.#pruneEnclosed(open, original, { ...came, encoding })
@@ -357,7 +357,7 @@ class WireExchange {
     const { project } = scope;
     const { dialect, countsCorrections } = this.#options;
     const shadow = this.#isShadow;
-    const model = this.#to.operation.model ?? (rewritten ? undefined : this.#asked);
+    const model = rewritten ? undefined : (this.#to.operation.model ?? this.#asked);
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };
     const about = { requestId: this.#requestId, forwardedOriginal, countsCorrections, ...of };
     if (rewritten === null) return unreadFacts(about, this.#bytesIn);

@@ -4,6 +4,7 @@ import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { givenOutMark } from '../../src/core/result-marks.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { isFailed } from '../../src/gc/cold/failed-result.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { type Message, messageBytes, messagesOf } from '../helpers/chat.ts';
 import { markersIn } from '../helpers/markers.ts';
 import { manualClock, openStore } from '../helpers/rewriter.ts';
@@ -179,6 +180,15 @@ describe('a change of model', () => {
     await session.send({ model: 'another-model' });
     expect(aside(await session.send()).length).toBeGreaterThan(5);
     expect(session.replica.steps).toMatchObject([{ why: 'model' }]);
+  });
+
+  it('is not that an answer names a model where its request named none', async () => {
+    const session = new Session().read(14);
+    const main = await session.send({ model: 'llama-4' });
+    const unnamed: typeof openaiChat = { ...openaiChat, scan: (...of) => ({ ...openaiChat.scan(...of), model: '' }) };
+    const again = await session.replica.send(session.work.messages, {}, unnamed);
+    expect(again.body.equals(main.body)).toBe(true);
+    expect(session.replica.steps).toEqual([]);
   });
 });
 

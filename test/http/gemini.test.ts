@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
-import { serverLog } from '../helpers/texts.ts';
+import { serverLog, sourceFile } from '../helpers/texts.ts';
 
 const CONTENTS = [
   {
@@ -63,6 +63,33 @@ describe('the gemini wire', () => {
       cachedTokens: 20,
       completionTokens: 5,
     });
+  });
+
+  it('begins each request with the previous one, because the model in its path stays the same', async () => {
+    const google = await startUpstream((_request, res) => json(res, 200, ANSWER));
+    const proxy = await startProxy(await startUpstream(), {
+      env: { MCP_PRUNER_GEMINI_URL: `http://127.0.0.1:${google.port}/v1beta` },
+    });
+    const contents: unknown[] = [{ role: 'user', parts: [{ text: 'Why does the checkout fail?' }] }];
+    const read = (i: number): void => {
+      const response = { output: sourceFile(7, i) };
+      contents.push({
+        role: 'model',
+        parts: [{ functionCall: { id: `c${i}`, name: 'read_file', args: { path: `${i}.ts` } } }],
+      });
+      contents.push({ role: 'user', parts: [{ functionResponse: { id: `c${i}`, name: 'read_file', response } }] });
+    };
+    for (let i = 0; i < 14; i++) read(i);
+    let sent = '';
+    for (let i = 14; i < 17; i++) {
+      const url = `${proxy.url}/v1beta/models/gemini-test:generateContent`;
+      await (await fetch(url, { method: 'POST', body: JSON.stringify({ contents }) })).text();
+      const body = google.last.body.toString();
+      expect(body.startsWith(sent)).toBe(true);
+      sent = body.slice(0, body.lastIndexOf(']'));
+      await proxy.requestLines(i - 13);
+      read(i);
+    }
   });
 
   it('is answered in its own error format if the upstream is away', async () => {

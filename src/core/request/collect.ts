@@ -88,10 +88,10 @@ export class CollectStage {
 
 /** A request as collectors judge it. */
 export function collectedRequest({ body, read, scope, state }: ReadRequest): CollectedRequest {
-  const { messages, shownId: conversationId, scanned } = read;
+  const { messages, shownId: conversationId, scanned, model } = read;
   return {
     ...{ scope, conversationId, messages: messages.length, nowMs: state.now, tokens: 0 },
-    head: () => ({ model: scanned.model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
+    head: () => ({ model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
   };
 }
 

@@ -29,7 +29,7 @@ export class ProviderEditStage {
     if (!mayHaveField(request)) return false;
     try {
       const hasField = this.fromMemory(request) || (await this.#begins(request));
-      return hasField && !(await this.#edits.isRefused(request.read.scanned.model));
+      return hasField && !(await this.#edits.isRefused(request.read.model));
     } catch (cause) {
       this.#onFailure('not_collected', cause);
       return this.fromMemory(request);
@@ -56,7 +56,7 @@ export class ProviderEditStage {
     const collected = collectedRequest(request);
     const step = stepAt(request);
     if (step === null || !this.#edits.mayBegin(collected) || asksForSummary(body, read)) return false;
-    if (await this.#edits.isRefused(read.scanned.model)) return false;
+    if (await this.#edits.isRefused(read.model)) return false;
     const directive = { segment: PROVIDER_EDIT, action: 'aside', scope: step.scope, upTo: -1 } as const;
     const begins = await this.#edits.begin(collected, step, directive);
     if (begins) this.#known.set(keyOf(request), step);

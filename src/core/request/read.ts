@@ -30,6 +30,8 @@ export interface MessageEnd {
 /** A parsed request, read from the first message that is not remembered. */
 export interface ReadBody {
   readonly scanned: ScannedBody;
+  /** As the path or the body names it; `''`: neither does. */
+  readonly model: string;
   readonly messages: readonly ScannedMessage[];
   /** For each message, a hash of its meaning and of all messages before it, without instructions (`prefixesOf`). */
   readonly prefixes: readonly string[];
@@ -203,6 +205,7 @@ export class ReadStage {
     const begins = tail === 0 && (previous === '' || before?.id === '');
     return {
       scanned,
+      model: request.model ?? scanned.model,
       messages,
       prefixes,
       secondKeys,

@@ -18,6 +18,8 @@ export interface IncomingRequest {
   readonly scope?: RequestScope | undefined;
   /** Default: an answer of the model. */
   readonly purpose?: Purpose | undefined;
+  /** The model, where the path names it; absent: the body does. */
+  readonly model?: string | undefined;
   /** Absent: its headers name no session. */
   readonly sessions?: SessionHeaders | undefined;
   /** Its sender; absent: its tools are not shortened. */

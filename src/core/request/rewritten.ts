@@ -66,12 +66,12 @@ export function rewritten(
   shelved: ShelvedTools | null = null,
 ): Rewritten {
   const { read, known, found } = request;
-  const { model, stream, messages, thread, previous } = read.scanned;
+  const { stream, messages, thread, previous } = read.scanned;
   // replayed texts are first, because they are older than new ones
   const replayed = found.findLastIndex((text) => known.sent.has(text)) + 1;
   return {
     body: shelved ? withTools(request.body, spliced.edits, shelved.edits) : spliced.body,
-    model,
+    model: read.model,
     stream,
     binding: request.binding,
     isKept: request.dialect.keepsHistory === 'items' || thread || previous !== '',

@@ -61,6 +61,6 @@ function causeOf(answers: readonly LastAnswer[], head: HeadSums, nowMs: number):
   if (nowMs - last.atMs > last.lifetimeMs) return 'pause';
   if (hasHead(last, head)) return null;
   if (summary !== '' && newest.summary !== undefined && newest.summary !== summary) return 'compaction';
-  if (model !== newest.model) return 'model';
+  if (model !== '' && model !== newest.model) return 'model';
   return newest.tools !== '' && tools !== newest.tools ? 'tools' : 'system';
 }

@@ -108,11 +108,16 @@ export class LastAnswers {
   }
 }
 
-/** Whether an answer was given to this head. What the ledger does not know fits any. */
+/**
+ * Whether an answer was given to this head. What the ledger does not know fits any, and so does a request that names no
+ * model.
+ */
 export function hasHead(answer: HeadSums, { model, tools, system, summary = '' }: HeadSums): boolean {
   const fits = (known: string, now: string): boolean => known === '' || known === now;
   const isCompacted = answer.summary !== undefined && answer.summary !== summary;
-  return answer.model === model && fits(answer.tools, tools) && fits(answer.system, system) && !isCompacted;
+  return (
+    (model === '' || answer.model === model) && fits(answer.tools, tools) && fits(answer.system, system) && !isCompacted
+  );
 }
 
 function isSame(a: HeadSums, b: HeadSums): boolean {

@@ -79,7 +79,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     keyId: about.keyId,
     client: about.client,
     conversationId: rewritten.shownId,
-    model: (about.model ?? rewritten.model).slice(0, MAX_MODEL_CHARS),
+    model: rewritten.model.slice(0, MAX_MODEL_CHARS),
     arm,
     tools,
     system,
@@ -96,10 +96,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     regrets: forwardedOriginal
       ? []
       : [...rereads(outcomes, unsure), ...quotedCuts(rewritten), ...shellRecoveries(rewritten, tail)],
-    lineage:
-      caller === ''
-        ? ''
-        : keyOf(project, caller, wire, about.model ?? rewritten.model, tools, system).slice(0, LINEAGE_CHARS),
+    lineage: caller === '' ? '' : keyOf(project, caller, wire, rewritten.model, tools, system).slice(0, LINEAGE_CHARS),
     newest: [newestOf(rewritten)],
     summarised: isSummary(rewritten) || undefined,
     fresh,
