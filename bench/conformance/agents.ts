@@ -56,7 +56,7 @@ export class Agent {
   session: string;
   readonly #ground: Ground;
   readonly #wire: ClientWire;
-  #model: string;
+  model: string;
   #history: Json[] = [];
   /** Number of entries that the upstream keeps under `#previous`. */
   #kept = 0;
@@ -76,7 +76,7 @@ export class Agent {
     this.session = session;
     this.#ground = ground;
     this.#wire = clientWires[plan.wire];
-    this.#model = plan.model;
+    this.model = plan.model;
   }
 
   /** The user or the tools say something, and the model answers. */
@@ -120,7 +120,7 @@ export class Agent {
     );
     // cut before an answer of the model: what follows is said anew
     fork.#history = this.#history.slice(0, ends[new Random(seed).below(ends.length)] ?? 0);
-    fork.#model = this.#model;
+    fork.model = this.model;
     fork.wasOff = this.wasOff;
     for (const [id, text] of this.results) fork.results.set(id, text);
     return fork;
@@ -136,7 +136,7 @@ export class Agent {
 
   /** The user chooses another model of the same provider. */
   useModel(model: string, checks: boolean): void {
-    this.#model = model;
+    this.model = model;
     // nothing that a model can read was made from what was put aside under one that does not check
     if (checks && !this.at.checks) this.at.rewrite();
     this.at.checks = checks;
@@ -183,7 +183,7 @@ export class Agent {
   }
 
   get #head(): { plan: AgentPlan; model: string; name: string } {
-    return { plan: this.plan, model: this.#model, name: this.at.id };
+    return { plan: this.plan, model: this.model, name: this.at.id };
   }
 
   /** Sends the history until it is answered. */

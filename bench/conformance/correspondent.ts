@@ -15,6 +15,8 @@ export class Correspondent {
   readonly breaks: Break[] = [];
   /** Results as they were forwarded last, by the ids of their calls. */
   readonly results = new Map<string, string>();
+  /** What was stored of it is lost, and nothing was accepted since. */
+  #isLost = false;
   #texts: readonly string[] = [];
   #head = '';
   #ids = 0;
@@ -36,6 +38,12 @@ export class Correspondent {
     this.#head = '';
   }
 
+  /** The proxy lost its store: a refusal says that the history was pruned, and it can give back what is sent again. */
+  loseStore(): void {
+    this.#isLost = true;
+    this.results.clear();
+  }
+
   /**
    * Compares a request with the one before, and notes the first change.
    *
@@ -43,6 +51,8 @@ export class Correspondent {
    * @param effect - what the provider does about the change; `null`: it has noticed none
    */
   compare(head: unknown, texts: readonly string[], effect: Break['effect'] | null): void {
+    if (this.#isLost && effect === 'refused') return;
+    this.#isLost = false;
     const headText = JSON.stringify(plain(head));
     const at = firstChange(this.#texts, texts);
     const headChanged = this.#head !== '' && this.#head !== headText;

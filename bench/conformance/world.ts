@@ -109,7 +109,10 @@ export class World {
       const { model, checks } = modelOf(agent.plan, seed);
       agent.useModel(model, checks);
     },
-    fork: async (agent, seed) => this.#two(agent.fork(this.#correspondent(agent.plan), seed), seed),
+    fork: async (agent, seed) => {
+      const fork = agent.fork(this.#correspondent({ ...agent.plan, model: agent.model }), seed);
+      await this.#two(fork, seed);
+    },
     helper: async ({ plan, session }, seed) =>
       this.#two(new Agent(plan, this.#correspondent(plan), this.#ground, session), seed),
     rush: async (_agent, seed) => {
@@ -188,8 +191,10 @@ export class World {
     await control.loseStore();
     await control.start(this.#settings);
     // only a refusal says that a history was pruned, and a kept history is not sent again
-    for (const { at, plan } of this.#agents)
+    for (const { at, plan } of this.#agents) {
+      at.loseStore();
       if (plan.wire !== 'messages' || plan.state === 'delta' || plan.drops) this.#excused.add(at.id);
+    }
   }
 
   /** The user does to some segments what context GC suggests. */
