@@ -111,6 +111,7 @@ export class World {
     },
     fork: async (agent, seed) => {
       const fork = agent.fork(this.#correspondent({ ...agent.plan, model: agent.model }), seed);
+      if (this.#excused.has(agent.at.id)) this.#excused.add(fork.at.id);
       await this.#two(fork, seed);
     },
     helper: async ({ plan, session }, seed) =>
