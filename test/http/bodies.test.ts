@@ -3,12 +3,43 @@ import { describe, expect, it } from 'vitest';
 import { chatBody, contentAt, type Message, oneResult, toolTurn } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { markersIn, rebuild } from '../helpers/markers.ts';
+import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 import { send } from '../helpers/wire.ts';
 
 const LOG = serverLog(300);
 const BODY = chatBody(oneResult(LOG));
+
+/** A long result on each wire; behind it stands a member of which the proxy reads nothing. */
+const WIRES: Readonly<Record<string, object>> = {
+  '/v1/chat/completions': JSON.parse(BODY.toString()),
+  '/v1/messages': JSON.parse(messagesBody(oneCall(LOG)).toString()),
+  '/v1/responses': { model: 'gpt-test', input: [{ type: 'function_call_output', call_id: 'c', output: LOG }] },
+  '/v1beta/models/g:generateContent': {
+    contents: [{ role: 'user', parts: [{ functionResponse: { name: 'run', response: { output: LOG } } }] }],
+  },
+};
+const NO_JSON = [
+  ...['"\\x"', '"\\u12g4"', '"\\u12"', '"a\nb"', '"a\u0000b"', '"\t"', '[1,,2]', '[1,]', '{"a":1,}', '{"a" 1}'],
+  ...['{a:1}', '01', '+1', '1.', '.5', '1e', 'NaN', 'nul', '"a', "'a'", '[1 2]', ''],
+];
+
+it.each(Object.entries(WIRES))('a body with a member that is no JSON passes %s byte for byte', async (path, whole) => {
+  const upstream = await startUpstream();
+  const env = { MCP_PRUNER_GEMINI_URL: `${upstream.url}/v1beta`, MCP_PRUNER_ANTHROPIC_URL: `${upstream.url}/v1` };
+  const proxy = await startProxy(upstream, { env });
+  const post = async (body: Buffer): Promise<Buffer> => {
+    await send(`${proxy.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    return upstream.last.body;
+  };
+  const text = JSON.stringify(whole);
+  for (const value of NO_JSON) {
+    const body = Buffer.from(`${text.slice(0, -1)},"metadata":{"b":${value}}}`);
+    expect([value, (await post(body)).equals(body)]).toEqual([value, true]);
+  }
+  expect((await post(Buffer.from(`${text.slice(0, -1)},"metadata":{"b":"\\u12a4"}}`))).includes('PRUN')).toBe(true);
+});
 
 describe('a request’s body', () => {
   it('of twenty megabytes is pruned and forwarded', async () => {

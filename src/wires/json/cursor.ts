@@ -44,18 +44,31 @@ export interface Span {
   readonly end: number;
 }
 
+/** Each byte of a word of four, for comparisons of all four at once. */
+const ONES = 0x01010101;
+const HIGH_BITS = 0x80808080;
+const BLANKS = 0x20 * ONES;
+const BACKSLASHES = BACKSLASH * ONES;
+/** Whether a character may stand behind a backslash, without `u`. */
+const ESCAPED = new Uint8Array(256);
+for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
+const CODE_UNIT = /^u[\da-fA-F]{4}$/;
+
 /**
- * A cursor over JSON bytes. It checks the structure and skips values that are not read: strings by `indexOf`, nested
- * values without recursion. It decodes nothing by itself.
+ * A cursor over JSON bytes. It checks that they are JSON, and skips values that are not read: strings by `indexOf` and
+ * four bytes at a time, nested values without recursion. It decodes nothing by itself. Whether strings are UTF-8 is not
+ * checked.
  */
 export class JsonCursor {
   readonly bytes: Buffer;
   at: number;
+  readonly #words: DataView;
   #skipped = 0;
 
   constructor(bytes: Buffer, at = 0) {
     this.bytes = bytes;
     this.at = at;
+    this.#words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   /** Skips white space and returns the byte there (`undefined` at the end). */
@@ -98,8 +111,34 @@ export class JsonCursor {
       quote = this.bytes.indexOf(QUOTE, quote + 1);
       if (quote < 0) throw new JsonShapeError(`unterminated string at byte ${start}`);
     } while (this.#escaped(quote, start));
+    this.#checkString(start + 1, quote);
     this.at = quote + 1;
     return { start, end: this.at };
+  }
+
+  /** @throws JsonShapeError if the inside of a string has a control character or an unknown escape */
+  #checkString(from: number, end: number): void {
+    let at = from;
+    while (at + 4 <= end) {
+      const word = this.#words.getUint32(at, true);
+      const others = word ^ BACKSLASHES;
+      // a byte below 0x20, or a backslash: Hacker's Delight, 6-1
+      const isSpecial = ((word - BLANKS) & ~word & HIGH_BITS) | ((others - ONES) & ~others & HIGH_BITS);
+      if (isSpecial === 0) at += 4;
+      else for (const stop = at + 4; at < stop; ) at = this.#checkByte(at, end);
+    }
+    while (at < end) at = this.#checkByte(at, end);
+  }
+
+  /** @returns the place of the next character */
+  #checkByte(at: number, end: number): number {
+    const byte = this.bytes[at] ?? 0;
+    if (byte < 0x20) throw new JsonShapeError(`control character in a string at byte ${at}`);
+    if (byte !== BACKSLASH) return at + 1;
+    if (ESCAPED[this.bytes[at + 1] ?? 0] === 1) return at + 2;
+    const isCodeUnit = at + 6 <= end && CODE_UNIT.test(this.bytes.toString('latin1', at + 1, at + 6));
+    if (!isCodeUnit) throw new JsonShapeError(`unknown escape in a string at byte ${at}`);
+    return at + 6;
   }
 
   #escaped(quote: number, start: number): boolean {
