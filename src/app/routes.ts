@@ -7,6 +7,7 @@ import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type LabelledGauge, type Metrics } from '../observe/metrics.ts';
 import type { ByteBudget } from '../proxy/byte-budget.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
+import { pageDoor } from '../proxy/doors/page-door.ts';
 import { runDoor } from '../proxy/doors/run-door.ts';
 import { type LoadedLater, loadSoon, onDemand } from '../proxy/loaded-later.ts';
 import { sendError } from '../proxy/send-error.ts';
@@ -100,7 +101,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const sources = { book, reported, ledger: services.ledger, store: services.store.ledger, opened };
   return {
     wireFor,
-    gatekeeper: inTurn([runDoor((run) => figuresOfRun(sources, run))], front),
+    gatekeeper: inTurn([pageDoor(callersOf(settings).origins), runDoor((run) => figuresOfRun(sources, run))], front),
     sockets,
     onUpgradeRefused,
     hops,

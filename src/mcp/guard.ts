@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { allowedCallers, type Caller, isForeignHost, isForeignPage } from '../core/web-origin.ts';
 import { type ErrorCode, errorRow } from '../errors/errors.ts';
 
@@ -19,8 +19,7 @@ export interface LocalGuardOptions {
 /**
  * Protects a local endpoint from web pages. Any page can post to 127.0.0.1, and can point its own host name there (DNS
  * rebinding). Requests from another origin, or for a host name that is not ours, are refused with 403. With a
- * configured token the token decides instead of `Host`, since no page knows it; a wrong or missing token is a 401. Pages
- * of the further origins may read the answers (CORS).
+ * configured token the token decides instead of `Host`, since no page knows it; a wrong or missing token is a 401.
  */
 export function localGuard(options: LocalGuardOptions): RequestHandler {
   const { allowedHosts, allowedOrigins = [], bearerToken, tokenInUrl = false, anyHost = false } = options;
@@ -33,10 +32,6 @@ export function localGuard(options: LocalGuardOptions): RequestHandler {
     const { origin, host, authorization, 'sec-fetch-site': site } = req.headers;
     const caller: Caller = { host, origin, secFetchSite: Array.isArray(site) ? site[0] : site };
     if (isForeignPage(caller, allowed)) return refuse(res, 'forbidden_origin');
-    if (origin !== undefined && allowed.origins.has(origin.toLowerCase())) {
-      allowPage(res, origin);
-      if (isPreflight(req)) return answerPreflight(req, res);
-    }
     if (token !== null) {
       const given = bearerOf(authorization) || (tokenInUrl ? queryToken(req.url) : '');
       if (!timingSafeEqual(digest(given), token)) {
@@ -48,30 +43,6 @@ export function localGuard(options: LocalGuardOptions): RequestHandler {
     if (isForeignHost(caller, allowed)) return refuse(res, 'forbidden_host');
     next();
   };
-}
-
-/** How long a browser may remember the answer to a preflight, in seconds. */
-const PREFLIGHT_S = 600;
-
-/** Lets a page read the answer. */
-function allowPage(res: Response, origin: string): void {
-  res.vary('Origin');
-  res.setHeader('Access-Control-Allow-Origin', origin);
-  res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After');
-}
-
-function isPreflight({ method, headers }: Request): boolean {
-  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-}
-
-/** A browser asks before a page's request, without its token; the request itself is checked again. */
-function answerPreflight({ headers }: Request, res: Response): void {
-  res.setHeader('Access-Control-Allow-Methods', 'POST');
-  const asked = headers['access-control-request-headers'];
-  if (asked !== undefined) res.setHeader('Access-Control-Allow-Headers', asked);
-  res.vary('Access-Control-Request-Headers');
-  res.setHeader('Access-Control-Max-Age', PREFLIGHT_S);
-  res.status(204).end();
 }
 
 /** Wrong tokens in a minute that are answered at once, and the delay of each further one, up to a maximum. */
