@@ -1,6 +1,7 @@
 /**
  * What recorded sessions cost, whole, and what of the work still has its ground under it:
- *   node bench/run.mjs bill <recordings.jsonl>… [--part seen|unseen|all] [--agent <name>] [--set KEY=value]… [--kinds] [--lost]
+ *   node bench/run.mjs bill <recordings.jsonl>… [--part seen|unseen|all] [--agent <name>] [--set KEY=value]… [--dials] [--kinds] [--lost]
+ *   node bench/run.mjs bill --sessions <home folder> …   the sessions that the agents of this machine keep there
  *
  * Each conversation goes through the proxy's own code. A third of them, told by a hash of their sessions, is held back:
  * looked at only when a rule is settled. `bench -- growing` sends every request and knows what is set aside later.
@@ -9,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { table } from '../../src/cli/table.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
+import { ownRecordings } from '../recordings/own.ts';
 import { isUnseen, recordingsIn } from '../recordings/play.ts';
 import { type Forwarder, forwarderOf } from './forward.ts';
 import { kindsOf } from './kinds.ts';
@@ -24,6 +26,9 @@ const { values, positionals } = parseArgs({
     part: { type: 'string', default: 'seen' },
     agent: { type: 'string' },
     set: { type: 'string', multiple: true },
+    sessions: { type: 'string' },
+    /** A row for each setting of MCP_PRUNER_BOLDNESS. */
+    dials: { type: 'boolean' },
     kinds: { type: 'boolean' },
     lost: { type: 'boolean' },
   },
@@ -112,6 +117,7 @@ async function measure(recording: Recording, forwarder: Forwarder): Promise<Sums
       edits: needs.edits.length,
       literals: needs.literals.length,
       findings: needs.findings.length,
+      answers: needs.answers.length,
     },
     kept: keptOf(needs, sent),
     random: keptOf(needs, new Sent(cutAtRandom(name, messages, forwarded))),
@@ -122,23 +128,37 @@ async function measure(recording: Recording, forwarder: Forwarder): Promise<Sums
   };
 }
 
-const byAgent = new Map<string, Sums[]>();
-let forwarder = await forwarderOf(env);
-let count = 0;
-for await (const recording of recordingsIn(positionals)) {
-  const { agent } = recording;
-  if (values.part !== 'all' && isUnseen(recording) !== (values.part === 'unseen')) continue;
-  if (values.agent !== undefined && values.agent !== agent) continue;
-  if (++count % 50 === 0) {
-    forwarder.close();
-    forwarder = await forwarderOf(env);
+const DIALS = ['careful', 'balanced', 'bold'];
+
+/** Measures all recordings with one setting of the dial. */
+async function measureAll(dial: string): Promise<void> {
+  const byAgent = new Map<string, Sums[]>();
+  const settings = dial === '' ? env : { ...env, MCP_PRUNER_BOLDNESS: dial };
+  let forwarder = await forwarderOf(settings);
+  let count = 0;
+  const { sessions, part, agent: only } = values;
+  for await (const recording of sessions === undefined ? recordingsIn(positionals) : ownRecordings(sessions)) {
+    const { agent } = recording;
+    if (sessions === undefined && part !== 'all' && isUnseen(recording) !== (part === 'unseen')) continue;
+    if (only !== undefined && only !== agent) continue;
+    if (++count % 50 === 0) {
+      forwarder.close();
+      forwarder = await forwarderOf(settings);
+    }
+    byAgent.set(agent, [...(byAgent.get(agent) ?? []), await measure(recording, forwarder)]);
   }
-  byAgent.set(agent, [...(byAgent.get(agent) ?? []), await measure(recording, forwarder)]);
+  forwarder.close();
+  for (const [agent, each] of [...byAgent].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    rows.push(rowOf(`${agent} ${dial}`.trim(), each));
+  const everything = [...byAgent.values()].flat();
+  rows.push(rowOf(`all ${dial}`.trim(), everything));
+  all.push(...everything);
 }
-forwarder.close();
-const all = [...byAgent.values()].flat();
-const rows = [...byAgent].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([agent, each]) => rowOf(agent, each));
-process.stdout.write(`${table([HEAD, ...rows, rowOf('all', all)])}\n`);
+
+const rows: string[][] = [];
+const all: Sums[] = [];
+for (const dial of values.dials === true ? DIALS : ['']) await measureAll(dial);
+process.stdout.write(`${table([HEAD, ...rows])}\n`);
 if (values.kinds === true) {
   const bill = all.reduce((sum, { billBefore }) => sum + billBefore, 0);
   const lines = all.reduce((sum, { used }) => sum + used.lines, 0);

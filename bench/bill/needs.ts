@@ -1,5 +1,6 @@
 import { parsed } from '../../src/wires/json/value.ts';
 import type { Message } from '../recordings/conversation.ts';
+import { type Fact, type GroundedAnswer, groundedAnswers } from './basis.ts';
 import { editsIn } from './edits.ts';
 import { findingsIn } from './findings.ts';
 import { literalsIn } from './literals.ts';
@@ -28,6 +29,8 @@ export interface Needs {
   readonly edits: readonly (readonly Block[])[];
   readonly literals: readonly Need[];
   readonly findings: readonly Need[];
+  /** Answers that rest on facts of the results before them. */
+  readonly answers: readonly GroundedAnswer[];
 }
 
 /** A used line is at least so long. */
@@ -154,7 +157,8 @@ export function needsOf(messages: readonly Message[]): Needs {
       known.addSaid(said);
     }
   }
-  return { lines: [...lines.values()], edits, literals: [...literals.values()], findings: findingsIn(messages) };
+  const [findings, answers] = [findingsIn(messages), groundedAnswers(messages)];
+  return { lines: [...lines.values()], edits, literals: [...literals.values()], findings, answers };
 }
 
 function exitCodes(text: string): string[] {
@@ -176,6 +180,16 @@ export class Sent {
 
   hasLiteral({ from, text }: Need): boolean {
     return from.some((i) => this.#text(i).text.includes(text));
+  }
+
+  /** Whether every fact that an answer rests on stands in one of its lines. */
+  hasBasis({ facts }: GroundedAnswer): boolean {
+    return facts.every((fact) => this.#hasFact(fact));
+  }
+
+  #hasFact({ from, lines }: Fact): boolean {
+    const shown = new Set(this.#text(from).text.split('\n'));
+    return lines.some((line) => shown.has(line));
   }
 
   hasEdit(blocks: readonly Block[]): boolean {

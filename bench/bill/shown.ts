@@ -39,7 +39,7 @@ export function contentOf({ content }: Message): string {
   return typeof content === 'string' ? content : '';
 }
 
-interface Call {
+export interface Call {
   readonly id: string;
   readonly name: string;
   readonly args: string;

@@ -7,6 +7,8 @@ export interface Kept {
   edits: number;
   literals: number;
   findings: number;
+  /** Answers whose basis stayed visible. */
+  answers: number;
 }
 
 /** What is counted of one conversation; sums of it are counted likewise. */
@@ -35,9 +37,9 @@ export const NOTHING: Sums = {
   billBefore: 0,
   billAfter: 0,
   recoveries: 0,
-  used: { lines: 0, edits: 0, literals: 0, findings: 0 },
-  kept: { lines: 0, edits: 0, literals: 0, findings: 0 },
-  random: { lines: 0, edits: 0, literals: 0, findings: 0 },
+  used: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
+  kept: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
+  random: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
   peakBefore: 0,
   peakAfter: 0,
   compactionsBefore: LIMITS.map(() => 0),
@@ -65,6 +67,7 @@ export function keptOf(needs: Needs, sent: Sent): Kept {
     edits: needs.edits.filter((blocks) => sent.hasEdit(blocks)).length,
     literals: needs.literals.filter((literal) => sent.hasLiteral(literal)).length,
     findings: needs.findings.filter((finding) => sent.hasLiteral(finding)).length,
+    answers: needs.answers.filter((answer) => sent.hasBasis(answer)).length,
   };
 }
 
@@ -96,6 +99,9 @@ export const HEAD = [
   'findings',
   'seen',
   'random',
+  'answers',
+  'grounded',
+  'random',
   'peak',
   ...LIMITS.map((limit) => `at ${limit / 1000}k`),
 ];
@@ -112,7 +118,7 @@ export function rowOf(name: string, each: readonly Sums[]): string[] {
     ratio(sums.billAfter, sums.billBefore),
     interval(each),
     ratio(sums.billAfter + sums.recoveries, sums.billBefore),
-    ...(['lines', 'edits', 'literals', 'findings'] as const).flatMap((what) => [
+    ...(['lines', 'edits', 'literals', 'findings', 'answers'] as const).flatMap((what) => [
       String(used[what]),
       share(kept[what], used[what]),
       share(random[what], used[what]),
