@@ -101,7 +101,10 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const sources = { book, reported, ledger: services.ledger, store: services.store.ledger, opened };
   return {
     wireFor,
-    gatekeeper: inTurn([pageDoor(callersOf(settings).origins), runDoor((run) => figuresOfRun(sources, run))], front),
+    gatekeeper: inTurn(
+      [pageDoor(callersOf(settings).origins), runDoor((run, waits) => figuresOfRun(sources, run, waits))],
+      front,
+    ),
     sockets,
     onUpgradeRefused,
     hops,

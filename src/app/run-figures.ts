@@ -5,7 +5,7 @@ import type { RunBook } from '../proxy/report/run-book.ts';
 import type { OpenPart } from './part.ts';
 
 export interface RunSources {
-  readonly book: Pick<RunBook, 'of'>;
+  readonly book: Pick<RunBook, 'of' | 'ended'>;
   /** Resolves once all ended requests are counted. */
   readonly reported: () => Promise<void>;
   readonly ledger: Pick<Ledger, 'flush'>;
@@ -13,15 +13,21 @@ export interface RunSources {
   readonly opened: readonly OpenPart[];
 }
 
+/** How long the requests of a run that are in progress may take to end, in milliseconds. */
+const WAIT_MS = 3_000;
+
 /**
  * The figures of a run: what the proxy counted, what its requests cost, and what they used of a subscription's limits.
  *
+ * @param waits - for its requests in progress
  * @throws StoreUnavailable
  */
 export async function figuresOfRun(
   { book, reported, ledger, store, opened }: RunSources,
   run: string,
+  waits: boolean,
 ): Promise<RunFigures> {
+  if (waits) await book.ended(run, WAIT_MS);
   await reported();
   const counted = book.of(run);
   if (counted === null) return NOTHING;

@@ -210,6 +210,7 @@ describe('mcp-pruner run', () => {
     const startedAt = performance.now();
     child.kill('SIGTERM');
     expect((await ended).code).toBe(128 + 9);
+    expect(text.err).toContain('mcp-pruner: no request to a model came through the proxy\n');
     expect(performance.now() - startedAt).toBeGreaterThan(1_900);
     const pid = Number(text.out);
     await soon(() => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))).toBe(

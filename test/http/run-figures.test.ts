@@ -28,6 +28,11 @@ async function stage(env: Record<string, string> = {}) {
   return { upstream, proxy, ask, figures };
 }
 
+const FIGURES: RunFigures = {
+  ...{ requests: 7, failed: 0, open: 0, cuts: 1, tokens: 7_149, removed: 6_402, shadow: false, largest: 'p_1' },
+  ...{ conversation: 'c1', leftWhole: {}, dollars: 0.28, dollarsWithout: 0.31, limits: [] },
+};
+
 const log = oneCall(serverLog(300, 1));
 const small = oneCall('ok');
 
@@ -68,9 +73,10 @@ describe('what a run did', () => {
     const asked = fetch(`${run.url}/v1/messages`, { method: 'POST', body, signal: agent.signal }).catch(() => null);
     await until(() => upstream.requests.length === 1);
     expect(await figures(run.id)).toMatchObject({ requests: 0, failed: 0, open: 1 });
+    const sentence = summaryOf(proxy.url, run.id);
     agent.abort();
     await asked;
-    expect(await summaryOf(proxy.url, run.id)).toMatch(/^0 requests \(1 more failed\), nothing was cut/);
+    expect(await sentence).toMatch(/^0 requests \(1 more failed\), nothing was cut/);
     upstream.answer = answer;
     await ask(run.url, small);
     expect(await summaryOf(proxy.url, run.id)).toMatch(/^1 request \(1 more failed\)/);
@@ -104,6 +110,12 @@ describe('what a run did', () => {
     expect(await summaryOf('http://127.0.0.1:1', markedRun('').id)).toBeNull();
   });
 
+  it('is asked for once, and shown although a request is open when time is up', async () => {
+    const upstream = await startUpstream((_request, res) => json(res, 200, { ...FIGURES, open: 1 }));
+    expect(await summaryOf(`http://127.0.0.1:${upstream.port}`, markedRun('').id)).toMatch(/^7 requests, 1 cut/);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
   it('says what would have been cut in shadow mode, and why nothing was cut where pruning is off', async () => {
     const shadow = await stage({ MCP_PRUNER_MODE: 'shadow' });
     const run = markedRun(shadow.proxy.url);
@@ -119,11 +131,6 @@ describe('what a run did', () => {
 });
 
 describe('the sentence at the end of a run', () => {
-  const figures: RunFigures = {
-    ...{ requests: 7, failed: 0, open: 0, cuts: 1, tokens: 7_149, removed: 6_402, shadow: false, largest: 'p_1' },
-    ...{ conversation: 'c1', leftWhole: {}, dollars: 0.28, dollarsWithout: 0.31, limits: [] },
-  };
-
   it.each<[Partial<RunFigures>, string]>([
     [{}, '7 requests, 1 cut: 6.4K of 7.1K tokens, $0.03 of $0.31. mcp-pruner why p_1'],
     [{ dollars: null }, '7 requests, 1 cut: 6.4K of 7.1K tokens. mcp-pruner why p_1'],
@@ -145,6 +152,6 @@ describe('the sentence at the end of a run', () => {
       '7 requests, nothing was cut: it is too small (12 of 14 texts), $0.31 spent. mcp-pruner why --conversation c1',
     ],
   ])('of %j', (over, sentence) => {
-    expect(sentenceOf({ ...figures, ...over })).toBe(sentence);
+    expect(sentenceOf({ ...FIGURES, ...over })).toBe(sentence);
   });
 });

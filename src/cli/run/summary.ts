@@ -1,35 +1,19 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { leftWholeWords } from '../../core/left-whole.ts';
 import type { RunFigures } from '../../core/ports/run-figures.ts';
+import { runPath } from '../../proxy/doors/run-path.ts';
 import { count, money, plural } from '../report/words.ts';
 
-/** How long the last requests of a run may take to be billed, in milliseconds, and how often that is looked at. */
+/** The proxy answers once the last requests of the run are billed, or after three seconds. */
 const WAIT_MS = 4_000;
-const PAUSE_MS = 50;
 
 /** What a run did, in one sentence; `null` if the proxy gives no figures. Never rejects. */
 export async function summaryOf(proxyUrl: string, run: string): Promise<string | null> {
   try {
-    const figures = await settled(`${proxyUrl}/run/${run}`);
-    return figures && sentenceOf(figures);
+    const answer = await fetch(`${proxyUrl}${runPath(run)}?wait=1`, { signal: AbortSignal.timeout(WAIT_MS) });
+    return answer.ok ? sentenceOf((await answer.json()) as RunFigures) : null;
   } catch {
-    return null; // what answered is no proxy of this product
+    return null; // no proxy of this product answered in time
   }
-}
-
-/** The figures once all requests have ended and are billed, or those that are there when time is up. */
-async function settled(url: string): Promise<RunFigures | null> {
-  const signal = AbortSignal.timeout(WAIT_MS);
-  let figures: RunFigures | null = null;
-  while (!signal.aborted) {
-    const answer = await fetch(url, { signal }).catch(() => null); // time is up, or the proxy has ended
-    if (answer === null) break;
-    if (!answer.ok) return null;
-    figures = (await answer.json()) as RunFigures;
-    if (figures.open === 0) break;
-    await pause(PAUSE_MS);
-  }
-  return figures;
 }
 
 /** `7 requests, 1 cut: 6.4K of 7.1K tokens, $0.03 of $0.31. mcp-pruner why p_1`. */

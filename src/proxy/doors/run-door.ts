@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Gatekeeper, pathOf } from './gatekeeper.ts';
+import { runPath, withoutRun } from './run-path.ts';
 
 /** The run of `mcp-pruner run` that sent a request, by the id in its path. */
 const runs = new WeakMap<IncomingMessage, string>();
@@ -9,31 +10,28 @@ export function runOf(req: IncomingMessage): string {
   return runs.get(req) ?? '';
 }
 
-/** `/run/<id>` before the path of a request. The id is random, and only the program that started the run has it. */
-const PATH = /^\/run\/([0-9a-f]{32})(?=[/?]|$)/;
-
 /**
  * Takes the id of a run out of the path, and answers `GET /run/<id>` with the figures of that run.
  *
- * @param figures - as JSON; a rejection is answered with 503
+ * @param figures - as JSON; a rejection is answered with 503. `waits`: `?wait=1` asks for them once the run's requests have
+ * ended
  */
-export function runDoor(figures: (run: string) => Promise<object>): Gatekeeper {
+export function runDoor(figures: (run: string, waits: boolean) => Promise<object>): Gatekeeper {
   return ({ req, answer, next, kind }) => {
-    const { url = '' } = req;
-    const [mark = '', run = ''] = PATH.exec(url) ?? [];
-    if (run === '') return next();
-    if (kind === 'request' && req.method === 'GET' && pathOf(req) === mark) {
+    const { id: run, url } = withoutRun(req.url ?? '');
+    if (run === '' || !req.url?.startsWith(runPath(run))) return next();
+    if (kind === 'request' && req.method === 'GET' && pathOf(req) === runPath(run)) {
       const send = (status: number, body: object): void => {
         answer().writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
       };
-      figures(run).then(
+      figures(run, url.endsWith('?wait=1')).then(
         (found) => send(200, found),
         () => send(503, {}),
       );
       return;
     }
     runs.set(req, run);
-    req.url = url.slice(mark.length).replace(/^(?!\/)/, '/');
+    req.url = url.replace(/^(?!\/)/, '/');
     next();
   };
 }

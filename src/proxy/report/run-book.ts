@@ -34,7 +34,7 @@ export class RunBook {
     counts.inProgress++;
     let isOver = false;
     return () => {
-      if (!isOver) counts.inProgress--;
+      if (!isOver) counts.end();
       isOver = true;
     };
   }
@@ -63,6 +63,11 @@ export class RunBook {
     for (const outcome of fresh) counts.add(outcome, isShadow);
   }
 
+  /** Resolves when no request of a run is in progress, at the latest after `limitMs`. */
+  async ended(run: string, limitMs: number): Promise<void> {
+    await this.#runs.get(run)?.ended(limitMs);
+  }
+
   /** `null` if none of its requests has arrived. */
   of(run: string): CountedRun | null {
     return this.#runs.get(run) ?? null;
@@ -89,9 +94,28 @@ class Counts implements CountedRun {
   readonly ids: string[] = [];
   readonly sinceMs: number;
   #largest = 0;
+  readonly #onEnded = new Set<() => void>();
 
   constructor(sinceMs: number) {
     this.sinceMs = sinceMs;
+  }
+
+  end(): void {
+    this.inProgress--;
+    if (this.inProgress === 0) for (const resolve of this.#onEnded) resolve();
+  }
+
+  async ended(limitMs: number): Promise<void> {
+    if (this.inProgress === 0) return;
+    await new Promise<void>((resolve) => {
+      const over = (): void => {
+        clearTimeout(timer);
+        this.#onEnded.delete(over);
+        resolve();
+      };
+      const timer = setTimeout(over, limitMs);
+      this.#onEnded.add(over);
+    });
   }
 
   add({ pruneId, tokensBefore, tokensAfter }: TextOutcome, isShadow: boolean): void {
