@@ -9,7 +9,8 @@ if (isLine) {
   const { parseArgs } = await import('node:util');
   const { printLine } = await import('./parts/limits/statusline/main.ts');
   const word = { type: 'string' } as const;
-  const options = { parts: word, session: word, url: word, 'token-file': word, latest: { type: 'boolean' } } as const;
+  const yes = { type: 'boolean' } as const;
+  const options = { parts: word, session: word, url: word, 'token-file': word, latest: yes, searchable: yes } as const;
   const { values } = parseArgs({ args, options, strict: false, allowPositionals: true });
   const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
   await printLine(
@@ -17,6 +18,7 @@ if (isLine) {
       parts: text(values.parts),
       session: text(values.session),
       latest: values.latest === true,
+      searchable: values.searchable === true,
       url: text(values.url),
       'token-file': text(values['token-file']),
     },

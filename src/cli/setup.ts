@@ -8,6 +8,7 @@ import { isAnthropicsOwn, isLocalUrl } from '../config/warnings.ts';
 import { UserError } from '../errors/errors.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { compactionHookEdit, compactionHookUndo, hasCompactionHook } from './compaction-hook.ts';
 import { fileReader } from './file-reader.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
 import { startAdvice } from './proxy-start.ts';
@@ -46,6 +47,10 @@ export const setup: Command = {
     },
     statusline: { type: 'boolean', doc: 'claude: only the status line of mcp-pruner statusline' },
     append: { type: 'boolean', doc: 'statusline: put it behind an existing status line' },
+    hook: {
+      type: 'boolean',
+      doc: 'claude, codex: only a hook that tells the model after a compaction what recall can still find',
+    },
     mcp: {
       type: 'string',
       value: '<way>',
@@ -63,7 +68,7 @@ export const setup: Command = {
       );
     if (client === undefined) throw new UsageError(`${JSON.stringify(name)} is not one of ${names.join(', ')}`);
     const purpose = purposeOf(call);
-    if (call.values.statusline === true) return setupLine(call, io, client, purpose);
+    if (call.values.statusline === true || call.values.hook === true) return setupApart(call, io, client, purpose);
     const loaded = readSettings(call, io);
     const key = teamKey(io);
     const shownKey = key !== null && purpose !== 'write' ? HIDDEN_KEY : key;
@@ -85,20 +90,29 @@ export const setup: Command = {
   },
 };
 
-/** Sets up the status line, and nothing else. */
-function setupLine(call: Call, io: Io, client: Client, purpose: Purpose): number {
-  if (client.name !== 'claude')
+/** Sets up the status line or the hook, and nothing else. */
+function setupApart(call: Call, io: Io, client: Client, purpose: Purpose): number {
+  const isHook = call.values.hook === true;
+  if (isHook && call.values.statusline === true) throw new UsageError('--hook and --statusline exclude each other');
+  if (isHook && !hasCompactionHook(client.name))
+    throw new UsageError(`${client.title} has no hook after a compaction that adds to the context`);
+  if (!isHook && client.name !== 'claude')
     throw new UsageError(`${client.title} runs no command for its status line: see mcp-pruner statusline --help`);
   const place = placeOf(io);
   if (purpose === 'undo') {
-    report(attempt(undoEdits, [statusLineUndo(place)]), io);
+    const edit = isHook ? compactionHookUndo(client.name, place) : statusLineUndo(place);
+    report(attempt(undoEdits, [edit]), io);
     return 0;
   }
   const { settings } = readSettings(call, io);
-  const line = statusLineEdit({ settings, io, place, appends: call.values.append === true });
-  if (line.edit === null) io.out(wrapped(line.note, '', io));
-  else if (purpose === 'write') report(attempt(writeEdits, [line.edit]), io);
-  else io.out(`# in ${line.edit.file}\n${snippet(line.edit)}\n\n`);
+  const { edit, note } = isHook
+    ? compactionHookEdit(client.name, place, settings, io)
+    : statusLineEdit({ settings, io, place, appends: call.values.append === true });
+  if (edit === null) io.out(wrapped(note, '', io));
+  else if (purpose === 'write') report(attempt(writeEdits, [edit]), io);
+  else io.out(`# in ${edit.file}\n${snippet(edit)}\n\n`);
+  if (isHook && client.name === 'codex')
+    io.out(wrapped('Codex asks once whether it may run a new hook: see /hooks', '# ', io));
   return 0;
 }
 

@@ -19,8 +19,8 @@ export interface StatusLineInput {
   readonly appends: boolean;
 }
 
-/** The edit that sets Claude Code's status line; `null` where one exists that is to stay, with a note about it. */
-export interface StatusLineSetup {
+/** An edit of the agent's own settings; `null` if nothing is to be changed, with a note about it. */
+export interface ApartSetup {
   readonly edit: Edit | null;
   readonly note: string;
 }
@@ -29,9 +29,9 @@ const PATH: readonly [string] = ['statusLine'];
 const DEFAULT_URL = 'http://127.0.0.1:8006';
 
 /** @throws UserError if the installed program cannot be found */
-export function statusLineEdit({ settings, io, place, appends }: StatusLineInput): StatusLineSetup {
+export function statusLineEdit({ settings, io, place, appends }: StatusLineInput): ApartSetup {
   const file = settingsFile(place);
-  const command = commandOf(settings, io);
+  const command = lineCommand(settings, io);
   const existing = valueAt(readLooseJson(place.readFile(file)) ?? {}, PATH);
   const own = { type: 'command', command } as const;
   const note = `${file} has a status line of its own, which stays: --append puts this one behind it`;
@@ -68,14 +68,18 @@ function behind(first: string, second: string): string {
   return `input=$(cat); printf '%s · %s\\n' "$(${input} | {\n${first}\n})" "$(${input} | ${second})"`;
 }
 
-/** How a shell starts the installed program: by its path, since a package runner might fetch another one. */
-function commandOf(settings: Settings, io: Io): string {
+/**
+ * How a shell starts the installed program: by its path, since a package runner might fetch another one.
+ *
+ * @throws UserError if it cannot be found
+ */
+export function lineCommand(settings: Settings, io: Io, ...options: readonly string[]): string {
   const entry = findEntry(io.env, io.cwd);
   if (entry === undefined) throw new UserError('the installed program was not found: run npm run build');
   const url = proxyUrl(settings);
   const isDefaultStore = settings.dbPath === defaultDbPath(io) || settings.dbPath === ':memory:';
   const words = [
-    ...[process.execPath, join(dirname(entry), 'cli.js'), 'statusline'],
+    ...[process.execPath, join(dirname(entry), 'cli.js'), 'statusline', ...options],
     ...(url === DEFAULT_URL ? [] : ['--url', url]),
     ...(isDefaultStore ? [] : ['--token-file', localTokenFile(io, settings)]),
   ];

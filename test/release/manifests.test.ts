@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 // @ts-expect-error: a script of the project without types
@@ -45,11 +45,15 @@ describe('the manifests of plugins and registries', () => {
     }
   });
 
-  it('run nothing at the start of a session but the installed program', () => {
+  it('run the installed program only, and nothing at the start of a session', () => {
     const all = manifests(own);
     for (const command of valuesOf(all, 'command')) expect(command).toBe(own.name);
     expect(valuesOf(all, 'hooks')).toEqual([]);
-    expect(existsSync(join(projectRoot, 'plugins/mcp-pruner/hooks'))).toBe(false);
+    const hooks = readFileSync(join(projectRoot, 'plugins/mcp-pruner/hooks/hooks.json'), 'utf8');
+    const command = `${own.name} statusline --searchable`;
+    expect(JSON.parse(hooks)).toEqual({
+      hooks: { SessionStart: [{ matcher: 'compact', hooks: [{ type: 'command', command, timeout: 10 }] }] },
+    });
     for (const file of ['README.md', 'skills/report/SKILL.md']) {
       expect(readFileSync(join(projectRoot, 'plugins/mcp-pruner', file), 'utf8')).not.toContain('npx');
     }

@@ -30,6 +30,9 @@ function folder({ env, homeDir }: ClientPlace): string {
 
 const configFile = (place: ClientPlace): string => join(folder(place), 'config.toml');
 
+/** Its file of the user's hooks. */
+export const hooksFile = (place: ClientPlace): string => join(folder(place), 'hooks.json');
+
 function mcpTables(mcp: McpAccess | null): TomlTables {
   if (mcp === null) return {};
   const name = `mcp_servers.${SERVER_NAME}`;

@@ -30,7 +30,10 @@ export async function openLimits(services: Services): Promise<OpenPart> {
     answers: watch,
     gauges: [watch.gauge()],
     readings: { limits: limitsOnPage(services, watch) },
-    figures: { '/statusline': (query, project) => status.of(query.get('session'), project) },
+    figures: {
+      '/statusline': (query, project) => status.of(query.get('session'), project),
+      '/searchable': (query, project) => status.searchable(query.get('session'), project),
+    },
     usedOfLimits: async (requestIds, sinceMs) => {
       await watch.flush();
       return usedBy(store.sql, new Set(requestIds), clock.nowMs(), sinceMs);

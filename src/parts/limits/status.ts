@@ -1,6 +1,7 @@
 import type { Services } from '../../app/compose.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { readThreshold } from '../../ledger/compactions.ts';
+import type { Rows } from '../../store/sql/rows.ts';
 import { attribute, type WindowUse } from './attribution.ts';
 import type { LineFigures, WindowFigures } from './line-figures.ts';
 import { SavedDollars, type SessionMeter } from './meter.ts';
@@ -8,6 +9,7 @@ import { usedUpAtMs } from './pace.ts';
 import { UNITS } from './read-limits.ts';
 import { readReadings } from './readings.ts';
 import { currentOf } from './report.ts';
+import type { Searchable } from './statusline/searchable.ts';
 import type { LimitWatch } from './watch.ts';
 
 /** Attributed windows are used again for this long if no answer has reported limits since. */
@@ -56,6 +58,19 @@ export class StatusFigures {
     };
   }
 
+  /**
+   * What `recall` finds of a session that the model may no longer see.
+   *
+   * @throws StoreUnavailable
+   */
+  async searchable(session: string | null, project?: string): Promise<Searchable> {
+    const found = this.#meter.find(session, project);
+    if (found === null) return { results: 0, newest: [] };
+    const { store, flushSeen } = this.#services;
+    await flushSeen();
+    return readSearchable(store.sql, found.project, found.conversations);
+  }
+
   async #thresholdOf({ project, client, model }: { project: string; client: string; model: string }) {
     const known = await readThreshold(this.#services.store.compactions, { project, product: client, model });
     return { isLearned: known?.learned ?? false, threshold: known?.tokens ?? null };
@@ -77,6 +92,27 @@ export class StatusFigures {
   #forget(): void {
     this.#windows = null;
   }
+}
+
+const MAX_NEWEST = 5;
+
+/** @throws StoreUnavailable */
+async function readSearchable(
+  sql: Pick<Rows, 'all'>,
+  project: string,
+  conversations: readonly string[],
+): Promise<Searchable> {
+  const from = `FROM main.recall r WHERE r.project = ?
+    AND r.id IN (SELECT recall FROM main.recall_seen WHERE conversation IN LIST(?))`;
+  const [counted, newest] = await Promise.all([
+    sql.all<{ results: number }>(`SELECT count(*) AS results ${from}`, [project, conversations]),
+    sql.all<{ name: string }>(
+      `SELECT CASE WHEN path <> '' THEN path ELSE about END AS name, max(seen_ms) AS at_ms ${from}
+       GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${MAX_NEWEST}`,
+      [project, conversations],
+    ),
+  ]);
+  return { results: Number(counted[0]?.results ?? 0), newest: newest.map(({ name }) => name) };
 }
 
 /** The windows of all accounts whose reset is to come. */

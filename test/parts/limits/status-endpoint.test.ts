@@ -1,14 +1,19 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { printLine } from '../../../src/parts/limits/statusline/main.ts';
 import { run } from '../../cli/fake-io.ts';
 import { tempFolder } from '../../helpers/afterwards.ts';
 import { compiled } from '../../helpers/built.ts';
 import { json, startUpstream } from '../../helpers/fake-upstream.ts';
 import { messagesBody } from '../../helpers/messages.ts';
 import { startProxy } from '../../helpers/proxy.ts';
+import { serverLog } from '../../helpers/texts.ts';
 import { LimitBooks } from './provider.ts';
+
+/** A result that is large enough to be kept. */
+const LINES = serverLog(300, 1);
 
 /** Runs the built program with a text on stdin. */
 function line(
@@ -71,6 +76,86 @@ describe('mcp-pruner statusline', () => {
       out: 'mcp-pruner: no proxy answers\n',
     });
     expect(await line(['--unknown'], 'no json', env)).toEqual({ code: 0, out: 'mcp-pruner: no proxy answers\n' });
+  });
+});
+
+it('tells after a compaction how many results of the session can still be searched, and the newest reads', async () => {
+  const upstream = await startUpstream((_request, res) =>
+    json(res, 200, { id: 'm', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 900 } }),
+  );
+  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_AUTH_TOKEN: 'a-token' } });
+  const ask = async (session: string, ...paths: readonly string[]) => {
+    const messages = paths.flatMap((path, i) => [
+      { role: 'assistant', content: [{ type: 'tool_use', id: `t${i}`, name: 'Read', input: { file_path: path } }] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: `t${i}`, content: `${session} ${path}\n${LINES}` }],
+      },
+    ]);
+    const body = messagesBody([{ role: 'user', content: session }, ...messages], { model: 'claude-opus-4-5' });
+    const headers = { 'x-claude-code-session-id': session };
+    await (await fetch(`${proxy.url}/v1/messages`, { method: 'POST', headers, body })).text();
+  };
+  await ask('sess', 'src/old.ts', 'src/new\u001b[31m.ts');
+  await ask('other', 'src/other.ts');
+  const out: string[] = [];
+  const line = async (stdin: object, env: Record<string, string> = {}) => {
+    out.length = 0;
+    await printLine(
+      { searchable: true, session: (stdin as { session_id?: string }).session_id },
+      {
+        ...{ platform: 'linux', homeDir: tempFolder(), cwd: '/', nowMs: Date.now, out: (text) => out.push(text) },
+        env: { MCP_PRUNER_PORT: String(proxy.port), MCP_PRUNER_AUTH_TOKEN: 'a-token', ...env },
+      },
+    );
+    return out.join('');
+  };
+  const shown = await line({ session_id: 'sess' });
+  expect(shown).toMatch(
+    /^2 tool results of this session can still be searched, newest reads: src\/new \[31m\.ts, src\/old\.ts; the tool recall finds them\.\n$/,
+  );
+  expect(await line({ session_id: 'nobody' })).toBe('');
+  expect(await line({ session_id: 'sess' }, { MCP_PRUNER_AUTH_TOKEN: 'wrong' })).toBe('');
+});
+
+describe('mcp-pruner setup --hook', () => {
+  it.each([
+    { agent: 'claude', file: '.claude/settings.json' },
+    { agent: 'codex', file: '.codex/hooks.json' },
+  ])('adds a hook behind those of $agent, and takes it out again byte for byte', async ({ agent, file }) => {
+    const home = tempFolder();
+    const path = join(home, file);
+    mkdirSync(dirname(path));
+    const before = '{"hooks": {"SessionStart": [{"hooks": [{"type":"command", "command": "mine"}]}] }}\r\n';
+    writeFileSync(path, before);
+    const setup = (...args: string[]) =>
+      run(['setup', agent, '--hook', ...args], {
+        homeDir: home,
+        env: { MCP_PRUNER_PORT: '1', JEEVES_MCP_PRUNER_PATH: compiled('index.js') },
+      });
+    expect(await setup('--write')).toMatchObject({ code: 0, err: '' });
+    const { hooks } = JSON.parse(readFileSync(path, 'utf8')) as { hooks: { SessionStart: readonly object[] } };
+    expect(hooks.SessionStart).toEqual([
+      { hooks: [{ type: 'command', command: 'mine' }] },
+      {
+        matcher: 'compact',
+        hooks: [
+          {
+            type: 'command',
+            command: expect.stringMatching(/^\/\S+ \S+cli\.js statusline --searchable --url http:\/\/127\.0\.0\.1:1$/),
+            timeout: 10,
+          },
+        ],
+      },
+    ]);
+    expect((await setup('--write')).out).toContain('set already');
+    await setup('--undo');
+    expect(readFileSync(path, 'utf8')).toBe(before);
+    expect(readdirSync(dirname(path))).toEqual([file.split('/').at(-1)]);
+  });
+
+  it('is refused for an agent without one', async () => {
+    expect(await run(['setup', 'gemini', '--hook'], {})).toMatchObject({ code: 2, out: '' });
   });
 });
 

@@ -5,7 +5,7 @@ import { printLine } from './main.ts';
 
 /** `mcp-pruner statusline`. The entry runs it without loading anything else; this is for help and checked options. */
 export const statusline: Command = {
-  usage: 'statusline [--parts a,b] [--session <id>|--latest]',
+  usage: 'statusline [--parts a,b] [--session <id>|--latest] [--searchable]',
   about:
     "Prints one line about a session: its context, how long the cache lasts, what the next turn costs, the subscription's\n" +
     'limits and what was saved. Reads the JSON that Claude Code writes to status line commands; for tmux, starship and\n' +
@@ -18,6 +18,7 @@ export const statusline: Command = {
     },
     session: { type: 'string', value: '<id>', doc: 'the session with this id' },
     latest: { type: 'boolean', doc: 'the session that was active last' },
+    searchable: { type: 'boolean', doc: 'for a hook after a compaction: which results recall can still find' },
     url: { type: 'string', value: '<url>', doc: 'the proxy (default: the one of the agent or of this machine)' },
     'token-file': { type: 'string', value: '<file>', doc: "the file with the proxy's token" },
   },
@@ -30,6 +31,7 @@ export const statusline: Command = {
         parts: text('parts'),
         session: text('session'),
         latest: call.values.latest === true,
+        searchable: call.values.searchable === true,
         url: text('url'),
         'token-file': text('token-file'),
       },

@@ -1,8 +1,10 @@
 import { fstatSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { absolutePath, defaultDbPath, folderOf, type Place } from '../../../config/paths.ts';
+import { withoutRun } from '../../../proxy/doors/run-path.ts';
 import type { LineFigures } from '../line-figures.ts';
 import { clientStatus, lineOf, PARTS } from './line.ts';
+import { type Searchable, searchableLine } from './searchable.ts';
 
 /** What the status line asks of the process. */
 export interface LineIo extends Place {
@@ -15,6 +17,7 @@ export interface LineOptions {
   readonly parts?: string | undefined;
   readonly session?: string | undefined;
   readonly latest?: boolean | undefined;
+  readonly searchable?: boolean | undefined;
   readonly url?: string | undefined;
   readonly 'token-file'?: string | undefined;
 }
@@ -26,14 +29,22 @@ const DEFAULT_PORT = '8006';
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
 
 /**
- * Prints one line about a session: that of the JSON on stdin, a named one, or the latest. Loads nothing that it does not
+ * Prints one line about a session: that of the JSON on stdin, a named one, or the latest. With `searchable` it is for a
+ * hook after a compaction, and empty if there is nothing to search. Loads nothing that it does not
  * need, because agents run it after each message. Never fails.
  */
 export async function printLine(options: LineOptions, io: LineIo): Promise<void> {
   const asksByName = options.session !== undefined || options.latest === true;
   const client = clientStatus(asksByName ? '' : readStdin());
   const session = options.session ?? client.sessionId;
-  const figures = session === null && !options.latest ? null : await readFigures(session, options, io);
+  if (options.searchable) {
+    const found = session === null ? null : await ask<Searchable>('searchable', session, options, io);
+    io.out(searchableLine(found));
+    return;
+  }
+  const answer =
+    session === null && !options.latest ? null : await ask<LineFigures>('statusline', session, options, io);
+  const figures = Array.isArray(answer?.windows) ? (answer as LineFigures) : null;
   const parts = options.parts?.split(',').map((part) => part.trim()) ?? PARTS;
   io.out(`${lineOf(parts, { client, figures, nowMs: io.nowMs() })}\n`);
 }
@@ -47,15 +58,15 @@ function readStdin(): string {
   }
 }
 
-/** The figures of the proxy; `null` if none answers. */
-function readFigures(session: string | null, options: LineOptions, io: LineIo): Promise<LineFigures | null> {
+/** Figures of the proxy, unchecked; `null` if none answers. @param session - `null`: the latest one */
+function ask<T>(path: string, session: string | null, options: LineOptions, io: LineIo): Promise<Partial<T> | null> {
   const base = proxyBase(options, io);
   if (base === null) return Promise.resolve(null);
   const token = tokenFor(base, options, io);
   const query = session === null ? '' : `?session=${encodeURIComponent(session)}`;
   return new Promise((resolve) => {
     const request = get(
-      `${base.replace(/\/$/, '')}/statusline${query}`,
+      `${base.replace(/\/$/, '')}/${path}${query}`,
       { timeout: WAIT_MS, agent: false, headers: token === '' ? {} : { authorization: `Bearer ${token}` } },
       (answer) => {
         let text = '';
@@ -65,7 +76,7 @@ function readFigures(session: string | null, options: LineOptions, io: LineIo): 
           if (text.length > MAX_ANSWER_CHARS) request.destroy();
         });
         answer.on('error', () => resolve(null));
-        answer.on('close', () => resolve(answer.statusCode === 200 ? figuresIn(text) : null));
+        answer.on('close', () => resolve(answer.statusCode === 200 ? parsed<T>(text) : null));
       },
     );
     request.on('timeout', () => request.destroy());
@@ -73,10 +84,10 @@ function readFigures(session: string | null, options: LineOptions, io: LineIo): 
   });
 }
 
-function figuresIn(text: string): LineFigures | null {
+function parsed<T>(text: string): Partial<T> | null {
   try {
-    const figures = JSON.parse(text) as LineFigures;
-    return Array.isArray(figures.windows) ? figures : null;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? (value as Partial<T> | null) : null;
   } catch {
     return null;
   }
@@ -89,7 +100,7 @@ function figuresIn(text: string): LineFigures | null {
 function proxyBase({ url }: LineOptions, { env }: LineIo): string | null {
   const agent = env.ANTHROPIC_BASE_URL ?? '';
   const isOurs =
-    /^http:\/\/[^/]+(?:\/run\/\w+)?\/k\/[^/]+\/?$/.test(agent) || (isLoopback(agent) && !env.MCP_PRUNER_PORT);
+    /^http:\/\/[^/]+\/k\/[^/]+\/?$/.test(withoutRun(agent).url) || (isLoopback(agent) && !env.MCP_PRUNER_PORT);
   const host = env.MCP_PRUNER_HOST?.replace(/^0\.0\.0\.0$/, '127.0.0.1') || '127.0.0.1';
   const base = url ?? (isOurs ? agent : `http://${host}:${env.MCP_PRUNER_PORT || DEFAULT_PORT}`);
   return URL.canParse(base) && base.startsWith('http://') ? base : null;

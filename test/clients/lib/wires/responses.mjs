@@ -85,7 +85,7 @@ function response(turn, status = 'completed') {
     tools: [],
     top_p: 1,
     truncation: 'disabled',
-    usage: done ? usage : null,
+    usage: done ? { ...usage, ...turn.usage } : null,
     metadata: {},
   };
 }

@@ -1,0 +1,49 @@
+import { settingsFile } from '../agents/clients/claude.ts';
+import type { ClientPlace, Edit, JsonValue } from '../agents/clients/client.ts';
+import { hooksFile } from '../agents/clients/codex.ts';
+import { valueAt } from '../agents/clients/merge-json.ts';
+import { readLooseJson } from '../agents/edit-json.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Io } from './command.ts';
+import { type ApartSetup, lineCommand } from './status-line.ts';
+
+const PATH: readonly [string, string] = ['hooks', 'SessionStart'];
+/** Seconds after which the agent goes on without the hook. */
+const TIMEOUT_S = 10;
+
+/** The files in which agents with hooks keep them, by the agent's name. Both read the same format. */
+const FILES: ReadonlyMap<string, (place: ClientPlace) => string> = new Map([
+  ['claude', settingsFile],
+  ['codex', hooksFile],
+]);
+
+/** Whether an agent can run a command after a compaction. */
+export function hasCompactionHook(client: string): boolean {
+  return FILES.has(client);
+}
+
+/**
+ * Adds a hook behind the agent's own that names, after a compaction, what can still be searched.
+ *
+ * @throws UserError if the installed program cannot be found
+ */
+export function compactionHookEdit(client: string, place: ClientPlace, settings: Settings, io: Io): ApartSetup {
+  const { file } = editTo(client, place, []);
+  const existing = valueAt(readLooseJson(place.readFile(file)) ?? {}, PATH);
+  const others = Array.isArray(existing) ? existing : [];
+  const command = lineCommand(settings, io, '--searchable');
+  const note = `${file}: the hook is set already`;
+  if (JSON.stringify(others).includes(JSON.stringify(command))) return { edit: null, note };
+  const own = { matcher: 'compact', hooks: [{ type: 'command', command, timeout: TIMEOUT_S }] };
+  return { edit: editTo(client, place, [...others, own]), note };
+}
+
+/** The edit whose backup `--undo` restores. */
+export function compactionHookUndo(client: string, place: ClientPlace): Edit {
+  return editTo(client, place, null);
+}
+
+function editTo(client: string, place: ClientPlace, value: JsonValue): Edit {
+  const file = FILES.get(client)?.(place) ?? '';
+  return { format: 'json', file, apart: 'hook', entries: [{ path: PATH, value }] };
+}
