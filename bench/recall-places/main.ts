@@ -16,7 +16,7 @@ import { Turns } from '../../src/core/decide/turns.ts';
 import { ResultKeeper } from '../../src/core/recall/keeper.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
 import { ResultWriter } from '../../src/core/recall/writer.ts';
-import { MIN_KEPT_CHARS } from '../../src/core/request/find-texts.ts';
+import { MIN_KEPT_CHARS } from '../../src/core/request/results.ts';
 import { SeenReader } from '../../src/core/seen/reader.ts';
 import { edition } from '../../src/edition.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';

@@ -13,7 +13,7 @@ import type { BoldnessSteps } from '../core/ports/boldness.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Traces } from '../core/ports/traces.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
-import type { FindSettings } from '../core/request/find-texts.ts';
+import type { FindSettings } from '../core/request/found-text.ts';
 import { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { ToolShelf } from '../core/shelf/shelf.ts';

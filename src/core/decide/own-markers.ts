@@ -1,7 +1,7 @@
 import { mayHoldShortMarker } from '../../engine/text/marker.ts';
 import { pruneIdsIn } from '../hash.ts';
 import type { Decision } from '../ports.ts';
-import type { FoundText } from '../request/find-texts.ts';
+import type { FoundText } from '../request/found-text.ts';
 import type { Job } from './decision.ts';
 
 /** Stands for the id that a short marker leaves out. */

@@ -18,3 +18,17 @@ export class BodyTexts {
     return text;
   }
 }
+
+/**
+ * About three million tokens, more than any model accepts. Also the most bytes that two million characters take in
+ * JSON.
+ */
+const MAX_LITERAL_BYTES = 12 * 1024 * 1024;
+
+/**
+ * Whether a string of a body is too long to be decoded. Decoding one of 60 MB would block all other requests for two
+ * seconds.
+ */
+export function isTooLong({ start, end }: Span): boolean {
+  return end - start > MAX_LITERAL_BYTES;
+}

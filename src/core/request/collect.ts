@@ -14,7 +14,7 @@ import { SeenMessages } from '../seen/seen-messages.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
 import { type DecidedSegments, seenRequest } from '../segments/describe.ts';
 import type { KnownHistory } from '../sent/history.ts';
-import type { FindSettings } from './find-texts.ts';
+import type { FindSettings } from './found-text.ts';
 import { checksumsOf } from './head-sums.ts';
 import { requestTokens } from './message-tokens.ts';
 import type { Binding } from './policy.ts';

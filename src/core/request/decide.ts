@@ -8,7 +8,7 @@ import { reasonOf } from '../failure-reason.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import { touchOriginals } from '../sent/history.ts';
-import type { FoundText } from './find-texts.ts';
+import type { FoundText } from './found-text.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 import type { DecidedRequest, DirectedRequest } from './request.ts';
 

@@ -1,7 +1,7 @@
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { decodeString } from '../../wires/json/cursor.ts';
-import { isTooLong } from './find-texts.ts';
+import { isTooLong } from './body-texts.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 
 /** Tokens of a message's role and frame. */

@@ -13,7 +13,7 @@ import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { controlPrefix, mayBeCut, recordsOf, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { underSecondKeys } from '../sent/second-keys.ts';
 import type { DecideStage } from './decide.ts';
-import type { FoundText } from './find-texts.ts';
+import type { FoundText } from './found-text.ts';
 import { recordsWholeMessages } from './policy.ts';
 import { type Checkpoint, PrefixBytes, type RememberedBody } from './prefix-memo.ts';
 import { CHECKPOINTS } from './read.ts';

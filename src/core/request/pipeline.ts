@@ -21,7 +21,7 @@ import type { ShelvedTools, ToolShelf } from '../shelf/shelf.ts';
 import { CollectStage, countsTokens, decidedSegments, directRequest } from './collect.ts';
 import { ConversationNames } from './conversation-names.ts';
 import { DecideStage } from './decide.ts';
-import type { FindSettings } from './find-texts.ts';
+import type { FindSettings } from './found-text.ts';
 import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
 import { always, type Policies, PRUNE } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';

@@ -11,13 +11,15 @@ import { type SecondKey, secondKeysOf } from '../sent/second-keys.ts';
 import { BodyTexts } from './body-texts.ts';
 import { viewFor } from './collect.ts';
 import type { ConversationNames, NamedRequest } from './conversation-names.ts';
-import { type FindSettings, type FoundText, findTexts, type ReadResult } from './find-texts.ts';
+import { findTexts } from './find-texts.ts';
+import type { FindSettings, FoundText } from './found-text.ts';
 import { messageTokens } from './message-tokens.ts';
 import { type Binding, bindingOf, type Policies } from './policy.ts';
 import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
 import { prefixesOf } from './prefix-memo.ts';
 import type { AnsweredConversations } from './provider-verdicts.ts';
 import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
+import type { ReadResult } from './results.ts';
 import { sessionOf } from './session.ts';
 
 /** The end of a message, from which reading the next request may continue. */

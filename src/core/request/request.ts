@@ -4,7 +4,7 @@ import type { Decision, NewDecision } from '../ports.ts';
 import type { ApplicableSteps } from '../segments/apply-directives.ts';
 import type { DecidedSegments } from '../segments/describe.ts';
 import type { KnownHistory } from '../sent/history.ts';
-import type { FoundText } from './find-texts.ts';
+import type { FoundText } from './found-text.ts';
 import type { Binding, Policy } from './policy.ts';
 import type { ReadBody } from './read.ts';
 import type { SessionHeaders } from './session.ts';

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../errors/errors.ts';
 import type { RecoveredLines } from '../../wires/transcript/shell-recovery.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Store } from '../ports.ts';
-import type { FoundText } from './find-texts.ts';
+import type { FoundText } from './found-text.ts';
 
 export interface ServedLinesOptions {
   readonly store: Pick<Store, 'findOriginal'>;

@@ -4,7 +4,7 @@ import { estimateTokens } from '../../engine/text/tokens.ts';
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { encodeEdits } from '../../wires/json/value.ts';
 import type { Decision } from '../ports.ts';
-import type { FoundText } from './find-texts.ts';
+import type { FoundText } from './found-text.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 
 /** A body that was read: its new texts, and the edits and outcomes of earlier messages. */

@@ -3,15 +3,10 @@ import { textHash } from '../hash.ts';
 import type { SeenMessage, SeenResult } from '../ports/seen.ts';
 import type { SeenSegment } from '../ports/segments.ts';
 import { keptId } from '../recall/kept-text.ts';
-import {
-  containsRecovered,
-  type FindSettings,
-  innerTexts,
-  isTooLong,
-  MIN_KEPT_CHARS,
-  type ReadResult,
-} from '../request/find-texts.ts';
+import { isTooLong } from '../request/body-texts.ts';
+import { containsRecovered, type FindSettings, innerTexts } from '../request/found-text.ts';
 import type { ReadBody } from '../request/read.ts';
+import { MIN_KEPT_CHARS, type ReadResult } from '../request/results.ts';
 import { type DecidedSegments, SegmentDescriber } from '../segments/describe.ts';
 
 /** The texts of a request's messages, as far as they were read. */

@@ -6,7 +6,7 @@ import { keyOf } from '../hash.ts';
 import type { DirectiveAction, DirectivesView, Step } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
 import type { BodyTexts } from '../request/body-texts.ts';
-import type { FoundText } from '../request/find-texts.ts';
+import type { FoundText } from '../request/found-text.ts';
 import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
 import { holds, segmentsIn, stashId, stashKey, type TextSegment } from './text-segments.ts';

@@ -11,7 +11,7 @@ import { keyOf } from '../hash.ts';
 import type { DirectivesView, Effect, RequestScope, SeenRequest, SeenSegment, SegmentType } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
 import type { BodyTexts } from '../request/body-texts.ts';
-import { containsRecovered, type FindSettings, type FoundText } from '../request/find-texts.ts';
+import { containsRecovered, type FindSettings, type FoundText } from '../request/found-text.ts';
 import type { ApplicableSteps } from './apply-directives.ts';
 import { openingOf } from './opening.ts';
 import { holds, segmentsIn, stashId, type TextSegment } from './text-segments.ts';

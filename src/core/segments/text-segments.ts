@@ -2,8 +2,8 @@ import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.t
 import type { Span } from '../../wires/json/cursor.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from '../hash.ts';
 import type { BodyTexts } from '../request/body-texts.ts';
-import type { FoundText } from '../request/find-texts.ts';
-import { isTooLong } from '../request/find-texts.ts';
+import { isTooLong } from '../request/body-texts.ts';
+import type { FoundText } from '../request/found-text.ts';
 import { userTexts } from '../request/user-texts.ts';
 
 /** One text of a body that can be pinned, stashed or deleted. */

@@ -6,7 +6,7 @@ import type { Job } from '../decide/decision.ts';
 import { textHash } from '../hash.ts';
 import type { SentDecision, SentMessage, SentText, TextPlace } from '../ports/sent.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
-import type { FoundText } from '../request/find-texts.ts';
+import type { FoundText } from '../request/found-text.ts';
 import type { Binding } from '../request/policy.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './records.ts';

@@ -4,7 +4,7 @@ import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { keyOf } from '../hash.ts';
 import type { SentMessage, SentText } from '../ports/sent.ts';
 import type { Decision, Store } from '../ports.ts';
-import type { FoundText } from '../request/find-texts.ts';
+import type { FoundText } from '../request/found-text.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
 
 /** Size in bytes below which texts are never cut, whatever the settings. */

@@ -1,0 +1,191 @@
+import { groupBy } from '../../engine/group-by.ts';
+import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
+import type { CallInContext, Conversation } from '../../wires/goal/conversation.ts';
+import { decodeString, type Span } from '../../wires/json/cursor.ts';
+import { movesWindow, shownFiles, withWindowFile } from '../../wires/transcript/call-targets.ts';
+import { shellRecovery } from '../../wires/transcript/shell-recovery.ts';
+import { type CallFacts, callFacts, callsRecovery, type ToolCall } from '../../wires/transcript/tools.ts';
+import { fingerprint, keyOf } from '../hash.ts';
+import { type BodyTexts, isTooLong } from './body-texts.ts';
+import {
+  type FindSettings,
+  type FoundText,
+  minChars,
+  minCharsOf,
+  type ResultInContext,
+  recoveryHint,
+  textsOf,
+  unread,
+} from './found-text.ts';
+import type { UserText } from './user-texts.ts';
+import { whyWhole } from './why-whole.ts';
+
+/** A message that is being read, with the conversation up to it. */
+export interface Reading {
+  /** The strings of the body. */
+  readonly texts: BodyTexts;
+  readonly message: ScannedMessage;
+  readonly messageIndex: number;
+  /** The state after the messages before it. Reading the message updates it. */
+  readonly conversation: Conversation;
+  readonly settings: FindSettings;
+  /** Results that are long enough to be stored are added here. */
+  readonly results: ReadResult[];
+}
+
+/** Minimum length of results that are stored for searches, in UTF-16 units. */
+export const MIN_KEPT_CHARS = 1_000;
+
+/** A tool's result that is long enough to be stored for searches, whether or not it is large enough to be cut. */
+export interface ReadResult {
+  readonly messageIndex: number;
+  readonly source: ScannedText;
+  /** The part of the decoded string that is the result. */
+  readonly range: { readonly start: number; readonly end: number };
+  readonly tool: string;
+  readonly path: string;
+  /** What the call asked for, in the words of its arguments. */
+  readonly said: string;
+  /** Hash of the call's name and arguments; `''` if neither is known. */
+  readonly call: string;
+  /** It is the answer to a recovery, whose lines are stored already. */
+  readonly recovered: boolean;
+  /** Whether all of its texts are among the found texts. */
+  readonly isFound: boolean;
+}
+
+/** The texts of each result; a message may contain results of several calls. */
+export function byCall(texts: readonly ScannedText[]): ScannedText[][] {
+  const results = texts.filter(({ use }) => use === 'result');
+  return [...groupBy(results, ({ callId, name }) => JSON.stringify([callId, name])).values()];
+}
+
+export function readResult(reading: Reading, parts: readonly ScannedText[]): FoundText[] {
+  const { texts, message, messageIndex, conversation, settings } = reading;
+  const [first] = parts;
+  if (!first) return [];
+  const call = callAnswered(reading, first);
+  const shell = shellRecovery(call);
+  if (shell) conversation.gaveOut(shell.lines);
+  const files = shownFiles(call);
+  const shown = conversation.isShownAgain(files, callKey(call));
+  const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
+  const candidates = parts.filter(({ literal }) => literal.end - literal.start - 2 >= lowest);
+  if (candidates.length === 0 || message.opaque) return [];
+  const result = resultOf(call, first.name, conversation, shell?.alone);
+  const min = minCharsOf(result, settings);
+  for (const source of candidates) noteResult(reading, source, result, conversation.callOf(first.callId, first.name));
+  const large = candidates.filter(({ literal }) => literal.end - literal.start - 2 >= min);
+  return large.flatMap(({ literal }) => {
+    const index = message.texts.findIndex((one) => one.literal === literal);
+    if (isTooLong(literal)) return [unread({ messageIndex, literal, index }, result, settings)];
+    const decoded = texts.at(literal);
+    if (decoded === null) return [];
+    const isRepeated = isReread(reading, literal, result) || shown;
+    const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
+    return textsOf(
+      piece,
+      result,
+      whyWhole({ call, files, isRepeated, text: decoded, conversation, dial: settings.dial }),
+      settings,
+    );
+  });
+}
+
+/** Adds a result to those that may be stored. Its text is decoded later, unless it was large enough to be cut. */
+function noteResult(
+  { messageIndex, results, settings }: Reading,
+  source: ScannedText,
+  result: ResultInContext,
+  call: CallInContext | undefined,
+  range?: ReadResult['range'],
+): void {
+  const { start, end } = source.literal;
+  const { facts, tool, recovery } = result;
+  const { path = '', command = '' } = facts.hints;
+  const named = path === '' && command === '' ? '' : keyOf(tool, path, command);
+  const said = call === undefined ? [path, command].filter(Boolean).join('\n') : facts.said;
+  results.push({
+    messageIndex,
+    source,
+    range: range ?? { start: 0, end: end - start },
+    tool,
+    path,
+    said: call === undefined || call === result.call ? said : callFacts(call).said,
+    call: call ? keyOf(call.name, call.args) : named,
+    recovered: recovery,
+    isFound: minCharsOf(result, settings) <= MIN_KEPT_CHARS,
+  });
+}
+
+/**
+ * The call that a result answers. A call that moves a viewer's window is completed with the file that the window shows.
+ */
+function callAnswered({ texts, conversation }: Reading, { callId, name, literal }: ScannedText) {
+  const call = conversation.callOf(callId, name);
+  if (!call || !movesWindow(call) || isTooLong(literal)) return call;
+  return withWindowFile(call, texts.at(literal) ?? '');
+}
+
+function resultOf(
+  call: CallInContext | undefined,
+  name: string,
+  conversation: Conversation,
+  recoversAlone = false,
+): ResultInContext {
+  const facts = callFacts(call);
+  const goal = conversation.goalFor(call, facts.question, facts.said);
+  const recovery = recoversAlone || callsRecovery(call) || callsRecovery({ name, args: '' });
+  const { recovered } = conversation;
+  return { call, facts, tool: call?.name ?? name, goal, recovery, way: recoveryHint(conversation), recovered };
+}
+
+/** Equal for calls of the same tool with the same arguments. */
+function callKey(call: ToolCall | undefined): string {
+  return keyOf(call?.name ?? '', call?.args ?? '');
+}
+
+function isReread({ texts, conversation }: Reading, literal: Span, { call }: ResultInContext): boolean {
+  // an earlier text is read for this alone, so its decoded form is not kept
+  return conversation.isReread(callKey(call), literal, (at) =>
+    fingerprint((at === literal ? texts.at(at) : decodeString(texts.bytes, at.start, at.end)) ?? ''),
+  );
+}
+
+/** The texts of a result in a user's message. */
+export function readTextResult(reading: Reading, { result, text, literal, index }: UserText): FoundText[] {
+  const { message, messageIndex, conversation, settings } = reading;
+  const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
+  const candidates = result?.ranges.filter(({ start, end }) => end - start >= lowest) ?? [];
+  if (!result) return [];
+  const call = result.call ? conversation.textCall(withWindowFile(result.call, text)) : undefined;
+  const shell = shellRecovery(call);
+  if (shell) conversation.gaveOut(shell.lines);
+  const files = shownFiles(call);
+  const shown = conversation.isShownAgain(files, callKey(call));
+  if (candidates.length === 0) return [];
+  const context = resultOf(call, '', conversation, shell?.alone);
+  const min = minCharsOf(context, settings);
+  const { facts } = context;
+  const factsOf = (path: string | undefined): CallFacts =>
+    path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };
+  const source = message.texts[index];
+  for (const { start, end, path } of source && context.tool !== '' ? candidates : [])
+    if (source) noteResult(reading, source, { ...context, facts: factsOf(path) }, undefined, { start, end });
+  const large = candidates.filter(({ start, end }) => end - start >= min);
+  if (!candidates.some(({ start, end }) => end - start >= minChars(settings))) return [];
+  const isRepeated = isReread(reading, literal, context) || shown;
+  return large.flatMap(({ start, end, path }) => {
+    const named = factsOf(path);
+    const piece = { messageIndex, literal, index, start, text: text.slice(start, end), entire: false };
+    const whole = whyWhole({
+      call,
+      files: path === undefined ? files : [path],
+      isRepeated,
+      text: piece.text,
+      conversation,
+      dial: settings.dial,
+    });
+    return textsOf(piece, { ...context, facts: named }, whole, settings);
+  });
+}
