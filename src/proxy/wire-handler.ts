@@ -1,39 +1,33 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
-import type { AnswerWatch, WatchedAnswer } from '../core/ports/answer-watch.ts';
-import type { CountAnswer } from '../core/ports/request-facts.ts';
-import { inSpan, type Traces } from '../core/ports/traces.ts';
+import type { AnswerWatch } from '../core/ports/answer-watch.ts';
+import { inSpan } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { FallbackCode } from '../errors/errors.ts';
 import { CONTEXT_BETA, withContextEdit } from '../wires/dialects/anthropic-messages/context-edit.ts';
-import type { ProviderName } from '../wires/providers/facts.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
 import { askedIn } from './doors/asked-model.ts';
 import { maskAnswer, SecretMask } from './doors/lent-keys.ts';
-import { type Meter, meters } from './doors/meter.ts';
+import { meters } from './doors/meter.ts';
 import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
-import { AnswerTap } from './report/answer-tap.ts';
-import { factsOf, type OpenFacts, shadowFacts, unreadFacts } from './report/ledger-facts.ts';
-import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './report/request-report.ts';
+import { ExchangeReporter, type ReporterOptions, savedBy } from './report/exchange-reporter.ts';
+import { hasFailed } from './report/request-report.ts';
 import { begunOf, contextOf, type RequestContext } from './request-context.ts';
 import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
-import type { Destination } from './upstream/destinations.ts';
-import type { ExactCounts } from './upstream/exact-counts.ts';
+import type { ModelDestination } from './upstream/destinations.ts';
 import { headerIn, requestHeaders, withBeta } from './upstream/headers.ts';
 import type { Decline, Exchange } from './upstream/pass-on.ts';
 import { REFUSALS, Refusal } from './upstream/pass-on.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
 
-export interface WireOptions extends PruneStepOptions {
+export interface WireOptions extends PruneStepOptions, ReporterOptions {
   readonly rewriter: RequestPipeline;
   readonly refused: RefusedConversations;
-  /** The provider of the requests. */
-  readonly cloud: ProviderName;
   /** Verifies and creates the provider's signatures; absent if it has none. */
   readonly signing?: AwsSigning;
   /**
@@ -46,21 +40,9 @@ export interface WireOptions extends PruneStepOptions {
   readonly newRequestId: () => string;
   /** Budget of the bodies that are held in memory, from their first byte to the end of their answers. */
   readonly received: Pick<ByteBudget, 'take'>;
-  /** Called when a request has ended; the report is built on demand, and holds some bytes until then. */
-  readonly onReport: (report: () => RequestReport | Promise<RequestReport>, bytes: number) => void;
-  /** Asks the provider for the unpruned size of some requests. */
-  readonly counts?: ExactCounts;
-  /** Whether a ledger is kept. */
-  readonly keepsLedger?: boolean;
-  readonly traces?: Traces | undefined;
   /** Observes the answers of all requests, except those of foreign pages. */
   readonly answers?: AnswerWatch | undefined;
-  /** Whether the ledger counts the user's words of correction. */
-  readonly countsCorrections?: boolean;
 }
-
-/** The destination of a request to a model. */
-export type ModelDestination = Destination & { readonly operation: Operation };
 
 /** How long a body above the limit waits until earlier ones are forwarded. */
 const LARGE_BODY_PATIENCE_MS = 30_000;
@@ -113,17 +95,7 @@ class WireExchange {
   /** The mode of the project when the request arrived. */
   readonly #isShadow: boolean;
   readonly #to: ModelDestination;
-  readonly #startedAt = performance.now();
-  readonly #fallbacks: string[] = [];
-  readonly #tap = new AnswerTap();
-  #firstByteMs: number | null = null;
-  #pruneMs = 0;
-  #bytesIn = 0;
-  #bytesOut = 0;
-  #foreign = false;
-  #watched: WatchedAnswer | undefined;
-  /** The model that a body names which is not read. */
-  #asked: string | undefined;
+  readonly #reporter: ExchangeReporter;
   /** Set if the request is re-signed. */
   #signingScope: SigningScope | null = null;
 
@@ -143,17 +115,18 @@ class WireExchange {
     this.#requestId = context.requestId;
     this.#isShadow = options.modeOf(context.scope.project).shadow;
     this.#to = to;
+    this.#reporter = new ExchangeReporter(options, { req, context, to, isShadow: this.#isShadow });
   }
 
   async run(): Promise<void> {
-    this.#foreign = this.#options.isForeign(this.#req.headers);
-    if (this.#foreign) return this.#passThrough('foreign_origin');
-    this.#watched = this.#options.answers?.begin(begunOf(this.#context, this.#req.headers));
+    this.#reporter.foreign = this.#options.isForeign(this.#req.headers);
+    if (this.#reporter.foreign) return this.#passThrough('foreign_origin');
+    this.#reporter.watched = this.#options.answers?.begin(begunOf(this.#context, this.#req.headers));
     const release = meters.has(this.#req) ? () => {} : await this.#room();
     if (release === null) return this.#passThrough('overloaded');
     try {
       const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
-      if (collected.kind === 'gone') return this.#report(null, false, { kind: 'client_gone', status: 0 });
+      if (collected.kind === 'gone') return this.#reporter.report(null, false, { kind: 'client_gone', status: 0 });
       if (collected.kind === 'too_large') return await this.#runLarge(collected.start);
       await this.#forward(collected.body);
     } finally {
@@ -181,7 +154,7 @@ class WireExchange {
     if (release === null) return this.#passThrough('body_too_large', start);
     try {
       const collected = await collectBody(this.#req, limit, start);
-      if (collected.kind === 'gone') return this.#report(null, false, { kind: 'client_gone', status: 0 });
+      if (collected.kind === 'gone') return this.#reporter.report(null, false, { kind: 'client_gone', status: 0 });
       if (collected.kind === 'too_large') return await this.#passThrough('body_too_large', collected.start);
       await this.#forward(collected.body);
     } finally {
@@ -191,27 +164,27 @@ class WireExchange {
 
   /** Streams a body unread. */
   async #passThrough(reason: FallbackCode, start: readonly Buffer[] = []): Promise<void> {
-    this.#fallbacks.push(reason);
+    this.#reporter.fallbacks.push(reason);
     const declared = this.#req.headers['content-length'];
     const length = declared === undefined ? [] : ['content-length', declared];
     const exchange = await this.#send(uploadOf(this.#req, start), length, [], null);
     discardUpload(this.#req);
-    this.#report(null, true, exchange);
+    this.#reporter.report(null, true, exchange);
   }
 
   async #forward(original: Buffer): Promise<void> {
-    this.#bytesIn = original.length;
+    this.#reporter.bytesIn = original.length;
     const { dialect } = this.#options;
     const treatment = await this.#treatmentOf(original);
     if (treatment.kind === 'closed') {
-      this.#fallbacks.push(treatment.reason);
-      return this.#report(null, true, await this.#send(original, [], [], null));
+      this.#reporter.fallbacks.push(treatment.reason);
+      return this.#reporter.report(null, true, await this.#send(original, [], [], null));
     }
     if (treatment.kind === 'resign') this.#resign(treatment.scope);
     const { rewritten, changed, dryRun } = await this.#prune(original);
-    if (rewritten === null) [this.#asked] = askedIn(original).models;
+    if (rewritten === null) [this.#reporter.asked] = askedIn(original).models;
     if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
-      return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
+      return this.#reporter.report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
     return this.#sendOrResend(original, { rewritten, changed, dryRun });
   }
@@ -224,18 +197,18 @@ class WireExchange {
     const { dialect, rewriter } = this.#options;
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
-    if (first.kind !== 'declined') return this.#report(dryRun ?? rewritten, changed === null, first);
+    if (first.kind !== 'declined') return this.#reporter.report(dryRun ?? rewritten, changed === null, first);
     if (refusal.ofEdit) {
-      this.#fallbacks.push('context_edit_refused' satisfies FallbackCode);
+      this.#reporter.fallbacks.push('context_edit_refused' satisfies FallbackCode);
       await rewriter.providerEditRefused(rewritten);
       return this.#sendOrResend(original, { rewritten: { ...rewritten, providerClears: false }, changed, dryRun });
     }
     if (refusal.ofHistory) return await this.#sendRepruned(original);
-    this.#fallbacks.push(`upstream_refused_${first.status}`);
+    this.#reporter.fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
       .add(rewritten.refusalKeys)
       .catch((cause: unknown) => this.#options.onFailure(reasonOf(cause), cause, { requestId: this.#requestId }));
-    this.#report(rewritten, true, await this.#send(original, [], [], null));
+    this.#reporter.report(rewritten, true, await this.#send(original, [], [], null));
   }
 
   #resign(scope: SigningScope): void {
@@ -251,10 +224,10 @@ class WireExchange {
 
   /** The provider rejected the unpruned history, so an earlier run must have pruned it. Re-prune it and resend. */
   async #sendRepruned(original: Buffer): Promise<void> {
-    this.#fallbacks.push('past_refused' satisfies FallbackCode);
+    this.#reporter.fallbacks.push('past_refused' satisfies FallbackCode);
     const { rewritten, changed } = await this.#prune(original, true);
-    if (rewritten === null) return this.#report(null, true, await this.#send(original, [], [], null));
-    this.#report(rewritten, changed === null, await this.#sendPruned(original, rewritten, changed));
+    if (rewritten === null) return this.#reporter.report(null, true, await this.#send(original, [], [], null));
+    this.#reporter.report(rewritten, changed === null, await this.#sendPruned(original, rewritten, changed));
   }
 
   async #sendPruned(
@@ -270,9 +243,9 @@ class WireExchange {
     const exchange = await this.#send(sent ?? original, [], without, rewritten, refusal);
     if (exchange.kind !== 'answered') return exchange;
     const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;
-    if (isRefused) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
+    if (isRefused) this.#reporter.fallbacks.push(`upstream_refused_${exchange.status}`);
     if (exchange.status < 300 && this.#to.operation.purpose === 'generate') {
-      const answer = await this.#tap.end();
+      const answer = await this.#reporter.tap.end();
       if (hasFailed(answer)) return exchange;
       if (rewritten.isKept && answer.turn.id !== '') {
         await rewriter.answered(this.#context.scope.project, rewritten, answer.turn);
@@ -291,8 +264,8 @@ class WireExchange {
     const pruned = open
       ? await this.#pruneEnclosed(open, original, { ...came, encoding })
       : await this.#step.prune({ ...came, body: original, encoding });
-    this.#fallbacks.push(...pruned.fallbacks);
-    this.#pruneMs = performance.now() - startedAt;
+    this.#reporter.fallbacks.push(...pruned.fallbacks);
+    this.#reporter.pruneMs = performance.now() - startedAt;
     return pruned;
   }
 
@@ -319,7 +292,7 @@ class WireExchange {
     const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;
     const own = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
     const came = rewritten?.providerClears ? withBeta(own, CONTEXT_BETA) : own;
-    this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
+    this.#reporter.bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     const { upstream, path } = this.#to;
     const { signing } = this.#options;
     const scope = this.#signingScope;
@@ -336,124 +309,17 @@ class WireExchange {
           body,
           extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
           onHead: (status, fields) => {
-            this.#firstByteMs ??= performance.now() - this.#startedAt;
-            this.#tap.head(headerIn(fields, 'content-encoding'));
-            this.#watched?.head(status, fields);
+            this.#reporter.answered();
+            this.#reporter.tap.head(headerIn(fields, 'content-encoding'));
+            this.#reporter.watched?.head(status, fields);
           },
-          onData: (chunk) => this.#tap.data(chunk),
+          onData: (chunk) => this.#reporter.tap.data(chunk),
           errorBody: this.#options.dialect.error,
           decline,
         },
         this.#res,
       );
-    return inSpan(this.#options.traces, 'upstream', exchange).finally(() => this.#watched?.over());
-  }
-
-  /** The ledger's facts of an answered request. */
-  #facts(rewritten: Rewritten | null, forwardedOriginal: boolean, { kind, status }: Exchange): OpenFacts | null {
-    if (!this.#options.keepsLedger || this.#foreign || this.#to.operation.purpose !== 'generate') return null;
-    if (kind === 'declined' || status < 200 || status >= 300) return null;
-    const { caller, keyId, client, scope } = this.#context;
-    const { project } = scope;
-    const { dialect, countsCorrections } = this.#options;
-    const shadow = this.#isShadow;
-    const model = rewritten ? undefined : (this.#to.operation.model ?? this.#asked);
-    const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };
-    const about = { requestId: this.#requestId, forwardedOriginal, countsCorrections, ...of };
-    if (rewritten === null) return unreadFacts(about, this.#bytesIn);
-    try {
-      return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
-    } catch (cause) {
-      this.#options.onFailure('not_billed', cause, { requestId: this.#requestId });
-      return null;
-    }
-  }
-
-  #tools(read: Rewritten): NonNullable<UnreadReport['tools']> {
-    const { client, scope } = this.#context;
-    return { project: scope.project, client, wire: this.#options.dialect.name, read };
-  }
-
-  #isOff(): boolean {
-    const { isOff, scope } = this.#context;
-    return isOff || !this.#options.modeOf(scope.project).enabled;
-  }
-
-  #counted({ received, edits, shelved, providerClears }: Rewritten): Promise<CountAnswer> | null {
-    const { counts } = this.#options;
-    if (!counts || (edits.length === 0 && shelved === null) || providerClears) return null;
-    const { path, upstream } = this.#to;
-    return counts.of({ requestId: this.#requestId, body: received, path, upstream, rawHeaders: this.#req.rawHeaders });
-  }
-
-  /** Records that the model has answered, unless the answer is an error. Never rejects. */
-  async #completed(rewritten: Rewritten): Promise<void> {
-    if (this.#to.operation.purpose !== 'generate' || hasFailed(await this.#tap.end())) return;
-    this.#options.rewriter.completed(this.#context.scope.project, rewritten);
-  }
-
-  #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
-    const { onReport, onFailure } = this.#options;
-    const tap = this.#tap;
-    const facts = this.#facts(rewritten, forwardedOriginal, exchange);
-    if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
-    const counted = facts && rewritten && !forwardedOriginal ? this.#counted(rewritten) : null;
-    const content = contentOf(rewritten);
-    const known: UnreadReport = {
-      requestId: this.#requestId,
-      childId: this.#context.childId,
-      project: this.#options.hasProjects ? this.#context.scope.project : undefined,
-      sender: { project: this.#context.scope.project, client: this.#context.client },
-      run: this.#context.run,
-      foreign: this.#foreign,
-      wire: this.#options.dialect.name,
-      verifiesHistory: this.#options.dialect.verifiesHistory,
-      cloud: this.#options.cloud,
-      conversationId: content.conversationId,
-      model: this.#to.operation.model ?? content.model,
-      stream: this.#to.operation.stream ?? content.stream,
-      messages: content.messages,
-      outcomes: content.outcomes,
-      // a request that is only counted was sent before, or will be
-      newFrom: this.#to.operation.purpose === 'generate' ? content.newFrom : content.outcomes.length,
-      small: this.#to.operation.purpose === 'generate' ? content.small : 0,
-      unexamined: this.#isOff() ? 'off' : content.unexamined,
-      forwardedOriginal,
-      shadow: this.#isShadow,
-      bytesIn: this.#bytesIn,
-      bytesOut: this.#bytesOut,
-      fallbacks: this.#fallbacks,
-      pruneMs: this.#pruneMs,
-      firstByteMs: this.#firstByteMs,
-      totalMs: performance.now() - this.#startedAt,
-      status: exchange.status,
-      end: exchange.kind,
-      upstreamError: 'error' in exchange ? exchange.error : null,
-      facts,
-      counted: counted ?? undefined,
-      tools: facts && rewritten ? this.#tools(rewritten) : undefined,
-      watched: this.#watched,
-      isAnswer: this.#to.operation.purpose === 'generate',
-    };
-    this.#options.traces?.note({
-      'gen_ai.request.model': known.model,
-      'http.response.status_code': known.status,
-      'mcp_pruner.end': known.end,
-      'mcp_pruner.pruned': known.outcomes.filter(({ pruneId }) => pruneId !== null).length,
-      'mcp_pruner.tokens_saved': rewritten && !known.shadow ? savedBy(rewritten) : 0,
-      'mcp_pruner.fallbacks': known.fallbacks,
-    });
-    const meter = meters.get(this.#req);
-    const make = (): RequestReport | Promise<RequestReport> => {
-      const answer = tap.end();
-      if (meter) return Promise.resolve(answer).then((later) => meteredReport(withAnswer(known, later), meter));
-      return answer instanceof Promise ? answer.then((later) => withAnswer(known, later)) : withAnswer(known, answer);
-    };
-    try {
-      onReport(make, this.#bytesIn);
-    } catch (cause) {
-      onFailure('not_reported', cause, { requestId: this.#requestId });
-    }
+    return inSpan(this.#options.traces, 'upstream', exchange).finally(() => this.#reporter.watched?.over());
   }
 }
 
@@ -464,17 +330,4 @@ function openedBy(open: NonNullable<Operation['open']>, body: Buffer): Enclosed 
   } catch {
     return null;
   }
-}
-
-/** The report of a request under a budget, with what its exchange shows. */
-async function meteredReport(report: RequestReport, meter: Meter): Promise<RequestReport> {
-  const { facts = null } = report;
-  const metered = await meter.bill(facts !== null);
-  return facts === null ? report : { ...report, facts: { ...facts, metered } };
-}
-
-/** Tokens saved in a request. */
-function savedBy({ outcomes, shelved }: Rewritten): number {
-  const tools = shelved?.tokensSaved ?? 0;
-  return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, tools);
 }

@@ -51,6 +51,9 @@ export interface Destination {
   readonly path: string;
 }
 
+/** The destination of a request to a model. */
+export type ModelDestination = Destination & { readonly operation: Operation };
+
 /** A request that is not forwarded although its path matches a provider: the error code of the answer. */
 export interface Refused {
   readonly refusal: ErrorCode;

@@ -1,0 +1,212 @@
+import type { IncomingMessage } from 'node:http';
+import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
+import type { CountAnswer } from '../../core/ports/request-facts.ts';
+import type { Traces } from '../../core/ports/traces.ts';
+import type { RequestPipeline } from '../../core/request/pipeline.ts';
+import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { ProviderName } from '../../wires/providers/facts.ts';
+import { type Meter, meters } from '../doors/meter.ts';
+import type { PruneStepOptions } from '../prune-step.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { ModelDestination } from '../upstream/destinations.ts';
+import type { ExactCounts } from '../upstream/exact-counts.ts';
+import type { Exchange } from '../upstream/pass-on.ts';
+import { AnswerTap } from './answer-tap.ts';
+import { factsOf, type OpenFacts, shadowFacts, unreadFacts } from './ledger-facts.ts';
+import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './request-report.ts';
+
+/** What a report needs of the options of a wire. */
+export interface ReporterOptions extends Pick<PruneStepOptions, 'dialect' | 'modeOf' | 'hasProjects' | 'onFailure'> {
+  readonly rewriter: Pick<RequestPipeline, 'completed'>;
+  /** The provider of the requests. */
+  readonly cloud: ProviderName;
+  /** Called when a request has ended; the report is built on demand, and holds some bytes until then. */
+  readonly onReport: (report: () => RequestReport | Promise<RequestReport>, bytes: number) => void;
+  /** Asks the provider for the unpruned size of some requests. */
+  readonly counts?: ExactCounts;
+  /** Whether a ledger is kept. */
+  readonly keepsLedger?: boolean;
+  readonly traces?: Traces | undefined;
+  /** Whether the ledger counts the user's words of correction. */
+  readonly countsCorrections?: boolean;
+}
+
+/** The request that is reported. */
+export interface ReportedRequest {
+  readonly req: IncomingMessage;
+  readonly context: RequestContext;
+  readonly to: ModelDestination;
+  /** The mode of the project when the request arrived. */
+  readonly isShadow: boolean;
+}
+
+/** Collects figures of one request in progress, and reports it once when it has ended. */
+export class ExchangeReporter {
+  readonly #options: ReporterOptions;
+  readonly #request: ReportedRequest;
+  readonly #startedAt = performance.now();
+  #firstByteMs: number | null = null;
+  readonly tap = new AnswerTap();
+  readonly fallbacks: string[] = [];
+  pruneMs = 0;
+  bytesIn = 0;
+  bytesOut = 0;
+  /** A page of another origin may have sent it. */
+  foreign = false;
+  watched: WatchedAnswer | undefined;
+  /** The model that a body names which is not read. */
+  asked: string | undefined;
+
+  constructor(options: ReporterOptions, request: ReportedRequest) {
+    this.#options = options;
+    this.#request = request;
+  }
+
+  /** Records the time of the answer's head, if it is the first. */
+  answered(): void {
+    this.#firstByteMs ??= performance.now() - this.#startedAt;
+  }
+
+  /** Reports the request. Never throws. */
+  report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
+    const { req, context } = this.#request;
+    const facts = this.#facts(rewritten, forwardedOriginal, exchange);
+    if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
+    const known: UnreadReport = {
+      ...this.#origin(),
+      ...this.#content(rewritten),
+      forwardedOriginal,
+      bytesIn: this.bytesIn,
+      bytesOut: this.bytesOut,
+      fallbacks: this.fallbacks,
+      pruneMs: this.pruneMs,
+      firstByteMs: this.#firstByteMs,
+      totalMs: performance.now() - this.#startedAt,
+      status: exchange.status,
+      end: exchange.kind,
+      upstreamError: 'error' in exchange ? exchange.error : null,
+      facts,
+      counted: (facts && rewritten && !forwardedOriginal && this.#counted(rewritten)) || undefined,
+      tools: facts && rewritten ? this.#tools(rewritten) : undefined,
+      watched: this.watched,
+    };
+    this.#trace(known, rewritten);
+    const { tap } = this;
+    const meter = meters.get(req);
+    const make = (): RequestReport | Promise<RequestReport> => {
+      const answer = tap.end();
+      if (meter) return Promise.resolve(answer).then((later) => meteredReport(withAnswer(known, later), meter));
+      return answer instanceof Promise ? answer.then((later) => withAnswer(known, later)) : withAnswer(known, answer);
+    };
+    const { onReport, onFailure } = this.#options;
+    try {
+      onReport(make, this.bytesIn);
+    } catch (cause) {
+      onFailure('not_reported', cause, { requestId: context.requestId });
+    }
+  }
+
+  /** Records that the model has answered, unless the answer is an error. Never rejects. */
+  async #completed(rewritten: Rewritten): Promise<void> {
+    const { to, context } = this.#request;
+    if (to.operation.purpose !== 'generate' || hasFailed(await this.tap.end())) return;
+    this.#options.rewriter.completed(context.scope.project, rewritten);
+  }
+
+  /** The fields that say who sent the request, and where it went. */
+  #origin() {
+    const { requestId, childId, scope, client, run } = this.#request.context;
+    const { hasProjects, dialect, cloud } = this.#options;
+    return {
+      requestId,
+      childId,
+      project: hasProjects ? scope.project : undefined,
+      sender: { project: scope.project, client },
+      run,
+      foreign: this.foreign,
+      wire: dialect.name,
+      verifiesHistory: dialect.verifiesHistory,
+      cloud,
+      shadow: this.#request.isShadow,
+    } as const;
+  }
+
+  /** The fields about what the request asks. */
+  #content(rewritten: Rewritten | null) {
+    const { model, stream, purpose } = this.#request.to.operation;
+    const content = contentOf(rewritten);
+    // a request that is only counted was sent before, or will be
+    const isAnswer = purpose === 'generate';
+    return {
+      ...content,
+      model: model ?? content.model,
+      stream: stream ?? content.stream,
+      newFrom: isAnswer ? content.newFrom : content.outcomes.length,
+      small: isAnswer ? content.small : 0,
+      unexamined: this.#isOff() ? 'off' : content.unexamined,
+      isAnswer,
+    };
+  }
+
+  #trace({ model, status, end, outcomes, fallbacks, shadow }: UnreadReport, rewritten: Rewritten | null): void {
+    this.#options.traces?.note({
+      'gen_ai.request.model': model,
+      'http.response.status_code': status,
+      'mcp_pruner.end': end,
+      'mcp_pruner.pruned': outcomes.filter(({ pruneId }) => pruneId !== null).length,
+      'mcp_pruner.tokens_saved': rewritten && !shadow ? savedBy(rewritten) : 0,
+      'mcp_pruner.fallbacks': fallbacks,
+    });
+  }
+
+  /** The ledger's facts of an answered request. */
+  #facts(rewritten: Rewritten | null, forwardedOriginal: boolean, { kind, status }: Exchange): OpenFacts | null {
+    const { context, to, isShadow } = this.#request;
+    if (!this.#options.keepsLedger || this.foreign || to.operation.purpose !== 'generate') return null;
+    if (kind === 'declined' || status < 200 || status >= 300) return null;
+    const { requestId, caller, keyId, client, scope } = context;
+    const { project } = scope;
+    const { dialect, countsCorrections } = this.#options;
+    const model = rewritten ? undefined : (to.operation.model ?? this.asked);
+    const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };
+    const about = { requestId, forwardedOriginal, countsCorrections, ...of };
+    if (rewritten === null) return unreadFacts(about, this.bytesIn);
+    try {
+      return isShadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
+    } catch (cause) {
+      this.#options.onFailure('not_billed', cause, { requestId });
+      return null;
+    }
+  }
+
+  #tools(read: Rewritten): NonNullable<UnreadReport['tools']> {
+    const { client, scope } = this.#request.context;
+    return { project: scope.project, client, wire: this.#options.dialect.name, read };
+  }
+
+  #isOff(): boolean {
+    const { isOff, scope } = this.#request.context;
+    return isOff || !this.#options.modeOf(scope.project).enabled;
+  }
+
+  #counted({ received, edits, shelved, providerClears }: Rewritten): Promise<CountAnswer> | null {
+    const { counts } = this.#options;
+    if (!counts || (edits.length === 0 && shelved === null) || providerClears) return null;
+    const { req, context, to } = this.#request;
+    const { path, upstream } = to;
+    return counts.of({ requestId: context.requestId, body: received, path, upstream, rawHeaders: req.rawHeaders });
+  }
+}
+
+/** The report of a request under a budget, with what its exchange shows. */
+async function meteredReport(report: RequestReport, meter: Meter): Promise<RequestReport> {
+  const { facts = null } = report;
+  const metered = await meter.bill(facts !== null);
+  return facts === null ? report : { ...report, facts: { ...facts, metered } };
+}
+
+/** Tokens saved in a request. */
+export function savedBy({ outcomes, shelved }: Rewritten): number {
+  const tools = shelved?.tokensSaved ?? 0;
+  return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, tools);
+}
