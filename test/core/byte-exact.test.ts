@@ -194,17 +194,19 @@ describe('a body with nothing to prune', () => {
       'names its content twice',
       `{"role":"tool","tool_call_id":"call_1","content":"x","content":${JSON.stringify(LOG)}}`,
     ],
-    ['is no UTF-8', null],
   ])('keeps a result unchanged that %s', async (_name, message) => {
     const text = chatBody(oneResult(LOG)).toString('latin1');
     const last = text.lastIndexOf('{"role":"tool"');
-    const bytes =
-      message === null
-        ? Buffer.from(text.replace('INFO GET', 'INFO \xc3\x28 GET'), 'latin1')
-        : Buffer.from(`${text.slice(0, last)}${message}]}`);
+    const bytes = Buffer.from(`${text.slice(0, last)}${message}]}`);
     const rewritten = await openRewriter().rewrite(bytes);
     expect(rewritten.body).toBe(bytes);
     expect(rewritten.messages).toHaveLength(4);
+  });
+
+  it('is not understood if a byte of it is no UTF-8', async () => {
+    const text = chatBody(oneResult(LOG)).toString('latin1');
+    const bytes = Buffer.from(text.replace('INFO GET', 'INFO \xc3\x28 GET'), 'latin1');
+    await expect(openRewriter().rewrite(bytes)).rejects.toMatchObject({ code: 'body_not_understood' });
   });
 });
 

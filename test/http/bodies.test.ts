@@ -23,6 +23,7 @@ const WIRES: Readonly<Record<string, object>> = {
 const NO_JSON = [
   ...['"\\x"', '"\\u12g4"', '"\\u12"', '"a\nb"', '"a\u0000b"', '"\t"', '[1,,2]', '[1,]', '{"a":1,}', '{"a" 1}'],
   ...['{a:1}', '01', '+1', '1.', '.5', '1e', 'NaN', 'nul', '"a', "'a'", '[1 2]', ''],
+  ...['"\xff"', '"\xc0\x80"', '"\xed\xa0\x80"', '"\xe2\x82"'], // no UTF-8
 ];
 
 it.each(Object.entries(WIRES))('a body with a member that is no JSON passes %s byte for byte', async (path, whole) => {
@@ -35,9 +36,11 @@ it.each(Object.entries(WIRES))('a body with a member that is no JSON passes %s b
   };
   const text = JSON.stringify(whole);
   for (const value of NO_JSON) {
-    const body = Buffer.from(`${text.slice(0, -1)},"metadata":{"b":${value}}}`);
+    const body = Buffer.from(`${text.slice(0, -1)},"metadata":{"b":${value}}}`, 'latin1');
     expect([value, (await post(body)).equals(body)]).toEqual([value, true]);
   }
+  const health = async (): Promise<unknown> => (await fetch(`${proxy.url}/health`)).json();
+  await expect.poll(health).toMatchObject({ not_understood: { body_not_understood: NO_JSON.length } });
   expect((await post(Buffer.from(`${text.slice(0, -1)},"metadata":{"b":"\\u12a4"}}`))).includes('PRUN')).toBe(true);
 });
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { JsonCursor, JsonShapeError, type Span } from '../json/cursor.ts';
 import type { RequestHead, Resume, ScannedBody, ScannedMessage } from './dialect.ts';
@@ -23,9 +24,10 @@ export interface BodyShape {
 /**
  * Walks the body of a request and reads its messages; all other fields are skipped.
  *
- * @throws JsonShapeError if the bytes are not one JSON object with at most one list of messages
+ * @throws JsonShapeError if the bytes are not one JSON object in UTF-8 with at most one list of messages
  */
 export function scanBody(bytes: Buffer, shape: BodyShape, resume?: Resume): ScannedBody {
+  if (!isUtf8(resume ? bytes.subarray(resume.at) : bytes)) throw new JsonShapeError('the body is not UTF-8');
   return new BodyScan(bytes, shape, resume).body();
 }
 
