@@ -26,9 +26,24 @@ function sdkServer(server: McpServer, client: ClientContext, only?: string): Ser
   return adapter;
 }
 
+/** The member of `_meta` that names the subscription of a notification, by the id of its request. */
+const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
+
 /** An id that the SDK accepts: it knows no integers beyond 2^53. */
 function sdkId(id: RpcId): string | number | null {
   return typeof id === 'bigint' ? `exact-${id}` : id;
+}
+
+/** A message about a subscription with the id that its client gave. */
+function exactSubscription(message: JSONRPCMessage): object {
+  const part = 'method' in message ? 'params' : 'result';
+  const body = field(message, part);
+  const meta = field(body, '_meta');
+  const [, digits] = /^exact-(-?\d+)$/.exec(String(field(meta, SUBSCRIPTION))) ?? [];
+  if (digits === undefined) return message;
+  const id = BigInt(digits);
+  const exact = { ...message, [part]: { ...(body as object), _meta: { ...(meta as object), [SUBSCRIPTION]: id } } };
+  return part === 'result' ? { ...exact, id } : exact;
 }
 
 function sdkMessage(message: NewEraMessage, id: string | number | null) {
@@ -72,9 +87,15 @@ export class NewEraHttp {
     const given = message.kind === 'request' ? message.id : null;
     const id = sdkId(given);
     const response = await this.#handler.fetch(request, { parsedBody: sdkMessage(message, id) });
-    if (typeof given !== 'bigint' || !isJson(response)) return response;
-    const text = await response.text();
-    return new Response(text.replace(`"id":${JSON.stringify(id)}`, `"id":${given}`), response);
+    if (typeof given !== 'bigint') return response;
+    const exact = (text: string): string => text.replaceAll(`d":${JSON.stringify(id)}`, `d":${given}`);
+    if (isJson(response) || response.body === null) return new Response(exact(await response.text()), response);
+    // the SDK writes each event in one piece
+    const transform: TransformStream<string, string> = new TransformStream({
+      transform: (event, out) => out.enqueue(exact(event)),
+    });
+    const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(transform);
+    return new Response(events.pipeThrough(new TextEncoderStream()), response);
   }
 }
 
@@ -164,7 +185,7 @@ class Wire implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const call = 'method' in message ? undefined : this.#pending.get(String(message.id));
-    await this.#write(call ? { ...message, id: call.id } : message);
+    await this.#write(call ? { ...message, id: call.id } : exactSubscription(message));
     call?.settle();
   }
 
@@ -198,7 +219,7 @@ class Wire implements Transport {
     const cancelled = field(message.params, 'requestId');
     const calls = [...this.#pending].filter(([, { id }]) => id === cancelled);
     const known = calls.map(([key]): unknown => key);
-    for (const requestId of known.length > 0 ? known : [cancelled]) {
+    for (const requestId of known.length > 0 ? known : [sdkId(cancelled as RpcId)]) {
       this.#deliver({ ...message, params: { ...(message.params as JsonObject), requestId } }, null);
     }
     for (const [, { settle }] of calls) settle();

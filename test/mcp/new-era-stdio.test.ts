@@ -119,4 +119,17 @@ describe('version 2026-07-28 on stdio', () => {
     send(null, 'notifications/cancelled', { requestId: 1 });
     await expect.poll(() => [...peers.keys()]).toEqual(['sc://b']);
   });
+
+  it('names a subscription digit for digit, and ends it by that name', async () => {
+    const { send, lines, input } = open({ capabilities: { resources: { subscribe: true, listChanged: false } } });
+    for (const id of ['9007199254740993', '9007199254740995']) {
+      send(id, 'subscriptions/listen', { notifications: { resourceSubscriptions: ['sc://a'] } });
+    }
+    for (const [i, line] of (await lines('notifications/subscriptions/acknowledged', 2)).entries()) {
+      expect(line).toContain(`"io.modelcontextprotocol/subscriptionId":900719925474099${3 + 2 * i}`);
+    }
+    input.write('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9007199254740993}}\n');
+    input.end();
+    expect((await lines('"result"', 1))[0]).toContain('"id":9007199254740995');
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PrunerError } from '../../src/errors/errors.ts';
 import { pruneArgs, type RawAnswer, type RpcServer, send, startRpcServer } from './helpers/rpc-server.ts';
 
 const VERSION = '2026-07-28';
@@ -97,6 +98,32 @@ describe('version 2026-07-28 at POST /rpc', () => {
     const headers = { accept: 'text/event-stream' };
     const { body } = await call(await startRpcServer(), 'tools/list', { id: 'exact', headers });
     expect(body).toMatch(/^event: message\ndata: \{.*"id":9007199254740993[,}]/);
+  });
+
+  it('repeats such an id in the events of a subscription too', async () => {
+    const { port } = await startRpcServer();
+    const params = { notifications: { toolsListChanged: true }, _meta: META };
+    const text = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'subscriptions/listen', params });
+    const headers = {
+      'mcp-protocol-version': VERSION,
+      'mcp-method': 'subscriptions/listen',
+      accept: 'text/event-stream',
+    };
+    const { status, body } = await send(port, text.replace('"id":0', '"id":9007199254740993'), { headers });
+    expect([status, body.match(/d":9007199254740993/g)?.length, body.includes('exact-')]).toEqual([200, 3, false]);
+  });
+
+  it('calls a resource that is not there an invalid parameter, -32602; older clients read -32002', async () => {
+    const missing = new PrunerError('resource_not_found', { uri: 'sc://snapshots/prn_gone' });
+    const read = (): never => {
+      throw missing;
+    };
+    const methods = { 'resources/read': read };
+    const server = await startRpcServer({ server: { methods, capabilities: { resources: {} } } });
+    const { status, json } = await call(server, 'resources/read', { params: { uri: 'sc://snapshots/prn_gone' } });
+    expect([status, json.error]).toMatchObject([200, { code: -32602 }]);
+    const older = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'sc://snapshots/prn_gone' } };
+    expect(JSON.parse((await send(server.port, JSON.stringify(older))).body).error.code).toBe(-32002);
   });
 
   it('offers only the tools that the URL names, and keeps the bounds of other bodies', async () => {
