@@ -1,22 +1,18 @@
 import { BoundedMap } from '../base/bounded-map.ts';
-import type { ResultMarks } from '../core/ports/result-marks.ts';
-import type { CollectedRequest, Collector, OverTokenBudget, SeenSegment } from '../core/ports/segments.ts';
+import type { CollectedRequest, Collector, OverTokenBudget } from '../core/ports/segments.ts';
 import { conversationKey } from './keys.ts';
 import { newestOf } from './newest.ts';
 import { byPruningOrder, planOf } from './plan.ts';
 import { factsOf } from './recorder.ts';
-import { stayingIn } from './staying.ts';
+import { type StayingOptions, stayingIn } from './staying.ts';
 import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
 
-export interface BudgetOptions extends StepOptions {
+export interface BudgetOptions extends StepOptions, StayingOptions {
   /** Size of a request, in tokens, above which a step is taken; `auto`: depends on the client. */
   readonly tokens: number | 'auto';
   /** The length in tokens at which a client compacts a conversation with a model; `undefined` if unknown. */
   readonly thresholdOf?: (client: string, model: string) => number | undefined;
-  readonly marks: Pick<ResultMarks, 'givenOut'>;
-  /** The prune id under which a segment is stashed. */
-  readonly stashId: (project: string, segmentId: string) => string;
 }
 
 /** `auto` is this, or a share of the client's threshold, whichever is larger. */
@@ -66,7 +62,7 @@ export class ContextBudget implements Collector {
   async collect(over: OverTokenBudget): Promise<boolean> {
     const { scope, request, tokens, step } = over;
     const budget = this.#budgetOf(scope, over.head);
-    const stays = await this.#staying(over);
+    const stays = await stayingIn(this.#options, over);
     const candidates: Candidate[] = [];
     const roots = { newest: newestOf(request), ids: NO_IDS, mentions: new Uint32Array(), file: '', task: '' };
     const sweep = new Sweep(roots, request.messages, (candidate) => candidates.push(candidate));
@@ -87,17 +83,6 @@ export class ContextBudget implements Collector {
     const aside = chosen.map(({ id }) => ({ id, upTo: step.messages }));
     await takeStep(this.#options, { by: 'budget' }, over, aside, after);
     return true;
-  }
-
-  /** What stays, results of which lines were given out included. @throws StoreUnavailable */
-  async #staying(over: OverTokenBudget): Promise<(segment: SeenSegment) => boolean> {
-    const { marks, stashId } = this.#options;
-    const { project } = over.scope;
-    const idsOf = ({ id, pruneIds }: SeenSegment): readonly string[] => [...pruneIds, stashId(project, id)];
-    const results = over.request.segments.filter(({ role }) => role === 'tool');
-    const givenOut = await marks.givenOut(results.flatMap(idsOf));
-    const isNeeded = stayingIn(over);
-    return (segment) => idsOf(segment).some((id) => givenOut.has(id)) || isNeeded(segment);
   }
 }
 

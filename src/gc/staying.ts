@@ -1,21 +1,43 @@
+import type { ResultMarks } from '../core/ports/result-marks.ts';
 import type { OverTokenBudget, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
 import { isFailed } from './cold/failed-result.ts';
 import { pathKey } from './keys.ts';
 import { NEWEST_MESSAGES } from './newest.ts';
 
+export interface StayingOptions {
+  readonly marks: Pick<ResultMarks, 'givenOut'>;
+  /** The prune id under which a segment is stashed. */
+  readonly stashId: (project: string, segmentId: string) => string;
+}
+
 /**
- * The results that the work still needs, which no automatic step puts aside: the newest reading of a file that matters,
- * errors of tools, and texts with `NO_PRUNE` directives.
+ * The results that no automatic step puts aside, because the work still needs them: the newest reading of a file that
+ * matters, errors of tools, texts with `NO_PRUNE` directives, and results of which lines were given out.
+ *
+ * @throws StoreUnavailable
  */
-export function stayingIn({
-  request,
-  messageAt,
-}: Pick<OverTokenBudget, 'request' | 'messageAt'>): (segment: SeenSegment) => boolean {
+export async function stayingIn(
+  options: StayingOptions,
+  { scope: { project }, request, messageAt }: Pick<OverTokenBudget, 'scope' | 'request' | 'messageAt'>,
+): Promise<(segment: SeenSegment) => boolean> {
+  const storedAs = (segment: SeenSegment): readonly string[] => storedIds(options, project, segment);
+  const results = request.segments.filter(({ role }) => role === 'tool');
+  const givenOut = await options.marks.givenOut(results.flatMap(storedAs));
   const kept = keptReadings(request);
   return (segment) => {
     const { text, callId, ordinal } = segment;
-    return kept.has(segment) || text.includes('NO_PRUNE') || isFailed(text, callId, () => messageAt(ordinal));
+    if (kept.has(segment) || text.includes('NO_PRUNE')) return true;
+    return isFailed(text, callId, () => messageAt(ordinal)) || storedAs(segment).some((id) => givenOut.has(id));
   };
+}
+
+/** The ids under which the text of a segment is stored: those of its cuts, and that of its stash. */
+export function storedIds(
+  { stashId }: Pick<StayingOptions, 'stashId'>,
+  project: string,
+  { id, pruneIds }: SeenSegment,
+): readonly string[] {
+  return [...pruneIds, stashId(project, id)];
 }
 
 /**

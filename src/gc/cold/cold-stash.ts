@@ -1,7 +1,7 @@
 import type { ResultMarks } from '../../core/ports/result-marks.ts';
 import type { CollectedRequest, Collector, OverTokenBudget } from '../../core/ports/segments.ts';
 import { NEWEST_MESSAGES } from '../newest.ts';
-import { stayingIn } from '../staying.ts';
+import { type StayingOptions, stayingIn, storedIds } from '../staying.ts';
 import { freedBy } from '../sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from '../take-step.ts';
 import type { ColdBooks } from './books.ts';
@@ -11,14 +11,12 @@ import type { LastAnswers } from './last-answers.ts';
 /** `MCP_PRUNER_COLD_STASH`. `provider`: as `on`, and by the provider where it verifies the history. */
 export type ColdStashSetting = 'on' | 'provider' | 'measure' | 'off';
 
-export interface ColdStashOptions extends StepOptions {
+export interface ColdStashOptions extends StepOptions, StayingOptions {
   /** What happens at cold moments of a project. `measure`: nothing is put aside, only counted. */
   readonly settingOf: (project: string) => ColdStashSetting;
   readonly moments: ColdMoments;
   readonly answers: Pick<LastAnswers, 'measure'>;
   readonly marks: ResultMarks;
-  /** The prune id under which a segment is stashed. */
-  readonly stashId: (project: string, segmentId: string) => string;
   readonly books: Pick<ColdBooks, 'putAside'>;
 }
 
@@ -65,20 +63,19 @@ export class ColdStash implements Collector {
   }
 
   /** The results that may be put aside. @throws StoreUnavailable */
-  async #oldResults({ scope: { project }, request, messageAt }: OverTokenBudget): Promise<readonly Old[]> {
-    const { marks, stashId } = this.#options;
-    const stays = stayingIn({ request, messageAt });
+  async #oldResults(over: OverTokenBudget): Promise<readonly Old[]> {
+    const { request, scope } = over;
+    const stays = await stayingIn(this.#options, over);
     const end = request.messages - NEWEST_MESSAGES;
     const old = request.segments.flatMap((segment): Old[] => {
       const { id, ordinal, role, text, exempt, directed } = segment;
       const freed = freedBy(segment);
       if (role !== 'tool' || ordinal >= end || text.length < LEAST_CHARS || freed <= 0) return [];
       if (exempt || directed !== null || stays(segment)) return [];
-      return [{ id, upTo: ordinal, freed, pruneIds: [...segment.pruneIds, stashId(project, id)] }];
+      return [{ id, upTo: ordinal, freed, pruneIds: storedIds(this.#options, scope.project, segment) }];
     });
-    const ids = old.flatMap(({ pruneIds }) => pruneIds);
-    const [givenOut, measured] = await Promise.all([marks.givenOut(ids), marks.putAside(ids)]);
-    return old.filter(({ pruneIds }) => !pruneIds.some((id) => givenOut.has(id) || measured.has(id)));
+    const measured = await this.#options.marks.putAside(old.flatMap(({ pruneIds }) => pruneIds));
+    return old.filter(({ pruneIds }) => !pruneIds.some((id) => measured.has(id)));
   }
 }
 
