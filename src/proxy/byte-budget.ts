@@ -107,6 +107,9 @@ export function receivedBytes({ headers }: IncomingMessage, maxBytes: number): n
 /** Maximum size of a body whose buffer is allocated at once from its declared length. */
 const MAX_TRUSTED_BYTES = 4 * MIB;
 
+/** Where the history may be bound, bodies of this size are read even if the limit is far smaller. */
+const LEAST_READ_BYTES = 64 * MIB;
+
 /**
  * Maximum size in bytes of a body that is read. Where the history may be bound, larger bodies than `maxBodyBytes` are
  * read to repeat what was sent of them.
@@ -119,7 +122,7 @@ export function readLimit({
   readonly maxBodyBytes: number;
 }): number {
   if (dialect.verifiesHistory === 'never') return maxBodyBytes;
-  return Math.max(maxBodyBytes, Math.min(8 * maxBodyBytes, 256 * MIB));
+  return Math.max(maxBodyBytes, Math.min(Math.max(8 * maxBodyBytes, LEAST_READ_BYTES), 256 * MIB));
 }
 
 /**

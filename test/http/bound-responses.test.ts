@@ -81,6 +81,7 @@ const SWITCHES: readonly [string, (session: Session) => void, Partial<IncomingBo
   ['shadow mode', ({ mode }) => void Object.assign(mode, { shadow: true }), {}],
   ['a spent byte budget', ({ now }) => void Object.assign(now, { room: false }), {}],
   ['a body above the limit', ({ now }) => void Object.assign(now, { limit: 20_000 }), {}],
+  ['a body far above the limit', ({ now }) => void Object.assign(now, { limit: 1_000 }), {}],
   ['a rewrite that fails', ({ now }) => void Object.assign(now, { late: true }), {}],
 ];
 
@@ -156,9 +157,10 @@ describe('a conversation without reasoning on the responses wire', () => {
   });
 });
 
-it('a body far above the limit is not read', async () => {
+it('a body that even the default limit would not let in is not read', async () => {
   const { step, now } = openSession();
-  now.limit = 100;
-  const pruned = await step.prune({ context: NO_CONTEXT, body: bodyOf([A]), encoding: '', purpose: 'generate' });
-  expect(pruned).toMatchObject({ rewritten: null, changed: null, fallbacks: ['body_too_large'] });
+  now.limit = 1_000;
+  const body = Buffer.alloc(64 * 1024 * 1024 + 1);
+  const pruned = await step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate' });
+  expect(pruned).toEqual({ rewritten: null, changed: null, fallbacks: ['body_too_large'] });
 });

@@ -47,8 +47,8 @@ export const pruningSettings = {
     fallback: 64 * MIB,
     unit: 'bytes',
     doc:
-      'New texts of larger request bodies are not pruned. Where the history is bound, bodies up to eight times as large are ' +
-      'read to repeat earlier cuts; all others stream through.',
+      'New texts of larger request bodies are not pruned. Where the history is bound, bodies up to eight times as large ' +
+      '(64 to 256 MiB) are read to repeat earlier cuts; all others stream through.',
   }),
   maxPruneRatio: setting({
     rule: share(),
