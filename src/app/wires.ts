@@ -5,21 +5,11 @@ import { pruningSettings } from '../config/settings/pruning.ts';
 import type { Settings } from '../config/settings.ts';
 import { keptAnswers } from '../core/kept-answers.ts';
 import type { Ownership } from '../core/ownership.ts';
-
-import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Traces } from '../core/ports/traces.ts';
-import type { EventRecord } from '../core/ports.ts';
 import { isHeldOut } from '../core/request/policy.ts';
 import { RefusedConversations } from '../core/request/provider-verdicts.ts';
-import { StoredMarks } from '../core/result-marks.ts';
-import { stashId } from '../core/segments/text-segments.ts';
 import { ToolShelf } from '../core/shelf/shelf.ts';
 import { isForeign } from '../core/web-origin.ts';
-import { ContextBudget } from '../gc/budget.ts';
-import { DirectiveBook } from '../gc/directive-book.ts';
-import { PayingSteps } from '../gc/paying-steps.ts';
-import type { StepOptions, TakenStep } from '../gc/take-step.ts';
-import { clientRowOf, installedClientRows } from '../ledger/client-lengths.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
 import { runOf } from '../proxy/doors/run-door.ts';
@@ -48,6 +38,7 @@ import type { Services } from './compose.ts';
 import { callersOf, requestIds } from './context.ts';
 import type { OpenPart } from './part.ts';
 import { findSettingsBy, globs, rewriterOf } from './pipeline.ts';
+import { segmentsOf } from './segments.ts';
 
 /** The handling of requests to models: routes, counters and shutdown. */
 export interface Wires {
@@ -336,37 +327,4 @@ function storeWaitOf({ databaseWaitMs }: Settings, store: Services['store']): St
     maxMs: databaseWaitMs,
     maxBytes: getHeapStatistics().heap_size_limit * WAITING_HEAP_SHARE,
   });
-}
-
-const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
-  budget: 'context over its budget, parts stashed',
-  payoff: 'older copies of what was read again are stashed, because that pays now',
-  cold: "the provider's cache was cold: old results are put aside",
-  provider: "the provider's cache was cold: from now on it clears old results itself",
-};
-
-/** The ports for segments: directives, and the collectors, if context GC is on. */
-function segmentsOf({ settings, store, clock, log, failures, cold }: Services, hasProjects: boolean): SegmentPorts {
-  const options: StepOptions = {
-    store: store.segments,
-    events: hasProjects ? { addEvents: (events) => store.addEvents(events.map(withProject)) } : store,
-    clock,
-    onStep: (step) => log.info({ ...step, tokensSaved: step.tokensBefore - step.tokensAfter }, STEP_WORDS[step.by]),
-    onFailure: failures.of('segments'),
-  };
-  const { contextBudgetTokens: tokens } = settings;
-  const thresholdOf = (product: string, model: string) =>
-    clientRowOf(installedClientRows(), { product, model })?.tokens;
-  const collector = new ContextBudget({ ...options, tokens, thresholdOf, marks: new StoredMarks(store), stashId });
-  return {
-    directives: new DirectiveBook(store.segments),
-    ...cold.ports(options),
-    collector: tokens === 0 ? undefined : collector,
-    costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
-  };
-}
-
-/** Assigns an event to the project that its payload names. */
-function withProject(event: EventRecord): EventRecord {
-  return { ...event, project: String(event.payload.project) };
 }

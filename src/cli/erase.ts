@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { StoreUnavailable, UserError } from '../errors/errors.ts';
-import type { Erased, Subject } from '../store/erase/erasure.ts';
+import type { Erased, Subject } from '../store/erase/report.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { readSettings } from './read-settings.ts';

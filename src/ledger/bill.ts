@@ -1,8 +1,7 @@
 import type { BilledFigures, TokenCounts } from '../core/ports/ledger.ts';
 import type { HeadFacts, ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
+import { type CacheRules, cachedTokens, rulesFor } from './cache-rules.ts';
 import {
-  answeredFrom,
-  causeOf,
   clearsAlike,
   follows,
   type Known,
@@ -14,7 +13,9 @@ import {
   sharesHead,
   withoutCuts,
 } from './known.ts';
+import { missOf, noMiss } from './misses.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
+import { twinOf } from './twin.ts';
 
 /**
  * The bill of a request, with its counterfactual bill without cuts and the facts that the next request's bill needs.
@@ -59,19 +60,9 @@ export interface BillBasis {
 }
 
 const HOUR_MS = 3_600_000;
-const MINUTES_5_MS = 300_000;
 const BYTES_PER_TOKEN = 4;
 /** Maximum number of earlier bills kept per conversation; they show where messages end. */
 const MAX_MARKS = 64;
-/** A miss of less than this share of the expected tokens is attributed to rounding by the provider. */
-const ROUNDING = 0.01;
-/**
- * Like `ROUNDING`, for a conversation whose earlier requests are unknown: the tokens that should have been read are
- * then estimated from bytes.
- */
-const ESTIMATED_ROUNDING = 0.1;
-/** Cache rules assumed for models without a price; lengths in tokens. */
-const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MINUTES_5_MS };
 
 /**
  * Bills one request.
@@ -262,147 +253,8 @@ function continuesFrom(known: Known, facts: RequestFacts, common: number): boole
   );
 }
 
-type CacheRules = Pick<Price, 'minPrefix' | 'cacheStep' | 'automatic' | 'cacheMs'>;
-
-/**
- * The rules of the provider's cache. If the request does not ask for caching and no writes are reported, the cache is
- * automatic, if there is one.
- */
-function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null): CacheRules {
-  const rules = price ?? UNPRICED;
-  if (rules.automatic || cacheUpTo !== null || usage === null || usage.written !== null) return rules;
-  const { minPrefix, cacheStep, cacheMs } = rules;
-  return { minPrefix, cacheStep, cacheMs, automatic: true };
-}
-
-/** Tokens in the cache after a request. */
-function cachedTokens(usage: TokenCounts, rules: CacheRules): number {
-  const reported = usage.read + usage.write5m + usage.write1h;
-  if (!rules.automatic) return reported;
-  return Math.max(reported, stepped(inputOf(usage), rules));
-}
-
-function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {
-  return tokens < minPrefix ? 0 : Math.floor(tokens / cacheStep) * cacheStep;
-}
-
-/** The cuts in messages and before them. */
-interface Cuts {
-  readonly layout: Layout;
-  readonly head: number;
-}
-
-/**
- * The bill of the same request without any cuts. Cache hits stay the same; only the effects of length are recalculated
- * (minimum length and step of cached prefixes). If the whole cache was hit, the counterfactual request reads everything
- * that its own predecessor left there; if the cuts of that predecessor are estimated better by now, the difference is
- * billed here.
- */
-function twinOf(
-  facts: RequestFacts,
-  usage: TokenCounts,
-  cuts: Cuts,
-  known: Known | null,
-  rules: CacheRules,
-): TokenCounts {
-  const { layout, head } = cuts;
-  const twin = withoutCuts(usage, layout, head);
-  const total = inputOf(twin);
-  if (total === inputOf(usage) && (known === null || known.cachedWithout === known.cached)) return twin;
-  if (rules.automatic) {
-    const hit = known !== null && usage.read >= Math.min(known.cached, inputOf(usage));
-    if (!hit) return usage.read % rules.cacheStep === 0 ? withRead(twin, stepped(twin.read, rules)) : twin;
-    return withRead(twin, Math.min(known.cachedWithout, stepped(total, rules)));
-  }
-  const hit = known !== null && known.cached > 0 && Math.abs(usage.read - known.cached) <= rules.cacheStep;
-  if (hit) return withRead(twin, Math.min(known.cachedWithout, total));
-  if (usage.read > 0 || facts.cacheUpTo === null) return twin;
-  const missed = known !== null && known.cached > 0;
-  if (missed) return twin; // the cache existed and missed, so it would have missed for the longer prefix as well
-  const wrote = usage.write5m + usage.write1h > 0;
-  // long enough and still not written: the provider would not have written the longer one either
-  if (!wrote && endOf(layout, facts.cacheUpTo) >= rules.minPrefix) return twin;
-  const upTo = wrote ? twin.write5m + twin.write1h : endWithout(cuts, facts.cacheUpTo);
-  if (upTo < rules.minPrefix) return twin;
-  const read = Math.min(known?.cachedWithout ?? 0, upTo);
-  const hourUpTo = wrote ? twin.write1h : Math.min(upTo, hourEndWithout(facts, cuts, rules));
-  const write1h = Math.max(0, hourUpTo - read);
-  return { read, write1h, write5m: upTo - read - write1h, fresh: total - upTo, output: usage.output };
-}
-
-/**
- * The end, without cuts, of the part that a breakpoint writes for an hour; 0 if that part is too short to be cached.
- */
-function hourEndWithout({ cacheHourUpTo }: RequestFacts, cuts: Cuts, rules: CacheRules): number {
-  const end = cacheHourUpTo == null ? 0 : endWithout(cuts, cacheHourUpTo);
-  return end < rules.minPrefix ? 0 : end;
-}
-
-/** Changes the number of tokens read from the cache. The order of tokens is: read, written for an hour, the rest. */
-function withRead(usage: TokenCounts, read: number): TokenCounts {
-  const more = read - usage.read;
-  if (more < 0) {
-    const where = usage.write1h > 0 ? 'write1h' : usage.write5m > 0 ? 'write5m' : 'fresh';
-    return { ...usage, read, [where]: usage[where] - more };
-  }
-  const long = Math.min(more, usage.write1h);
-  const short = Math.min(more - long, usage.write5m);
-  return {
-    ...usage,
-    read,
-    write1h: usage.write1h - long,
-    write5m: usage.write5m - short,
-    fresh: usage.fresh - (more - long - short),
-  };
-}
-
-/** The end of the first messages of a request, in forwarded tokens. */
-function endOf({ starts, ends }: Layout, messages: number): number {
-  return ends[Math.min(messages, ends.length) - 1] ?? starts[0] ?? 0;
-}
-
-/** The same without cuts. */
-function endWithout({ layout, head }: Cuts, messages: number): number {
-  return head + endOf(layout, messages) + removedIn(layout, 0, Math.min(messages, layout.removed.length));
-}
-
 /** The price of a new token, in dollars. If the request wrote to a cache, new tokens are billed as written. */
 export function entering(usage: TokenCounts, price: Price): number {
   const { write5m, write1h, input } = ratesFor(price, inputOf(usage));
   return (usage.write1h > 0 ? write1h : usage.write5m > 0 ? write5m : input) / 1_000_000;
-}
-
-type MissFigures = Pick<Bill, 'miss' | 'missAt' | 'missTokens' | 'missDollars'>;
-
-function noMiss(price: Price | null): MissFigures {
-  return { miss: null, missAt: -1, missTokens: 0, missDollars: price && 0 };
-}
-
-/** The tokens that should have been read from the cache and were not, with the cause. */
-function missOf(
-  facts: RequestFacts,
-  known: Known | null,
-  usage: TokenCounts,
-  { price, compacted = false }: BillBasis,
-  layout: Layout,
-): MissFigures {
-  const total = inputOf(usage);
-  const goesOnUnknown = known === null && !compacted && facts.fresh.from > 0;
-  const should = known?.cached ?? (goesOnUnknown ? endOf(layout, answeredFrom(facts)) : total);
-  const rounding = goesOnUnknown ? ESTIMATED_ROUNDING : ROUNDING;
-  const tokens = Math.max(0, Math.min(should, total) - usage.read);
-  // what the request no longer contains cannot be missed, and a small difference is rounding
-  if (tokens <= Math.max(rounding * should, price?.cacheStep ?? 1)) return noMiss(price);
-  const { cause, at } = causeOf(known, facts, compacted);
-  // order: read tokens, written ones, fresh ones
-  const long = Math.min(tokens, usage.write1h);
-  const short = Math.min(tokens - long, usage.write5m);
-  const paid = { fresh: tokens - long - short, write5m: short, write1h: long, read: 0, output: 0 };
-  const hit = { fresh: 0, write5m: 0, write1h: 0, read: tokens, output: 0 };
-  return {
-    miss: cause,
-    missAt: at,
-    missTokens: tokens,
-    missDollars: price && dollarsOf(paid, price, total) - dollarsOf(hit, price, total),
-  };
 }

@@ -3,6 +3,7 @@ import type { Budget, BudgetGate, BudgetRequest, OverBudget, Quote, Reservation 
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { Clock } from '../core/ports.ts';
+import { addedUp, nameOf, namesOf } from './budget-names.ts';
 import { dayOf, dollarsOf, type Price, type Prices, ratesFor } from './prices.ts';
 import { ALIVE_MS, PROCESSES } from './settlement.ts';
 
@@ -43,7 +44,7 @@ const WHOLE_MS = 3_600_000;
 /** Dollars below which sums differ from zero only by rounding. */
 const NOTHING = 1e-9;
 
-type Dollars = ReadonlyMap<string, number>;
+export type Dollars = ReadonlyMap<string, number>;
 
 /** The requests of a key or a project that are in progress in this process, and the size of its recent bills. */
 interface Account {
@@ -327,10 +328,6 @@ export class Budgets implements BudgetGate {
   }
 }
 
-function namesOf({ keyId, project }: { readonly keyId?: string | undefined; readonly project: string }): string[] {
-  return [nameOf('key', keyId ?? ''), nameOf('project', project)];
-}
-
 function quoteAt(price: Price): Quote {
   return {
     inputDollars(tokens) {
@@ -339,16 +336,4 @@ function quoteAt(price: Price): Quote {
     },
     dollarsOf: (tokens) => dollarsOf(tokens, price),
   };
-}
-
-function nameOf(of: Budget['of'], name: string): string {
-  return `${of}\n${name}`;
-}
-
-function addedUp(
-  rows: readonly { readonly of: Budget['of']; readonly name: string; readonly dollars: number }[],
-): Dollars {
-  const added = new Map<string, number>();
-  for (const { of, name, dollars } of rows) added.set(nameOf(of, name), (added.get(nameOf(of, name)) ?? 0) + dollars);
-  return added;
 }

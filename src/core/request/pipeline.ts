@@ -1,32 +1,24 @@
-import type { FailureReporter } from '../../base/failures.ts';
-import type { RenderOptions } from '../../engine/text/render.ts';
 import { type FallbackCode, StoreUnavailable } from '../../errors/errors.ts';
 import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
-import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { TIMED_OUT } from '../decide/time-limits.ts';
 import { Turns } from '../decide/turns.ts';
-import type { Ownership } from '../ownership.ts';
-import type { KeptAnswers } from '../ports/answers.ts';
-import type { BoldnessSteps } from '../ports/boldness.ts';
-import type { RequestScope, SegmentPorts } from '../ports/segments.ts';
-import { inSpan, type Traces } from '../ports/traces.ts';
-import type { Clock, Store } from '../ports.ts';
+import type { RequestScope } from '../ports/segments.ts';
+import { inSpan } from '../ports/traces.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
 import type { DecidedSegments } from '../segments/describe.ts';
 import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import { NO_HISTORY, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { SentMemory } from '../sent/records.ts';
-import type { ShelvedTools, ToolShelf } from '../shelf/shelf.ts';
+import type { ShelvedTools } from '../shelf/shelf.ts';
 import { CollectStage, countsTokens, decidedSegments, directRequest } from './collect.ts';
 import { ConversationNames } from './conversation-names.ts';
 import { DecideStage } from './decide.ts';
-import type { FindSettings } from './found-text.ts';
 import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
+import type { PipelineOptions } from './pipeline-options.ts';
 import { always, type Policies, PRUNE } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
 import { ProviderEditStage } from './provider-edit.ts';
-import type { RefusedConversations } from './provider-verdicts.ts';
 import { AcceptedCuts, AnsweredConversations } from './provider-verdicts.ts';
 import { ReadStage } from './read.ts';
 import {
@@ -39,35 +31,6 @@ import {
 } from './request.ts';
 import { controlGroupRequest, type Rewritten, refusedRequest, rewritten, unchangedRequest } from './rewritten.ts';
 import { ServedLines } from './served-lines.ts';
-
-export interface PipelineOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly decisions: DecisionMaker;
-  readonly find: FindSettings;
-  /** Settings of a project that has its own. Default: the server's settings (`find`). */
-  readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;
-  readonly render: RenderOptions;
-  readonly refused: RefusedConversations;
-  /** Whether a conversation belongs to the control group, which is not pruned. */
-  readonly isHeldOut?: (shownId: string, project: string) => boolean;
-  /** Learned levels of boldness; without them the settings apply. */
-  readonly boldness?: BoldnessSteps;
-  /** Directives about single segments, and the parts that observe segments; absent: neither exists. */
-  readonly segments?: SegmentPorts;
-  /** Shortens descriptions of tools; absent: all stay whole. */
-  readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory' | 'beginWhole'>;
-  /** Stores conversations behind answers that the provider keeps, so that they outlive this process. */
-  readonly answers?: KeptAnswers;
-  /** Present if originals belong to projects. */
-  readonly owners?: Ownership;
-  readonly onFailure: FailureReporter;
-  /** Maximum memory for remembered bodies, in bytes. */
-  readonly memoBytes: number;
-  /** Shared by all long work on this thread. */
-  readonly turns?: Turns;
-  readonly traces?: Traces | undefined;
-}
 
 const ALWAYS_PRUNE = always(PRUNE);
 /** The share of `memoBytes` that is used for records of single messages. */

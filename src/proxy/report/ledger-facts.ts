@@ -14,16 +14,8 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import { outsideMessages, type Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
-import {
-  addedIn,
-  headOf,
-  isAnswer,
-  messagesOf,
-  negated,
-  quotedCuts,
-  shellRecoveries,
-  workOf,
-} from './message-facts.ts';
+import { addedIn, headOf, isAnswer, messagesOf, negated, shellRecoveries, workOf } from './message-facts.ts';
+import { quotedCuts } from './quoted-cuts.ts';
 
 /** Facts for the ledger that are not part of the rewritten request. */
 export interface Circumstances {

@@ -6,8 +6,9 @@ import type { PartTables } from '../part-tables.ts';
 import { change, type Sql, type Steps } from '../sql/steps.ts';
 import { childrenOf, eraseEvents } from './events.ts';
 import { linkedPrunes, neededElsewhere, type Owner } from './links.ts';
+import { type Erased, parts, reportOf, type Subject } from './report.ts';
 import { expireProject } from './retention.ts';
-import type { Scrubbed, Scrubber, Searched } from './scrub.ts';
+import type { Scrubber } from './scrub.ts';
 import {
   eraseBills,
   eraseConversations,
@@ -22,42 +23,6 @@ import {
 } from './steps.ts';
 import { type Found, findTraces, type Traces } from './traces.ts';
 
-/** A project, or everybody who used a key or signed in under a name. */
-export type Subject =
-  | { readonly project: string; readonly withSettings: boolean }
-  /** Id of a key, or `user:` and the name of a signed-in user. */
-  | { readonly payer: string };
-
-export interface Erased {
-  readonly conversations: number;
-  /**
-   * Number of erased originals (with their prunes and decisions), and of those that stay because others sent the same
-   * text.
-   */
-  readonly texts: number;
-  readonly texts_shared: number;
-  readonly children: number;
-  /** Rows with a trace of the subject, by table. */
-  readonly rows: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
-  /** Decisions to leave a text whole name neither project nor person, so all of them were deleted. */
-  readonly whole_decisions: number;
-  /** Events of the audit class, in which names were replaced by the pseudonym. */
-  readonly audit_events_renamed: number;
-  readonly searched_again: { readonly tables: number; readonly rows: number; readonly found: number };
-  readonly files: {
-    readonly did: string;
-    readonly bytes_searched: number;
-    readonly samples: number;
-    readonly found: number;
-  } | null;
-  /** Where erased words may remain, because it was not searched. */
-  readonly not_searched: readonly string[];
-  /** The files were scrubbed, and no trace was found afterwards. */
-  readonly complete: boolean;
-  /** What is missing for that: what to do, or the tables with traces; empty if it is complete. */
-  readonly missing: readonly string[];
-}
-
 /** Prunes and conversations in one transaction, so that other writers do not wait long. */
 const PRUNES_AT_ONCE = 10;
 const CONVERSATIONS_AT_ONCE = 50;
@@ -66,7 +31,7 @@ const ROUNDS = 3;
 const LATE_MS = 1_500;
 
 /** What is to be erased. */
-interface Plan {
+export interface Plan {
   readonly owners: readonly Owner[];
   readonly gone: readonly string[];
   readonly shared: number;
@@ -310,58 +275,3 @@ export class Erasure {
 const WAIT_MS = 10_000;
 
 function* nothing(): Steps<void> {}
-
-/** What an erasure did, besides its plan. */
-interface Done {
-  readonly after: Found;
-  readonly renamed: number;
-  readonly whole: number;
-  readonly scrubbed: Scrubbed;
-  readonly samples: number;
-  readonly files: Searched | null;
-}
-
-function reportOf(plan: Plan, done: Done | null): Erased {
-  const { owners, gone, shared, children, before } = plan;
-  const rows = [...before.byTable].map(([table, count]) => {
-    return [table, { before: count, after: done === null ? count : (done.after.byTable.get(table) ?? 0) }] as const;
-  });
-  const left = done?.after ?? before;
-  const late = [...left.byTable].flatMap(([table, count]) =>
-    before.byTable.has(table) ? [] : [[table, { before: 0, after: count }] as const],
-  );
-  const found = [...left.byTable.values()].reduce((sum, count) => sum + count, 0);
-  const inFiles = done?.files?.found.length ?? 0;
-  const tables = [...left.byTable].map(([table, count]) => `${count} rows of ${table}`);
-  const missing =
-    done === null
-      ? []
-      : [
-          ...(tables.length > 0 ? [`${tables.join(', ')} still name the subject: run the command again`] : []),
-          ...(done.scrubbed.remedy === undefined ? [] : [`${done.scrubbed.did}: ${done.scrubbed.remedy}`]),
-          ...(inFiles > 0 ? [`${inFiles} samples of erased texts are still in the files: run the command again`] : []),
-        ];
-  return {
-    conversations: owners.reduce((sum, { conversations }) => sum + conversations.length, 0),
-    texts: gone.length,
-    texts_shared: shared,
-    children: children.length,
-    rows: Object.fromEntries([...rows, ...late]),
-    whole_decisions: done?.whole ?? 0,
-    audit_events_renamed: done?.renamed ?? 0,
-    searched_again: { tables: left.tables, rows: left.rows, found },
-    files: done && {
-      did: done.scrubbed.did,
-      bytes_searched: done.files?.bytes ?? 0,
-      samples: done.samples,
-      found: inFiles,
-    },
-    not_searched: done?.scrubbed.notSearched ?? [],
-    complete: done !== null && missing.length === 0,
-    missing,
-  };
-}
-
-function parts<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
-}

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../../src/app/store.ts';
 import { edition } from '../../../src/edition.ts';
-import type { Erased } from '../../../src/store/erase/erasure.ts';
+import type { Erased } from '../../../src/store/erase/report.ts';
 import { change } from '../../../src/store/sql/steps.ts';
 import { run } from '../../cli/fake-io.ts';
 import { chatBody, type Message, oneResult, toolTurn } from '../../helpers/chat.ts';

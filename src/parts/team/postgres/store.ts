@@ -50,8 +50,9 @@ import {
 import { DatabaseRecall } from './recall-store.ts';
 import { ReplicaView } from './replica-view.ts';
 import { DatabaseSegmentReads } from './segment-reads.ts';
-import { removeText, Sweeper, writeUses } from './sweep.ts';
+import { removeText, Sweeper } from './sweep.ts';
 import { toPg } from './text.ts';
+import { writeUses } from './uses.ts';
 
 export interface PostgresStoreOptions extends StoreOptions {
   /** `postgres://user:password@host:5432/database?sslmode=verify-full`. Never logged. */

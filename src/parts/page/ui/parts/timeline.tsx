@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { clock, compact, dollars, number, plural } from '../../../../app/page/ui/format.tsx';
-import { Badge, Card, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { Badge, Card, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { TimelineShown, TurnShown } from '../../shapes.ts';
 import { to } from '../route.tsx';
-import { CAUSES } from '../views/overview/misses.tsx';
+import { AsTable, missWords, writtenIn } from './turn-table.tsx';
 
 const HEIGHT = 190;
 const TOP = 22;
@@ -29,8 +29,6 @@ const PARTS = [
   },
   { name: 'cut', colour: 'url(#hatch)', of: ({ removed }: TurnShown) => Math.max(0, removed) },
 ] as const;
-
-const writtenIn = ({ write5m, write1h }: TurnShown): number => write5m + write1h;
 const inputOf = (turn: TurnShown): number => turn.fresh + writtenIn(turn) + turn.read;
 const wholeOf = (turn: TurnShown): number => inputOf(turn) + Math.max(0, turn.removed);
 const missedIn = (turn: TurnShown): number => Math.min(turn.fresh + writtenIn(turn), Math.max(0, turn.missTokens));
@@ -265,12 +263,6 @@ function Detail({
   );
 }
 
-function missWords(miss: string, missTokens: number, missAt: number): string {
-  const name = Object.entries(CAUSES).find(([cause]) => cause === miss)?.[1][0] ?? miss;
-  const where = missAt >= 0 ? ` (message ${missAt})` : '';
-  return missTokens > 0 ? `cache missed ${compact(missTokens)}: ${name}${where}` : `${name}${where}`;
-}
-
 /** The threshold, compactions, recoveries and regrets in words, with the way to the other conversation. */
 function ConversationEvents({
   turns,
@@ -331,58 +323,4 @@ function ConversationEvents({
 /** Whether the whole texts would have passed the threshold, and what was sent never did. */
 function isAvoided(turns: readonly TurnShown[], threshold: number): boolean {
   return turns.some((turn) => wholeOf(turn) > threshold) && turns.every((turn) => inputOf(turn) <= threshold);
-}
-
-const HEADS = [
-  'Time',
-  'Model',
-  ...['Cost', 'Saved', 'New input', 'From cache', 'Cut'].map((amount) => ({ amount })),
-  'Cache',
-];
-
-function AsTable({ turns }: { turns: readonly TurnShown[] }) {
-  const [open, setOpen] = useState(false);
-  return (
-    <details class="as-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>The same as a table</summary>
-      {open && <TurnTable turns={turns} />}
-    </details>
-  );
-}
-
-function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
-  return (
-    <Table label="What its requests cost" heads={HEADS}>
-      {turns.map((turn) => {
-        const { requestId, atMs, model, dollars: cost, dollarsWithout, fresh, read, removed, miss } = turn;
-        return (
-          <tr key={requestId}>
-            <td>
-              <Time ms={atMs}>{clock(atMs)}</Time>
-            </td>
-            <th scope="row" class="breaks">
-              {model}
-            </th>
-            <td class="amount">{cost === null ? <span class="quiet">no price</span> : dollars(cost)}</td>
-            <td class="amount">{cost === null || dollarsWithout === null ? '–' : dollars(dollarsWithout - cost)}</td>
-            <td class="amount">
-              {compact(fresh + writtenIn(turn))}
-              {turn.estimated && <span class="quiet"> est.</span>}
-            </td>
-            <td class="amount">{compact(read)}</td>
-            <td class="amount">{compact(removed)}</td>
-            <td>
-              {miss === null ? (
-                <span class="quiet">full hit</span>
-              ) : (
-                <Badge tone={miss === 'first_request' ? '' : 'warn'}>
-                  {missWords(miss, turn.missTokens, turn.missAt)}
-                </Badge>
-              )}
-            </td>
-          </tr>
-        );
-      })}
-    </Table>
-  );
 }

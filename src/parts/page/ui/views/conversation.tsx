@@ -1,16 +1,15 @@
 import { useMemo, useState } from 'preact/hooks';
-import { Failure, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
+import { Failure, get, messageOf } from '../../../../app/page/ui/api.tsx';
 import { compact, dollars, number, plural } from '../../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
-import { Confirm } from '../../../../app/page/ui/parts/confirm.tsx';
 import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Bar, BoundBadge, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
-import { say } from '../../../../app/page/ui/parts/toast.tsx';
 import type { ConversationPage, ConversationShown, TextOfTurn, TimelineShown, TurnShown } from '../../shapes.ts';
 import { Icon } from '../parts/icon.tsx';
 import { TextView } from '../parts/text-view.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 import { previousView, to } from '../route.tsx';
+import { Actions } from './conversation-actions.tsx';
 import { nameOf } from './conversations.tsx';
 
 /** One conversation: its requests on a timeline, and its texts, turn by turn. */
@@ -304,86 +303,4 @@ function fate({ directed }: TextOfTurn): string {
   return directed === 'delete'
     ? 'From the next request on, only a marker is sent in its place, and its original is erased here.'
     : 'A marker is sent in its place from the next request on; pin it to send it whole again.';
-}
-
-interface Done {
-  readonly done: readonly string[];
-  readonly errors: readonly string[];
-}
-
-type Action = 'pin' | 'unpin' | 'stash' | 'delete';
-
-const SAID: Readonly<Record<Action, string>> = {
-  pin: 'Pinned: it is sent whole from the next request on.',
-  unpin: 'Unpinned: it may be cut again.',
-  stash: 'Stashed: from the next request on, a marker is sent in its place.',
-  delete: 'Deleted: from the next request on, only a marker is sent in its place.',
-};
-
-function Actions({
-  text,
-  title,
-  project,
-  onChange,
-  children,
-}: {
-  text: TextOfTurn;
-  title: string;
-  project: string;
-  onChange: () => void;
-  children: preact.ComponentChildren;
-}) {
-  const [asking, setAsking] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const { directed, id } = text;
-  const go = (action: Action): void => {
-    setAsking(false);
-    setBusy(true);
-    const body = { project, segments: [id], confirm: action === 'delete' || undefined };
-    post<Done>(action, body)
-      .then(
-        ({ done, errors }) => {
-          say(errors[0] ?? (done.length > 0 ? SAID[action] : 'Nothing was changed.'));
-          onChange();
-        },
-        (cause: unknown) => say(messageOf(cause)),
-      )
-      .finally(() => setBusy(false));
-  };
-  const act = (action: Action, name: string, tone = '') => (
-    <button
-      type="button"
-      class={tone}
-      disabled={busy}
-      onClick={() => (action === 'delete' ? setAsking(true) : go(action))}
-      aria-label={`${name} ${title}`}
-    >
-      {name}
-    </button>
-  );
-  return (
-    <div class="actions">
-      {children}
-      {directed === 'pin' && act('unpin', 'Unpin')}
-      {directed !== 'pin' && directed !== 'delete' && act('pin', 'Pin')}
-      {directed === null && act('stash', 'Stash')}
-      {directed !== 'pin' && directed !== 'delete' && act('delete', 'Delete', 'quiet-danger')}
-      {asking && (
-        <Confirm
-          title="Delete this text?"
-          yes="Delete for good"
-          onYes={() => go('delete')}
-          onNo={() => setAsking(false)}
-        >
-          <p>
-            <b class="breaks">{title}</b>
-          </p>
-          <p>
-            From the next request on the model sees a marker in its place, and the original that is kept here is erased.
-            This cannot be undone. To be able to recover the text, stash it instead.
-          </p>
-        </Confirm>
-      )}
-    </div>
-  );
 }

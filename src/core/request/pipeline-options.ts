@@ -1,0 +1,42 @@
+import type { FailureReporter } from '../../base/failures.ts';
+import type { RenderOptions } from '../../engine/text/render.ts';
+import type { DecisionMaker } from '../decide/decision-maker.ts';
+import type { Turns } from '../decide/turns.ts';
+import type { Ownership } from '../ownership.ts';
+import type { KeptAnswers } from '../ports/answers.ts';
+import type { BoldnessSteps } from '../ports/boldness.ts';
+import type { SegmentPorts } from '../ports/segments.ts';
+import type { Traces } from '../ports/traces.ts';
+import type { Clock, Store } from '../ports.ts';
+import type { ToolShelf } from '../shelf/shelf.ts';
+import type { FindSettings } from './found-text.ts';
+import type { RefusedConversations } from './provider-verdicts.ts';
+
+export interface PipelineOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly decisions: DecisionMaker;
+  readonly find: FindSettings;
+  /** Settings of a project that has its own. Default: the server's settings (`find`). */
+  readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;
+  readonly render: RenderOptions;
+  readonly refused: RefusedConversations;
+  /** Whether a conversation belongs to the control group, which is not pruned. */
+  readonly isHeldOut?: (shownId: string, project: string) => boolean;
+  /** Learned levels of boldness; without them the settings apply. */
+  readonly boldness?: BoldnessSteps;
+  /** Directives about single segments, and the parts that observe segments; absent: neither exists. */
+  readonly segments?: SegmentPorts;
+  /** Shortens descriptions of tools; absent: all stay whole. */
+  readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory' | 'beginWhole'>;
+  /** Stores conversations behind answers that the provider keeps, so that they outlive this process. */
+  readonly answers?: KeptAnswers;
+  /** Present if originals belong to projects. */
+  readonly owners?: Ownership;
+  readonly onFailure: FailureReporter;
+  /** Maximum memory for remembered bodies, in bytes. */
+  readonly memoBytes: number;
+  /** Shared by all long work on this thread. */
+  readonly turns?: Turns;
+  readonly traces?: Traces | undefined;
+}

@@ -1,0 +1,32 @@
+import type { TokenCounts } from '../core/ports/ledger.ts';
+import type { RequestFacts } from '../core/ports/request-facts.ts';
+import { inputOf, type Price } from './prices.ts';
+
+const MINUTES_5_MS = 300_000;
+
+/** Cache rules assumed for models without a price; lengths in tokens. */
+const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MINUTES_5_MS };
+
+export type CacheRules = Pick<Price, 'minPrefix' | 'cacheStep' | 'automatic' | 'cacheMs'>;
+
+/**
+ * The rules of the provider's cache. If the request does not ask for caching and no writes are reported, the cache is
+ * automatic, if there is one.
+ */
+export function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null): CacheRules {
+  const rules = price ?? UNPRICED;
+  if (rules.automatic || cacheUpTo !== null || usage === null || usage.written !== null) return rules;
+  const { minPrefix, cacheStep, cacheMs } = rules;
+  return { minPrefix, cacheStep, cacheMs, automatic: true };
+}
+
+/** Tokens in the cache after a request. */
+export function cachedTokens(usage: TokenCounts, rules: CacheRules): number {
+  const reported = usage.read + usage.write5m + usage.write1h;
+  if (!rules.automatic) return reported;
+  return Math.max(reported, stepped(inputOf(usage), rules));
+}
+
+export function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {
+  return tokens < minPrefix ? 0 : Math.floor(tokens / cacheStep) * cacheStep;
+}

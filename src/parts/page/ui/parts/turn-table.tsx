@@ -1,0 +1,67 @@
+import { useState } from 'preact/hooks';
+import { clock, compact, dollars } from '../../../../app/page/ui/format.tsx';
+import { Badge, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import type { TurnShown } from '../../shapes.ts';
+import { CAUSES } from '../views/overview/misses.tsx';
+
+const HEADS = [
+  'Time',
+  'Model',
+  ...['Cost', 'Saved', 'New input', 'From cache', 'Cut'].map((amount) => ({ amount })),
+  'Cache',
+];
+
+export function AsTable({ turns }: { turns: readonly TurnShown[] }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="as-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>The same as a table</summary>
+      {open && <TurnTable turns={turns} />}
+    </details>
+  );
+}
+
+function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
+  return (
+    <Table label="What its requests cost" heads={HEADS}>
+      {turns.map((turn) => {
+        const { requestId, atMs, model, dollars: cost, dollarsWithout, fresh, read, removed, miss } = turn;
+        return (
+          <tr key={requestId}>
+            <td>
+              <Time ms={atMs}>{clock(atMs)}</Time>
+            </td>
+            <th scope="row" class="breaks">
+              {model}
+            </th>
+            <td class="amount">{cost === null ? <span class="quiet">no price</span> : dollars(cost)}</td>
+            <td class="amount">{cost === null || dollarsWithout === null ? '–' : dollars(dollarsWithout - cost)}</td>
+            <td class="amount">
+              {compact(fresh + writtenIn(turn))}
+              {turn.estimated && <span class="quiet"> est.</span>}
+            </td>
+            <td class="amount">{compact(read)}</td>
+            <td class="amount">{compact(removed)}</td>
+            <td>
+              {miss === null ? (
+                <span class="quiet">full hit</span>
+              ) : (
+                <Badge tone={miss === 'first_request' ? '' : 'warn'}>
+                  {missWords(miss, turn.missTokens, turn.missAt)}
+                </Badge>
+              )}
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
+
+export const writtenIn = ({ write5m, write1h }: TurnShown): number => write5m + write1h;
+
+export function missWords(miss: string, missTokens: number, missAt: number): string {
+  const name = Object.entries(CAUSES).find(([cause]) => cause === miss)?.[1][0] ?? miss;
+  const where = missAt >= 0 ? ` (message ${missAt})` : '';
+  return missTokens > 0 ? `cache missed ${compact(missTokens)}: ${name}${where}` : `${name}${where}`;
+}

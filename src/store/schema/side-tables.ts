@@ -1,0 +1,222 @@
+/** Tables on which no cut depends, in Common SQL: what the observers of requests keep, and keys. */
+
+/**
+ * The cost of requests and the effect of pruning: one row per request for a limited time, and daily sums forever.
+ * `ledger_state` carries the state of conversations and models from request to request. `ledger_waiting` has requests
+ * that wait for earlier ones.
+ */
+export const LEDGER = `
+  CREATE TABLE main.ledger_turn (
+    id INTEGER PRIMARY KEY,
+    request_id TEXT NOT NULL UNIQUE,
+    at_ms INTEGER NOT NULL,
+    project TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    wire TEXT NOT NULL,
+    cloud TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL,
+    arm TEXT NOT NULL,
+    estimated INTEGER NOT NULL,
+    fresh INTEGER NOT NULL,
+    write5m INTEGER NOT NULL,
+    write1h INTEGER NOT NULL,
+    read INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    dollars REAL,
+    dollars_without REAL,
+    removed INTEGER NOT NULL,
+    removed_new INTEGER NOT NULL,
+    miss TEXT,
+    miss_tokens INTEGER NOT NULL,
+    miss_dollars REAL,
+    miss_at INTEGER NOT NULL,
+    regret_tokens INTEGER NOT NULL,
+    regret_dollars REAL,
+    user_messages INTEGER NOT NULL DEFAULT 0,
+    corrections INTEGER NOT NULL DEFAULT 0,
+    calls INTEGER NOT NULL DEFAULT 0,
+    calls_again INTEGER NOT NULL DEFAULT 0,
+    recoveries INTEGER NOT NULL DEFAULT 0,
+    edits INTEGER NOT NULL DEFAULT 0,
+    failed_edits INTEGER NOT NULL DEFAULT 0,
+    red_tests INTEGER NOT NULL DEFAULT 0,
+    turned_green INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE INDEX ledger_turn_conversation ON main.ledger_turn (conversation, id);
+  CREATE INDEX ledger_turn_time ON main.ledger_turn (at_ms);
+  CREATE TABLE main.ledger_sum (
+    day TEXT NOT NULL,
+    project TEXT NOT NULL,
+    slice TEXT NOT NULL,
+    key TEXT NOT NULL,
+    field TEXT NOT NULL,
+    value REAL NOT NULL,
+    PRIMARY KEY (day, project, slice, key, field)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE main.ledger_step (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    texts INTEGER NOT NULL,
+    regretted INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE main.ledger_state (
+    name TEXT NOT NULL PRIMARY KEY,
+    lineage TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX ledger_state_lineage ON main.ledger_state (lineage, at_ms) WHERE lineage <> '';
+  CREATE INDEX ledger_state_time ON main.ledger_state (at_ms);
+  CREATE TABLE main.ledger_waiting (
+    id INTEGER PRIMARY KEY,
+    request_id TEXT NOT NULL UNIQUE,
+    since_ms INTEGER NOT NULL,
+    names TEXT NOT NULL,
+    lineage TEXT NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+`;
+
+/**
+ * Access keys by the hash of their text, their counters, and the projects that own an original. Without keys these
+ * tables are empty, and `event.project` is NULL.
+ */
+export const KEYS = `
+  CREATE TABLE main.access_key (
+    id TEXT PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    projects TEXT NOT NULL,
+    requests_per_minute INTEGER,
+    tokens_per_day INTEGER,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER,
+    revoked_ms INTEGER
+  ) STRICT;
+  CREATE TABLE main.key_count (
+    key TEXT NOT NULL REFERENCES main.access_key (id) ON DELETE CASCADE,
+    span TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    most INTEGER NOT NULL,
+    PRIMARY KEY (key, span)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE main.prune_owner (
+    prune INTEGER NOT NULL REFERENCES main.prune (id) ON DELETE CASCADE,
+    project TEXT NOT NULL,
+    PRIMARY KEY (prune, project)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX prune_owner_project ON main.prune_owner (project, prune);
+`;
+
+/**
+ * Tool results that can be searched. A row is one text within one project, with the newest call that showed it, and
+ * lives as long as its prune. `file` is the last part of the path; `about` is what the call asked for, which is indexed
+ * too. `indexed`: 0 waits, 1 is in the index, 2 is in the index under `indexed_about` and waits to be re-indexed.
+ * `newer` is the row of a later result of the same call.
+ */
+export const RECALL = `
+  CREATE TABLE main.recall (
+    id INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    prune INTEGER NOT NULL REFERENCES main.prune (id) ON DELETE CASCADE,
+    tool TEXT NOT NULL,
+    path TEXT NOT NULL,
+    file TEXT NOT NULL,
+    about TEXT NOT NULL,
+    call TEXT NOT NULL,
+    seen_ms INTEGER NOT NULL,
+    chars INTEGER NOT NULL,
+    newer INTEGER,
+    indexed INTEGER NOT NULL DEFAULT 0,
+    indexed_about TEXT NOT NULL DEFAULT '',
+    index_bytes INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (project, prune)
+  ) STRICT;
+  CREATE INDEX recall_prune ON main.recall (prune);
+  CREATE INDEX recall_call ON main.recall (project, call) WHERE call <> '';
+  CREATE INDEX recall_tool ON main.recall (project, tool);
+  CREATE INDEX recall_path ON main.recall (project, path);
+  CREATE INDEX recall_file ON main.recall (project, file) WHERE file <> '';
+  CREATE INDEX recall_waiting ON main.recall (id) WHERE indexed <> 1;
+  CREATE TABLE main.recall_seen (
+    recall INTEGER NOT NULL REFERENCES main.recall (id) ON DELETE CASCADE,
+    conversation TEXT NOT NULL,
+    task TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    PRIMARY KEY (recall, conversation, task)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX recall_seen_conversation ON main.recall_seen (conversation);
+  CREATE INDEX recall_seen_task ON main.recall_seen (task, conversation) WHERE task <> '';
+`;
+
+/**
+ * Compactions of clients: the summarised conversation (`continues`) and the one that goes on from the summary, `''`
+ * until its first request. `tokens` is the length at which the client compacted. `summary` is a hash of the summary.
+ */
+export const COMPACTIONS = `
+  CREATE TABLE main.compaction (
+    id INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    continues TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    client TEXT NOT NULL,
+    model TEXT NOT NULL,
+    session TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX compaction_conversation ON main.compaction (project, conversation);
+  CREATE INDEX compaction_continues ON main.compaction (project, continues);
+  CREATE INDEX compaction_at ON main.compaction (at_ms);
+`;
+
+/**
+ * Evidence of the tool shelf: one row per declaration of a tool, project and client; the conversations that declared
+ * them, with the counted calls; and by day the potential savings of the shelf.
+ */
+export const SHELF = `
+  CREATE TABLE main.tool_declaration (
+    id INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    client TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    saves INTEGER NOT NULL,
+    conversations INTEGER NOT NULL,
+    days INTEGER NOT NULL,
+    last_day TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    last_call_ms INTEGER,
+    first_ms INTEGER NOT NULL,
+    dollars REAL NOT NULL,
+    UNIQUE (project, client, hash)
+  ) STRICT;
+  CREATE TABLE main.tool_conversation (
+    id INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    client TEXT NOT NULL,
+    tools TEXT NOT NULL,
+    would_save INTEGER NOT NULL,
+    calls TEXT NOT NULL,
+    seen_ms INTEGER NOT NULL,
+    UNIQUE (project, conversation)
+  ) STRICT;
+  CREATE INDEX tool_conversation_seen ON main.tool_conversation (seen_ms);
+  CREATE TABLE main.tool_shelf_day (
+    day TEXT NOT NULL,
+    project TEXT NOT NULL,
+    tokens REAL NOT NULL,
+    dollars REAL NOT NULL,
+    PRIMARY KEY (day, project)
+  ) STRICT;
+`;
