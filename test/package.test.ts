@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   linkSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,8 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { compiled } from './helpers/built.ts';
 import { projectFiles, projectRoot } from './helpers/project-files.ts';
 
 const root = projectRoot;
@@ -29,7 +30,7 @@ describe('a build', () => {
   it('keeps the parts that a running server may still load, replaces each file in one step, and deletes what is a week old', () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-build-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    mkdirSync(join(folder, 'parts'));
+    cpSync(dirname(compiled('cli.js')), folder, { recursive: true });
     const [recent, old] = ['keys-recent.js', 'keys-old.js'].map((name) => join(folder, 'parts', name)) as [
       string,
       string,
@@ -39,8 +40,6 @@ describe('a build', () => {
     const dayMs = 24 * 3_600_000;
     utimesSync(recent, new Date(), new Date(Date.now() - 6 * dayMs));
     utimesSync(old, new Date(), new Date(Date.now() - 8 * dayMs));
-    execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder, '--types']);
-    expect([existsSync(recent), existsSync(old), existsSync(join(folder, 'cli.js'))]).toEqual([true, false, true]);
     const [, part = ''] =
       /(?:from |import\()"\.\/(parts\/[^"]+)"/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
     expect(part).toMatch(/-[\w-]{8}\.js$/);
@@ -52,7 +51,8 @@ describe('a build', () => {
     });
     writeFileSync(join(folder, 'cli.js'), `${readFileSync(join(folder, 'cli.js'), 'utf8')}// an older build`);
     const before = opened.map(({ other }) => readFileSync(other, 'utf8'));
-    execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder]);
+    execFileSync(process.execPath, [join(root, 'build/build.mjs'), folder, '--types']);
+    expect([existsSync(recent), existsSync(old)]).toEqual([true, false]);
     expect(opened.map(({ other }) => readFileSync(other, 'utf8'))).toEqual(before);
     // unchanged sources: nothing is written
     const { mtimeMs } = statSync(join(folder, 'cli.js'));
