@@ -227,7 +227,7 @@ function mountParts(app: Express, parts: MountParts, open: LocalGuardOptions): v
   for (const { routes } of parts.edition.parts) {
     const token = routes?.token(parts.settings) ?? null;
     if (routes === undefined || token === null) continue;
-    const listener = onDemand(() => routes.open(parts), parts.failures.of('loading'));
+    const listener = onDemand(() => routes.open(parts, parts.opened), parts.failures.of('loading'));
     app.use(routes.path, localGuard({ ...open, bearerToken: token }), listener);
   }
 }

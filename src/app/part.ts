@@ -37,7 +37,7 @@ export interface PartRoutes {
   readonly path: string;
   /** The token that callers must present; `null`: the routes are not mounted. */
   token(settings: Settings): string | null;
-  open(services: Services): Promise<RequestListener>;
+  open(services: Services, opened: readonly OpenPart[]): Promise<RequestListener>;
 }
 
 export type Transport = 'http' | 'stdio';
@@ -89,6 +89,12 @@ export interface OpenPart {
    * @throws StoreUnavailable
    */
   readonly usedOfLimits?: (requestIds: readonly string[], sinceMs: number) => Promise<RunFigures['limits']>;
+  /**
+   * What subscriptions have left, and which sessions, projects and keys used it.
+   *
+   * @throws StoreUnavailable
+   */
+  readonly limits?: () => Promise<object>;
   /** Figures for `/metrics`, read at each scrape. */
   readonly gauges?: readonly LabelledGauge[];
   /**

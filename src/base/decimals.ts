@@ -11,3 +11,8 @@ export function columnDecimals(dollars: readonly number[]): number {
   const needed = Math.max(2, 1 - Math.floor(Math.log10(least)));
   return Math.min(needed, most >= 100 ? 2 : most >= 1 ? 3 : MOST);
 }
+
+/** A sum of shares in percent with one digit, such as `6.1`; nothing below half a percent is shown exactly. */
+export function points(share: number): string {
+  return share > 0 && share < 0.005 ? '<0.5' : (share * 100).toFixed(1);
+}

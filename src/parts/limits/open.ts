@@ -3,9 +3,10 @@ import type { Services } from '../../app/compose.ts';
 import type { Answer } from '../../app/page/answers.ts';
 import { name, queryOf } from '../../app/page/request-input.ts';
 import type { OpenPart } from '../../app/part.ts';
-import { attribute } from './attribution.ts';
+import type { Reading } from '../../ledger/limits/attribution.ts';
+import { attribute } from '../../ledger/limits/attribution.ts';
 import { SessionMeter } from './meter.ts';
-import { type Reading, readReadings } from './readings.ts';
+import { readReadings } from './readings.ts';
 import { conversationShares, limitsOf, readLimits, usedBy } from './report.ts';
 import { StatusFigures } from './status.ts';
 import { LimitWatch } from './watch.ts';
@@ -37,6 +38,10 @@ export async function openLimits(services: Services): Promise<OpenPart> {
     usedOfLimits: async (requestIds, sinceMs) => {
       await watch.flush();
       return usedBy(store.sql, new Set(requestIds), clock.nowMs(), sinceMs);
+    },
+    limits: async () => {
+      await watch.flush();
+      return readLimits(store.sql, clock.nowMs());
     },
     close: () => watch.flush(),
   };

@@ -1,5 +1,5 @@
-import type { WindowUse } from './attribution.ts';
-import { UNITS } from './read-limits.ts';
+import type { WindowUse } from '../../ledger/limits/attribution.ts';
+import { UNITS } from '../../ledger/limits/read-limits.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

@@ -1,31 +1,8 @@
+import type { Arm } from '../../core/ports/ledger.ts';
+import type { Reading } from '../../ledger/limits/attribution.ts';
 import type { Rows } from '../../store/sql/rows.ts';
 import { each, type Steps } from '../../store/sql/steps.ts';
 import { READING_COLUMNS } from './tables.ts';
-
-/** One stored reading of one window, after one answer. */
-export interface Reading {
-  readonly account: string;
-  readonly provider: string;
-  readonly plan: string | null;
-  readonly window: string;
-  readonly minutes: number;
-  readonly resetsS: number;
-  /** Used share in millionths of the window. */
-  readonly used: number;
-  readonly status: string | null;
-  /** Id of the request. */
-  readonly request: string;
-  /** `''` if the request's project was erased. */
-  readonly project: string;
-  readonly session: string;
-  readonly conversation: string;
-  readonly keyId: string;
-  readonly model: string;
-  readonly startedMs: number;
-  readonly endedMs: number;
-  /** Billed input equivalents of the request, in hundredths of a token. */
-  readonly weight: number;
-}
 
 const INSERT = `INSERT INTO main.limit_reading (${READING_COLUMNS.join(', ')})
   VALUES (${READING_COLUMNS.map(() => '?').join(', ')})`;
@@ -68,6 +45,15 @@ export async function readReadings(
     [Math.trunc(nowMs / 1000) - LATE_S, Math.trunc(sinceMs)],
   );
   return found.toReversed();
+}
+
+/** The arms of conversations that were billed since then. @throws StoreUnavailable */
+export async function readArms(rows: Pick<Rows, 'all'>, sinceMs: number): Promise<ReadonlyMap<string, Arm>> {
+  const found = await rows.all<{ readonly conversation: string; readonly arm: Arm }>(
+    'SELECT DISTINCT conversation, arm FROM main.ledger_turn WHERE at_ms > ?',
+    [Math.trunc(sinceMs)],
+  );
+  return new Map(found.map(({ conversation, arm }) => [conversation, arm]));
 }
 
 /** What cuts saved, in proportion to what each request cost. @throws StoreUnavailable */

@@ -1,11 +1,13 @@
 import { groupBy } from '../../engine/group-by.ts';
+import type { Reading } from '../../ledger/limits/attribution.ts';
+import { attribute, type Moved, type WindowUse } from '../../ledger/limits/attribution.ts';
+import { UNITS } from '../../ledger/limits/read-limits.ts';
 import type { Rows } from '../../store/sql/rows.ts';
-import { attribute, type Moved, type WindowUse } from './attribution.ts';
+import { type Arms, armsCompared } from './arms.ts';
 import { usedUpAtMs } from './pace.ts';
-import { UNITS } from './read-limits.ts';
-import { type Reading, readReadings, readSavedRatios } from './readings.ts';
-import { type SavedRatios, savedShare } from './saved.ts';
-import type { AccountShown, ConversationShare, LimitsReport, WindowShown } from './shapes.ts';
+import { readArms, readReadings, readSavedRatios } from './readings.ts';
+import { type SavedRatios, type SavedShare, savedShare } from './saved.ts';
+import type { AccountShown, ConversationShare, HeldOut, LimitsReport, WindowShown } from './shapes.ts';
 
 /** How far back movements are compared with what was billed. */
 const HISTORY_MS = 14 * 86_400_000;
@@ -13,8 +15,18 @@ const HISTORY_MS = 14 * 86_400_000;
 /** @throws StoreUnavailable */
 export async function readLimits(sql: Pick<Rows, 'all'>, nowMs: number): Promise<LimitsReport> {
   const sinceMs = nowMs - HISTORY_MS;
-  const [readings, ratios] = await Promise.all([readReadings(sql, nowMs, sinceMs), readSavedRatios(sql, sinceMs)]);
-  return limitsOf(attribute(readings), nowMs, ratios);
+  const [readings, ratios, arms] = await Promise.all([
+    readReadings(sql, nowMs, sinceMs),
+    readSavedRatios(sql, sinceMs),
+    readArms(sql, sinceMs),
+  ]);
+  return limitsOf(attribute(readings), nowMs, { ratios, arms });
+}
+
+/** What is known of billed requests. */
+export interface Billed {
+  readonly ratios: SavedRatios;
+  readonly arms: Arms;
 }
 
 /**
@@ -22,7 +34,7 @@ export async function readLimits(sql: Pick<Rows, 'all'>, nowMs: number): Promise
  *
  * @param windows - of the last two weeks
  */
-export function limitsOf(windows: readonly WindowUse[], nowMs: number, ratios: SavedRatios | null): LimitsReport {
+export function limitsOf(windows: readonly WindowUse[], nowMs: number, billed: Billed | null): LimitsReport {
   const named = groupBy(windows, ({ account, window }) => JSON.stringify([account, window]));
   const current = [...named.values()].flatMap((history) => {
     const window = currentOf(history, nowMs);
@@ -37,7 +49,12 @@ export function limitsOf(windows: readonly WindowUse[], nowMs: number, ratios: S
         provider: first?.window.provider ?? '',
         plan: some.findLast(({ window }) => window.plan !== null)?.window.plan ?? null,
         windows: some
-          .map(({ window, history }) => windowShown(window, nowMs, ratios && savedShare(window, history, ratios)))
+          .map(({ window, history }) =>
+            windowShown(window, nowMs, {
+              saved: billed && savedShare(window, history, billed.ratios),
+              holdout: billed && armsCompared(history, billed.arms),
+            }),
+          )
           .sort((a, b) => a.minutes - b.minutes || (a.window < b.window ? -1 : 1)),
       };
     }),
@@ -101,7 +118,11 @@ function lastMs({ requests }: WindowUse): number {
   return requests.at(-1)?.reading.endedMs ?? 0;
 }
 
-function windowShown(window: WindowUse, nowMs: number, saved: ReturnType<typeof savedShare>): WindowShown {
+function windowShown(
+  window: WindowUse,
+  nowMs: number,
+  { saved, holdout }: { readonly saved: SavedShare | null; readonly holdout: HeldOut | null },
+): WindowShown {
   const usedUpMs = usedUpAtMs(window, nowMs);
   const ours = window.requests.filter(({ reading }) => reading.project !== '');
   const sessions = summed(ours, ({ session, project }) => JSON.stringify([session, project]));
@@ -120,6 +141,7 @@ function windowShown(window: WindowUse, nowMs: number, saved: ReturnType<typeof 
       ({ keyId }) => keyId,
     ).map(({ of, used }) => ({ key: of.keyId, used })),
     saved: saved && { used: saved.used / UNITS, low: saved.low / UNITS, high: saved.high / UNITS },
+    holdout,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Moved, WindowUse } from './attribution.ts';
+import type { Moved, WindowUse } from '../../ledger/limits/attribution.ts';
 
 /** What pruning saved of a window, with an interval of 95 %, in millionths. */
 export interface SavedShare {

@@ -1,3 +1,6 @@
+import type { Arm } from '../../core/ports/ledger.ts';
+import type { Difference } from '../../core/ports/ledger-report.ts';
+
 /** What subscriptions have left, and who used it. All figures are ratios of a window. */
 export interface LimitsReport {
   readonly accounts: readonly AccountShown[];
@@ -30,7 +33,12 @@ export interface WindowShown {
   readonly keys: readonly { readonly key: string; readonly used: number }[];
   /** What pruning saved of it; `null` if there are too few readings to tell. */
   readonly saved: { readonly used: number; readonly low: number; readonly high: number } | null;
+  /** Pruned conversations of the last two weeks and those that were held out; `null` if there were none. */
+  readonly holdout: HeldOut | null;
 }
+
+/** What a conversation used on average; the difference is pruned minus held out. */
+export type HeldOut = Difference & { readonly conversations: Readonly<Record<Arm, number>> };
 
 export interface SessionShare {
   readonly session: string;

@@ -1,12 +1,12 @@
 import type { Services } from '../../app/compose.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { readThreshold } from '../../ledger/compactions.ts';
+import { attribute, type WindowUse } from '../../ledger/limits/attribution.ts';
+import { UNITS } from '../../ledger/limits/read-limits.ts';
 import type { Rows } from '../../store/sql/rows.ts';
-import { attribute, type WindowUse } from './attribution.ts';
 import type { LineFigures, WindowFigures } from './line-figures.ts';
 import { SavedDollars, type SessionMeter } from './meter.ts';
 import { usedUpAtMs } from './pace.ts';
-import { UNITS } from './read-limits.ts';
 import { readReadings } from './readings.ts';
 import { currentOf } from './report.ts';
 import type { Searchable } from './statusline/searchable.ts';

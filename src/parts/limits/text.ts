@@ -1,9 +1,11 @@
+import { points } from '../../base/decimals.ts';
 import type { Io } from '../../cli/command.ts';
 import { table } from '../../cli/table.ts';
 import { painter, printableLine } from '../../cli/terminal.ts';
 import { wrapped } from '../../cli/wrap.ts';
-import type { LimitsReport, WindowShown } from './shapes.ts';
-import { localTime, percent, points, timeLeft } from './words.ts';
+import { undecidedWords } from '../../core/ports/ledger-report.ts';
+import type { HeldOut, LimitsReport, WindowShown } from './shapes.ts';
+import { localTime, percent, timeLeft } from './words.ts';
 
 export interface TextOptions {
   readonly nowMs: number;
@@ -37,7 +39,7 @@ export function limitsText({ accounts }: LimitsReport, options: TextOptions): st
 }
 
 function windowText(window: WindowShown, { nowMs, keys, io }: TextOptions): string {
-  const { used, resetsAt, elsewhere, sessions, projects, saved } = window;
+  const { used, resetsAt, elsewhere, sessions, projects, saved, holdout } = window;
   const paint = painter(io);
   const style = used >= FULL ? 'red' : used >= WARN ? 'yellow' : 'green';
   const filled = Math.min(BAR, Math.round(used * BAR));
@@ -64,7 +66,11 @@ function windowText(window: WindowShown, { nowMs, keys, io }: TextOptions): stri
   const width = io.columns === undefined ? undefined : io.columns - 4;
   const shares = rows.length === 0 ? '' : `${table(rows, { textColumns: 2, width }).replace(/^/gm, '    ')}\n`;
   return (
-    head + wrapped(`${reset}; ${paceText(window, nowMs)}`, '    ', io) + shares + wrapped(savedText(saved), '    ', io)
+    head +
+    wrapped(`${reset}; ${paceText(window, nowMs)}`, '    ', io) +
+    shares +
+    wrapped(savedText(saved), '    ', io) +
+    (holdout === null ? '' : wrapped(heldOutText(holdout), '    ', io))
   );
 }
 
@@ -82,4 +88,12 @@ function ofWindow(used: number, shared = 0): string {
 function savedText(saved: WindowShown['saved']): string {
   if (saved === null) return 'saved by pruning: too few readings to tell';
   return `saved by pruning: ${points(saved.used)} % (${points(saved.low)} to ${points(saved.high)})`;
+}
+
+function heldOutText({ pruned, control, interval, tooSkewed, conversations }: HeldOut): string {
+  const of = (share: number): string => `${(share * 100).toFixed(2)} %`;
+  const means = `a conversation with pruning used ${of(pruned)}, one held out ${of(control)} (${conversations.pruned} and ${conversations.control})`;
+  if (interval === null) return `${means}: ${undecidedWords(tooSkewed)}`;
+  const [low, high] = interval;
+  return `${means}; the difference is between ${of(low)} and ${of(high)}`;
 }

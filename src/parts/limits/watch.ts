@@ -4,11 +4,12 @@ import type { FailureReporter } from '../../base/failures.ts';
 import type { BackgroundWriter, WriteBehind } from '../../base/write-behind.ts';
 import type { AnswerWatch, BegunRequest, EndedRequest, WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { Clock } from '../../core/ports.ts';
+import type { Reading } from '../../ledger/limits/attribution.ts';
+import { type LimitReading, limitsInEvent, limitsInFields, UNITS } from '../../ledger/limits/read-limits.ts';
 import type { LabelledGauge } from '../../observe/metrics.ts';
 import type { Transactions } from '../../store/sql/steps.ts';
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
-import { type LimitReading, limitsInEvent, limitsInFields, UNITS } from './read-limits.ts';
-import { addReadings, type Reading } from './readings.ts';
+import { addReadings } from './readings.ts';
 
 export interface LimitWatchOptions {
   readonly sql: Pick<Transactions, 'write'>;

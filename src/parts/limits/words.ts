@@ -8,11 +8,6 @@ export function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-/** A sum of shares in percent with one digit, such as `6.1`; nothing below half a percent is shown exactly. */
-export function points(share: number): string {
-  return share > 0 && share < 0.005 ? '<0.5' : (share * 100).toFixed(1);
-}
-
 /** A time as people here say it: `at 18:10`, `on Friday at 18:10`, or with a date. */
 export function localTime(iso: string, nowMs: number): string {
   const at = new Date(iso);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { attribute, divided, type WindowUse } from '../../../src/parts/limits/attribution.ts';
-import type { Reading } from '../../../src/parts/limits/readings.ts';
+import type { Reading } from '../../../src/ledger/limits/attribution.ts';
+import { attribute, divided, type WindowUse } from '../../../src/ledger/limits/attribution.ts';
 
 const MINUTE = 60_000;
 

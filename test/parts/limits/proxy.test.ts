@@ -189,6 +189,56 @@ describe('limits of a subscription', () => {
     expect(proxy.url).toContain('http');
   });
 
+  it('may be exceeded with overage, whose own figures count for nothing', async () => {
+    const { clock, books, state, ask, report, given } = await stage();
+    state.headers = () =>
+      books.anthropic({
+        'anthropic-ratelimit-unified-overage-in-use': 'true',
+        'anthropic-ratelimit-unified-overage-status': 'allowed',
+        'anthropic-ratelimit-unified-overage-utilization': '0.31',
+        'anthropic-ratelimit-unified-overage-reset': '1800000000',
+      });
+    books.use(97);
+    await ask('one');
+    for (const session of ['one', 'two', 'two']) {
+      clock.now += 20_000;
+      books.use(4);
+      await ask(session);
+    }
+    const shown = await report();
+    expect(shown.accounts.flatMap(({ windows }) => windows.map(({ window }) => window))).toEqual(['5h', '7d']);
+    const window = windowOf(shown, '5h');
+    expect(window).toMatchObject({ used: 1.09, elsewhere: 0.97, sessions: [{ session: 'two', used: 0.08 }, {}] });
+    expectWhole(window);
+    expect((await run(['limits'], given)).out).toMatch(/5h .* 109 % used\n/);
+  });
+
+  it('are those of one account for two machines whose requests overlap', async () => {
+    const { clock, books, ask, report, proxy } = await stage();
+    const other = new LimitBooks(clock.now); // the second machine, which the proxy does not see
+    let [ours, theirs] = [0, 0];
+    await ask('one');
+    for (let i = 0; i < 12; i++) {
+      const before = books.shown('5h');
+      books.use(0.7);
+      if (i % 2 === 0) {
+        other.use(1.3);
+        books.use(1.3);
+        theirs += 1.3;
+      }
+      clock.now += i % 4 === 3 ? 600_000 : 20_000; // pauses too
+      await ask(i % 3 === 0 ? 'two' : 'one');
+      ours += books.shown('5h') - before;
+    }
+    const window = windowOf(await report(), '5h');
+    expect(window.used).toBeCloseTo(books.shown('5h') / 100, 9);
+    expectWhole(window);
+    expect(window.elsewhere).toBeGreaterThan(0);
+    expect(window.used - window.elsewhere).toBeLessThanOrEqual(ours / 100);
+    expect(theirs).toBeCloseTo(other.windows[0]?.used ?? 0, 9);
+    expect(proxy.url).toContain('http');
+  });
+
   it('are kept while pruning is off, not for pages of other origins, and nothing names the account in clear', async () => {
     const { books, ask, report, proxy, given } = await stage({ MCP_PRUNER_ENABLED: 'false' });
     books.use(7);

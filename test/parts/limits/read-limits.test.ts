@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { limitsInEvent, limitsInFields } from '../../../src/parts/limits/read-limits.ts';
+import { limitsInEvent, limitsInFields } from '../../../src/ledger/limits/read-limits.ts';
 import { LimitBooks } from './provider.ts';
 
 const NOW_MS = Date.parse('2026-11-27T10:00:00Z');

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { attribute } from '../../../src/parts/limits/attribution.ts';
-import type { Reading } from '../../../src/parts/limits/readings.ts';
+import type { Arm } from '../../../src/core/ports/ledger.ts';
+import type { Reading } from '../../../src/ledger/limits/attribution.ts';
+import { attribute } from '../../../src/ledger/limits/attribution.ts';
+import { armsCompared } from '../../../src/parts/limits/arms.ts';
 import { savedShare } from '../../../src/parts/limits/saved.ts';
 
 /** Readings of a provider that counts each model at a rate of its own, in exact figures rounded to a percent. */
@@ -17,6 +19,44 @@ function readingsOf(count: number, rates: Readonly<Record<string, number>>): Rea
     };
   });
 }
+
+describe('the arms of a hold-out', () => {
+  /** Conversations of three requests, of which every third one is held out and uses twice as much. */
+  const compared = (conversations: number) => {
+    let used = 0;
+    const readings = Array.from({ length: conversations * 3 }, (_, i): Reading => {
+      const conversation = `c${Math.floor(i / 3)}`;
+      used += i === 0 ? 0 : Math.floor(i / 3) % 3 === 0 ? 200 + (i % 7) : 100 + (i % 7);
+      return {
+        ...{ account: 'x', provider: 'anthropic', plan: null, window: '7d', minutes: 10_080, resetsS: 600_000 },
+        ...{ used, status: null, request: `r${i}`, project: 'p', session: 's', conversation, keyId: '', model: 'a' },
+        ...{ startedMs: i * 10_000, endedMs: i * 10_000 + 5_000, weight: 100 },
+      };
+    });
+    const arms = new Map(
+      readings.map(({ conversation }) => [
+        conversation,
+        Number(conversation.slice(1)) % 3 === 0 ? 'control' : 'pruned',
+      ]),
+    ) as ReadonlyMap<string, Arm>;
+    return armsCompared(attribute(readings), arms);
+  };
+
+  it('are compared by what a conversation used of the limit', () => {
+    const held = compared(120);
+    expect(held?.conversations).toEqual({ pruned: 80, control: 40 });
+    expect(held?.pruned).toBeCloseTo(309e-6, 5);
+    expect(held?.control).toBeCloseTo(609e-6, 4);
+    expect(held?.interval?.[1]).toBeLessThan(0);
+  });
+
+  it('give no interval with few conversations, and nothing where none was held out', () => {
+    expect(compared(6)?.interval).toBeNull();
+    const [window] = attribute(readingsOf(6, { a: 1, b: 1 }));
+    if (!window) throw new Error('no window');
+    expect(armsCompared([window], new Map([['s', 'pruned']]))).toBeNull();
+  });
+});
 
 describe('what pruning saved of a limit', () => {
   const RATES = { a: 0.012, b: 0.004 };

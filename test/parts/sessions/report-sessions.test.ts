@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { formatMarker } from '../../../src/engine/text/marker.ts';
+import type { PastLimit } from '../../../src/parts/sessions/report/past-report.ts';
 import { run } from '../../cli/fake-io.ts';
 import { tempFolder } from '../../helpers/afterwards.ts';
 import { serverLog } from '../../helpers/texts.ts';
@@ -120,6 +121,65 @@ describe('report --sessions', () => {
     expect(totals.removed).toBeGreaterThan(totals.removedNew ?? 0);
     expect(totals.removedNew).toBeGreaterThan(10_000);
     expect(projects.map(({ project }) => project).sort()).toEqual(['api', 'shop']);
+  });
+
+  it('reports what Codex sessions used of a subscription, in the shape that Codex 0.171 writes', async () => {
+    const home = tempFolder();
+    const atMs = Date.parse(AT);
+    const reset = atMs / 1000 + 7_200;
+    /** A request that took 10 s, with the limits that its answer reported. */
+    const request = (seconds: number, used: number, week: number) => {
+      const line = (more: number, type: string, payload: unknown) => ({
+        ...{ timestamp: new Date(atMs + (seconds + more) * 1000).toISOString(), type, payload },
+      });
+      const tokens = { input_tokens: 1_000 + seconds, cached_input_tokens: 0, output_tokens: 50, total_tokens: 1_050 };
+      const window = (used_percent: number, window_minutes: number, resets_at: number) => ({
+        ...{ used_percent, window_minutes, resets_at },
+      });
+      const message = { type: 'message', role: 'user', content: [{ type: 'input_text', text: `At ${seconds}.` }] };
+      const rate_limits = {
+        ...{ limit_id: 'codex', limit_name: null, plan_type: 'plus', rate_limit_reached_type: null },
+        primary: window(used, 300, reset),
+        secondary: window(week, 10_080, reset + 300_000),
+        credits: { has_credits: false, unlimited: false, balance: null },
+      };
+      const info = { total_token_usage: tokens, last_token_usage: tokens, model_context_window: 258_400 };
+      return [
+        line(0, 'response_item', message),
+        line(10, 'response_item', { type: 'message', role: 'assistant', content: [] }),
+        line(10, 'event_msg', { type: 'token_count', info, rate_limits }),
+        line(10, 'event_msg', { type: 'token_count', info: null, rate_limits: null }),
+      ];
+    };
+    const session = (id: string, project: string, ...requests: object[][]) =>
+      write(home, `.codex/sessions/2026/11/20/rollout-${id}.jsonl`, [
+        { timestamp: AT, type: 'session_meta', payload: { id, cwd: `/home/me/${project}`, cli_version: '0.171.0' } },
+        { timestamp: AT, type: 'turn_context', payload: { model: 'gpt-5-codex', cwd: `/home/me/${project}` } },
+        ...requests.flat(),
+      ]);
+    // the first reading, and what moved in ten minutes without a request, is elsewhere; the two at 700 s overlap
+    session('aaaaaaaa-1', 'api', request(0, 13, 21), request(20, 16, 22), request(700, 26, 22));
+    session('bbbbbbbb-2', 'web', request(40, 18, 22), request(715, 29, 23), request(705, 29, 23));
+    const { limits } = (await printed(home)) as unknown as { limits: readonly PastLimit[] };
+    expect(limits).toMatchObject([
+      {
+        window: '5h',
+        minutes: 300,
+        resets: 1,
+        sessions: [{ session: 'aaaaaaaa-1', project: 'api' }, { project: 'web' }],
+      },
+      { window: '7d', minutes: 10_080, resets: 1 },
+    ]);
+    for (const [at, whole] of [0.29, 0.23].entries()) {
+      const { used = 0, elsewhere = 0, sessions = [] } = limits[at] ?? {};
+      expect(used + elsewhere).toBeCloseTo(whole, 9);
+      expect(sessions.reduce((sum, one) => sum + one.used, 0)).toBeCloseTo(used, 9);
+    }
+    expect(limits[0]?.elsewhere).toBeCloseTo(0.13 + 0.08, 9);
+    const { out } = await run(['report', '--sessions'], { homeDir: home, cwd: home, clock: { nowMs } });
+    expect(out.replaceAll(/\s+/g, ' ')).toMatch(
+      /subscription: 8\.0 % in one window of 5h, most by session aaaaaaaa of api \([\d.]+ %\); elsewhere 21\.0 %/,
+    );
   });
 
   it('bills an answer once although tool results are between its blocks', async () => {

@@ -1,8 +1,9 @@
 import type { PartPieces } from '../../../app/page/ui/part-view.tsx';
 import { useLoaded } from '../../../app/page/ui/parts/loaded.tsx';
 import { Bar, Card } from '../../../app/page/ui/parts/pieces.tsx';
+import { points } from '../../../base/decimals.ts';
 import type { ConversationShare, LimitsReport, WindowShown } from '../shapes.ts';
-import { localTime, percent, points } from '../words.ts';
+import { localTime, percent } from '../words.ts';
 
 /** The limits of subscriptions on the page: a strip on the overview, and the share of each conversation. */
 export const limitPieces: PartPieces = { Overview: Strip, Conversation: Share };

@@ -1,3 +1,5 @@
+import type { Reading } from '../../../ledger/limits/attribution.ts';
+import { limitsInRollout } from '../../../ledger/limits/read-limits.ts';
 import { field, parsed } from '../../../wires/json/value.ts';
 import {
   numberOf,
@@ -25,6 +27,10 @@ export class CodexSession implements SessionReader {
   #model = '';
   #project = '';
   #billed = '';
+  #id = '';
+  readonly #limits: Reading[] = [];
+  /** When the request in progress began, or the newest one. */
+  #startedMs = 0;
 
   line(text: string): void {
     const line = parsed(text); // `undefined` for the incomplete last line of a running session
@@ -33,18 +39,23 @@ export class CodexSession implements SessionReader {
     if (type === 'session_meta' || type === 'turn_context') {
       this.#model = textOf(field(payload, 'model')) || this.#model;
       this.#project = projectOf(field(payload, 'cwd')) || this.#project;
-    } else if (type === 'response_item') this.#item(payload);
+      if (type === 'session_meta') this.#id = textOf(field(payload, 'id')) || this.#id;
+    } else if (type === 'response_item') this.#item(payload, timeOf(line));
     else if (type === 'compacted') this.#compacted(payload);
-    else if (type === 'event_msg' && field(payload, 'type') === 'token_count') this.#bill(line, payload);
+    else if (type === 'event_msg' && field(payload, 'type') === 'token_count') {
+      this.#limit(line, payload);
+      this.#bill(line, payload);
+    }
   }
 
   end(): Session {
-    return { requests: this.#requests, offered: new Set() };
+    return { requests: this.#requests, offered: new Set(), limits: this.#limits };
   }
 
-  #item(item: unknown): void {
+  #item(item: unknown, atMs: number): void {
     const kind = textOf(field(item, 'type'));
     const made = MADE.has(kind) || field(item, 'role') === 'assistant';
+    if (!made) this.#startedMs = atMs;
     if (made && this.#requestLength < 0) this.#requestLength = this.#thread.messages.length;
     // reasoning is long and contains no tool results
     if (kind !== 'reasoning') this.#thread.add(item, made);
@@ -62,6 +73,30 @@ export class CodexSession implements SessionReader {
     this.#requestLength = -1;
   }
 
+  /** Adds what the provider reported about the limits in the answer of the newest request. */
+  #limit(line: unknown, payload: unknown): void {
+    const endedMs = timeOf(line);
+    const {
+      plan = null,
+      provider = '',
+      windows = [],
+    } = limitsInRollout(field(payload, 'rate_limits'), endedMs / 1000) ?? {};
+    const usage = field(field(payload, 'info'), 'last_token_usage');
+    const read = numberOf(field(usage, 'cached_input_tokens'));
+    const fresh = Math.max(0, numberOf(field(usage, 'input_tokens')) - read);
+    const weight = 100 * fresh + 10 * read + 500 * numberOf(field(usage, 'output_tokens'));
+    const about = { account: '', provider, plan, project: this.#project, session: this.#id, conversation: this.#id };
+    const request = {
+      request: '',
+      keyId: '',
+      model: this.#model,
+      startedMs: this.#startedMs || endedMs,
+      endedMs,
+      weight,
+    };
+    for (const window of windows) this.#limits.push({ ...about, ...request, ...window });
+  }
+
   /** Adds the last request with its usage. Reports of rate limits repeat the same usage, which is ignored. */
   #bill(line: unknown, payload: unknown): void {
     const info = field(payload, 'info');
@@ -77,7 +112,7 @@ export class CodexSession implements SessionReader {
     this.#requests.push({
       key: `${timestamp}\n${total}`,
       thread: 'main',
-      atMs: Date.parse(timestamp) || 0,
+      atMs: timeOf(line),
       wire: 'responses',
       model: this.#model,
       project: this.#project,
@@ -93,4 +128,9 @@ export class CodexSession implements SessionReader {
       reasoning: numberOf(field(usage, 'reasoning_output_tokens')),
     });
   }
+}
+
+/** Epoch milliseconds of a line; 0 if unknown. */
+function timeOf(line: unknown): number {
+  return Date.parse(textOf(field(line, 'timestamp'))) || 0;
 }

@@ -1,4 +1,5 @@
 import type { ReportedUsage } from '../../../core/ports/request-facts.ts';
+import type { Reading } from '../../../ledger/limits/attribution.ts';
 
 /** A message (or item) of a conversation as it went over the wire. */
 export interface SessionMessage {
@@ -39,6 +40,8 @@ export interface Session {
   readonly requests: readonly SessionRequest[];
   /** Tools that were offered by name. */
   readonly offered: ReadonlySet<string>;
+  /** States of a subscription's limits, in their order; absent if the agent does not record them. */
+  readonly limits?: readonly Reading[];
 }
 
 /** Reconstructs the requests of one session file, line by line. */

@@ -59,6 +59,19 @@ export interface PastReport {
   readonly offered: { readonly count: number; readonly neverCalled: readonly string[] };
 }
 
+/** What sessions used of a limit of a subscription. All figures are sums over its windows, as ratios of one. */
+export interface PastLimit {
+  readonly window: string;
+  readonly minutes: number;
+  /** Number of windows, each of which began anew. */
+  readonly resets: number;
+  readonly used: number;
+  /** Used before the first recorded answer of a window, or while none of the sessions ran. */
+  readonly elsewhere: number;
+  /** Most first. */
+  readonly sessions: readonly { readonly session: string; readonly project: string; readonly used: number }[];
+}
+
 /** The whole answer of `report --sessions`. */
 export interface SessionsReport {
   /** Session files that were read. */
@@ -71,6 +84,8 @@ export interface SessionsReport {
   readonly throughProxy: number;
   /** Requests by agent. */
   readonly agents: Readonly<Record<string, number>>;
+  /** Of a subscription, as far as agents record it: Codex does. */
+  readonly limits: readonly PastLimit[];
   readonly report: PastReport;
 }
 

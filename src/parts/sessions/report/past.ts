@@ -1,9 +1,11 @@
 import type { Settings } from '../../../config/settings.ts';
 import type { Clock } from '../../../core/ports.ts';
+import type { Reading } from '../../../ledger/limits/attribution.ts';
 import type { Prices } from '../../../ledger/prices.ts';
 import type { Session, SessionRequest } from '../readers/recorded.ts';
 import { ENOUGH_TOKENS, ownScales, Scales } from '../readers/scale.ts';
 import type { SessionFile } from './found.ts';
+import { pastLimits } from './limits.ts';
 import { PastBill, wentThroughProxy } from './past-bill.ts';
 import type { SessionsReport } from './past-report.ts';
 import { Rehearsal, type Rehearsed } from './rehearsal.ts';
@@ -35,6 +37,7 @@ export class Past {
   readonly #scales = new Scales();
   readonly #keys = new Set<string>();
   readonly #agents = new Map<string, number>();
+  readonly #limits: Reading[] = [];
   #skipped = 0;
   #sessions = 0;
   #throughProxy = 0;
@@ -64,6 +67,7 @@ export class Past {
       sessions: this.#sessions,
       throughProxy: this.#throughProxy,
       agents: Object.fromEntries(this.#agents),
+      limits: pastLimits(this.#limits),
       report: this.#bill.report(new Date(sinceMs).toISOString().slice(0, 10)),
     };
   }
@@ -84,10 +88,11 @@ export class Past {
     return requests.every(({ model }) => (own.get(model)?.tokens ?? 0) >= ENOUGH_TOKENS);
   }
 
-  async #session(file: SessionFile, { requests, offered }: Session, sinceMs: number): Promise<void> {
+  async #session(file: SessionFile, { requests, offered, limits = [] }: Session, sinceMs: number): Promise<void> {
     const counted = requests.map((request) => request.atMs >= sinceMs && this.#isNew(request));
     if (!counted.includes(true)) return;
     this.#sessions++;
+    for (const reading of limits) if (reading.endedMs >= sinceMs) this.#limits.push(reading);
     const went = wentThroughProxy(requests) || (await this.#isKnown(file, requests));
     if (went) this.#throughProxy++;
     const looked = lookedAt(requests, counted);

@@ -2,6 +2,7 @@ import { count, money, percent, plural } from '../../../cli/report/words.ts';
 import { table, wrap } from '../../../cli/table.ts';
 import { type Paint, printable } from '../../../cli/terminal.ts';
 import type { MissCause } from '../../../core/ports/ledger.ts';
+import { limitLines } from './limits.ts';
 import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';
 import { PLACES } from './places.ts';
 
@@ -38,6 +39,7 @@ export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST
     [paint('bold', `Your sessions since ${report.sinceDay}`), wrapped(whoWords(found)), ...report.notes.map(wrapped)],
     billLines(found).map(wrapped),
     costLines(report).map(wrapped),
+    limitLines(found.limits).map(wrapped),
     tableLines(
       'project',
       report.projects.map((one) => ({ name: one.project, ...one })),

@@ -8,7 +8,7 @@ export const keys: Part = {
   routes: {
     path: '/admin/v1',
     token: ({ adminToken }) => adminToken,
-    open: async (services) => (await import('./seat/admin.ts')).openAdmin(services),
+    open: async (services, opened) => (await import('./seat/admin.ts')).openAdmin(services, opened),
   },
   open: async (services) => (await import('./seat/open.ts')).openKeys(services),
 };

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { z } from 'zod';
 import type { Services } from '../../../../app/compose.ts';
+import type { OpenPart } from '../../../../app/part.ts';
 import { readSpend } from '../../../../ledger/spend.ts';
 import { SPENT_BY } from '../../../../ledger/spent-by.ts';
 import { adminRouter } from '../../admin/router.ts';
@@ -13,7 +14,10 @@ const MAX_ISSUED = 1_000;
 const DAY_MS = 86_400_000;
 
 /** Serves the admin API over keys and the ledger. */
-export function openAdmin({ store, events, clock, ledger, version, failures }: Services): RequestListener {
+export function openAdmin(
+  { store, events, clock, ledger, version, failures }: Services,
+  opened: readonly OpenPart[],
+): RequestListener {
   const keys = () => store.keys();
   const desk = new KeyDesk({ keys, clock, by: 'admin_api', record: async (added) => events.add(added) });
   const spend = async (query: z.infer<typeof spendQuery>) => {
@@ -22,7 +26,8 @@ export function openAdmin({ store, events, clock, ledger, version, failures }: S
     const of = { by: query.by, sinceDay: since, project: query.project };
     return { since, rows: await readSpend(store.ledger, await keys(), of, clock.nowMs()) };
   };
-  return adminRouter(routesOf(desk, spend), version, failures.of('admin'));
+  const limits = async () => (await opened.find((one) => one.limits)?.limits?.()) ?? { accounts: [] };
+  return adminRouter([...routesOf(desk, spend), limitsRoute(limits)], version, failures.of('admin'));
 }
 
 const pageQuery = z.strictObject({
@@ -124,6 +129,28 @@ function routesOf(desk: KeyDesk, spend: (query: z.infer<typeof spendQuery>) => P
       handle: async ({ query }) => ({ status: 200, body: await spend(spendQuery.parse(query)) }),
     },
   ];
+}
+
+function limitsRoute(limits: () => Promise<object>): AdminRoute {
+  return {
+    method: 'get',
+    path: '/limits',
+    summary:
+      'What subscriptions have left, and which sessions, projects and keys used it. Shares are ratios of a window.',
+    status: 200,
+    answer: z.object({
+      accounts: z.array(
+        z.looseObject({
+          account: z.string().describe('A hash.'),
+          provider: z.string(),
+          windows: z.array(
+            z.looseObject({ window: z.string(), used: z.number(), resetsAt: z.string(), elsewhere: z.number() }),
+          ),
+        }),
+      ),
+    }),
+    handle: async () => ({ status: 200, body: await limits() }),
+  };
 }
 
 const UNKNOWN: AdminAnswer = {

@@ -69,16 +69,42 @@ export function limitsInEvent(frame: Buffer, nowS: number): LimitReading | null 
   const limits = objectIn(event?.rate_limits);
   if (!event || !limits || event.type !== 'codex.rate_limits') return null;
   const limit = limitName(event.metered_limit_name) ?? limitName(event.limit_name) ?? '';
+  return readingOf(limits, limit, event.plan_type, nowS);
+}
+
+/**
+ * Reads the limits in a `token_count` line of a Codex rollout.
+ *
+ * @param limits - its `rate_limits`
+ * @param nowS - epoch seconds of the line
+ * @returns `null` if it reports none
+ */
+export function limitsInRollout(limits: unknown, nowS: number): LimitReading | null {
+  const known = objectIn(limits);
+  if (!known) return null;
+  return readingOf(known, limitName(known.limit_id) ?? limitName(known.limit_name) ?? '', known.plan_type, nowS);
+}
+
+/** @param limit - name of a limit of its own, `''` for the plan's */
+function readingOf(
+  limits: Readonly<Record<string, unknown>>,
+  limit: string,
+  plan: unknown,
+  nowS: number,
+): LimitReading | null {
   const isRejected = limits.limit_reached === true || limits.allowed === false;
   const windows = POSITIONS.flatMap((position) => {
     const window = objectIn(limits[position]);
     if (!window) return [];
-    const { used_percent: used, window_minutes: minutes, reset_at: at, reset_after_seconds: after } = window;
-    const reading = codexWindow(numberOf(used), numberOf(minutes), resetOf(numberOf(at), numberOf(after), nowS), limit);
+    // rollouts say `resets_…`, events `reset_…`
+    const at = numberOf(window.reset_at ?? window.resets_at);
+    const after = numberOf(window.reset_after_seconds ?? window.resets_in_seconds);
+    const [used, minutes] = [numberOf(window.used_percent), numberOf(window.window_minutes)];
+    const reading = codexWindow(used, minutes, resetOf(at, after, nowS), limit);
     return reading ? [{ ...reading, status: statusOf(reading, isRejected, limits.allowed === true) }] : [];
   });
   if (windows.length === 0) return null;
-  return { provider: 'openai', accountId: '', plan: nameIn(event.plan_type), windows };
+  return { provider: 'openai', accountId: '', plan: nameIn(plan), windows };
 }
 
 function anthropicWindows(fields: Fields): WindowReading[] {

@@ -1,5 +1,29 @@
 import { groupBy } from '../../engine/group-by.ts';
-import type { Reading } from './readings.ts';
+
+/** One reading of one window, after one answer. */
+export interface Reading {
+  readonly account: string;
+  readonly provider: string;
+  readonly plan: string | null;
+  readonly window: string;
+  readonly minutes: number;
+  readonly resetsS: number;
+  /** Used share in millionths of the window. */
+  readonly used: number;
+  readonly status: string | null;
+  /** Id of the request. */
+  readonly request: string;
+  /** `''` if the request's project was erased. */
+  readonly project: string;
+  readonly session: string;
+  readonly conversation: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  /** Billed input equivalents of the request, in hundredths of a token. */
+  readonly weight: number;
+}
 
 /** What one request moved a window by, in millionths, and how much of that was shared with overlapping requests. */
 export interface Moved {

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import type { LimitsReport } from '../../../src/parts/limits/shapes.ts';
+import { run } from '../../cli/fake-io.ts';
+import { json } from '../../helpers/fake-upstream.ts';
+import { messagesBody } from '../../helpers/messages.ts';
+import { send } from '../../helpers/wire.ts';
+import { LimitBooks } from '../limits/provider.ts';
+import { Member, newKey, onFile, startTeam } from './team.ts';
+
+const TOKEN = 'an-admin-token-of-the-test';
+
+it('a shared plan: who used how much of it, by key and project, in the admin API and in the terminal', async () => {
+  const place = await onFile();
+  const clock = { now: Date.now(), nowMs: () => clock.now };
+  const books = new LimitBooks(clock.now);
+  const stage = await startTeam(place, { MCP_PRUNER_ADMIN_TOKEN: TOKEN }, clock);
+  stage.upstream.answer = (_request, res) => {
+    const usage = { input_tokens: 100, output_tokens: 20 };
+    json(res, 200, { id: 'm', type: 'message', role: 'assistant', content: [], usage }, books.anthropic());
+  };
+  const [web, api] = [await newKey(place, 'web'), await newKey(place, 'api')];
+  for (const [key, percent] of [
+    [web, 10],
+    [api, 6],
+    [web, 3],
+  ] as const) {
+    books.use(percent);
+    const headers = { authorization: 'Bearer sk-ant-oat01-plan', 'content-type': 'application/json' };
+    const { status } = await new Member(stage, key).send(
+      '/v1/messages',
+      messagesBody([{ role: 'user', content: 'hi' }]),
+      headers,
+    );
+    expect(status).toBe(200);
+    clock.now += 2_000;
+  }
+  const answer = await send(`${stage.url}/admin/v1/limits`, {
+    method: 'GET',
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  const { accounts } = JSON.parse(answer.body.toString()) as LimitsReport;
+  const window = accounts[0]?.windows[0];
+  expect(accounts).toHaveLength(1);
+  expect(window).toMatchObject({ window: '5h', used: 0.19, elsewhere: 0.1 });
+  expect(window?.keys.map(({ used }) => used)).toEqual([0.06, 0.03]);
+  expect(window?.projects).toEqual([
+    { project: 'api', used: 0.06 },
+    { project: 'web', used: 0.03 },
+  ]);
+  const { out } = await run(['limits'], { env: place, clock });
+  expect(out).toMatch(/key +of api +6\.0 %\n +key +of web +3\.0 %/);
+  expect((await send(`${stage.url}/admin/v1/limits`, { method: 'GET' })).status).toBe(401);
+});
