@@ -1,29 +1,18 @@
 import { resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import type { BrowseStore } from '../core/ports/browse.ts';
-import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
-import type { ProjectStore } from '../core/ports/projects.ts';
-import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
-import type { ShelfStore } from '../core/ports/shelf.ts';
-import type { Committed, Decision, EventRecord, Store, StoreBatch, StoredEvent, StoredPrune } from '../core/ports.ts';
+import type { Committed, Decision, Store, StoreBatch } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors/errors.ts';
-import { StoredBrowse } from './browse/lists.ts';
-import { StoredCompactions } from './compactions/lists.ts';
+import { CommonStore } from './common-store.ts';
 import { decodeSent } from './decision-codec.ts';
 import type { Erasure } from './erase/erasure.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
-import { StoredLedger } from './ledger.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
-import { addEvents, listEvents } from './logs.ts';
-import { findPrune } from './prune-rows.ts';
-import { StoredRecords } from './records.ts';
 import { StoredSegments } from './segments.ts';
 import { StoredProjectSettings } from './settings/project-settings.ts';
-import { StoredShelf } from './shelf/lists.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
 import { Checkpointer, ConnectionHolder } from './sqlite/connection-holder.ts';
@@ -32,7 +21,6 @@ import { FileWatch } from './sqlite/file-watch.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
 import { FileSegmentReads } from './sqlite/segment-reads.ts';
 import { Sweeper } from './sqlite/sweep.ts';
-import { storeIdIn } from './store-id.ts';
 import { intactText } from './text-codec.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
@@ -70,15 +58,10 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
  */
 const OPENED_CHARS = 4_000_000;
 
-class FileStore implements SqliteStore {
+class FileStore extends CommonStore implements SqliteStore {
   readonly segments: SegmentStore;
-  readonly records: Records;
-  readonly ledger: StoredLedger;
   readonly recall: FileRecall;
-  readonly compactions: CompactionStore;
   readonly projectSettings: ProjectSettingsStore;
-  readonly shelf: ShelfStore;
-  readonly browse: BrowseStore;
   /** Originals by the hash of their text, which never changes. Whether a prune still owns one is checked each time. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
@@ -88,13 +71,11 @@ class FileStore implements SqliteStore {
   readonly #lifetimes: Lifetimes;
   readonly #holder: ConnectionHolder;
   readonly #access: Access;
-  readonly sql: FileSql;
   readonly #checkpointer: Checkpointer | null;
   readonly #sweeper: Sweeper;
   readonly #watch: FileWatch;
   readonly #batches: Batches;
   readonly #keyListeners = new Set<() => void>();
-  #sweeping: Promise<boolean> | null = null;
   /** File identity and deletion counter, read once per turn of the event loop and after each write. */
   #generation: string | null = null;
   /** Bytes of originals, read once after each write. */
@@ -103,35 +84,30 @@ class FileStore implements SqliteStore {
   constructor(options: SqliteStoreOptions) {
     const { clock, readonly = false, maxFileBytes = 0, sync = 'normal', log, parts = [] } = options;
     const path = options.path === ':memory:' ? options.path : resolve(options.path);
-    this.#options = options;
-    this.#lifetimes = lifetimesOf(options);
-    this.#holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync, parts }, clock, log);
-    this.#checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
-    this.#access = new Access({
-      holder: this.#holder,
-      clock,
-      lifetimes: this.#lifetimes,
-      readonly,
-      checkpointer: this.#checkpointer,
-      onWritten: () => {
-        this.#generation = null;
-        this.#storedBytes = null;
-      },
-    });
+    const lifetimes = lifetimesOf(options);
+    const holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync, parts }, clock, log);
+    const checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
+    const onWritten = (): void => {
+      this.#generation = null;
+      this.#storedBytes = null;
+    };
+    const access = new Access({ holder, clock, lifetimes, readonly, checkpointer, onWritten });
     const { maxBytes, maxEvents, conversationShare = 1 } = options;
-    this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
-    this.sql = new FileSql(this.#access, maxEvents, (...save) => this.#batches.save(...save));
-    this.segments = new StoredSegments(this.sql, new FileSegmentReads(this.#access, this.#holder));
-    this.ledger = new StoredLedger(this.sql);
-    this.recall = new FileRecall(this.#access, this.sql, options.onThread ?? false);
-    this.compactions = new StoredCompactions(this.sql);
+    const batches = new Batches(access, { ...lifetimes, maxBytes, conversationShare });
+    const sql = new FileSql(access, maxEvents, (...save) => batches.save(...save));
+    super(sql);
+    this.#options = options;
+    this.#lifetimes = lifetimes;
+    this.#holder = holder;
+    this.#access = access;
+    this.#checkpointer = checkpointer;
+    this.#batches = batches;
+    this.segments = new StoredSegments(sql, new FileSegmentReads(access, holder));
+    this.recall = new FileRecall(access, sql, options.onThread ?? false);
     this.#watch = new FileWatch(() => this.#commitsOfOthers());
-    this.projectSettings = new StoredProjectSettings(this.sql, (listener) => this.#watch.on(listener));
-    this.browse = new StoredBrowse(this.#access);
-    this.shelf = new StoredShelf(this.sql);
-    this.records = new StoredRecords(this.sql);
-    this.#sweeper = new Sweeper(this.#access, this.sql, this.#checkpointer, options);
-    this.#holder.problem();
+    this.projectSettings = new StoredProjectSettings(sql, (listener) => this.#watch.on(listener));
+    this.#sweeper = new Sweeper(access, sql, checkpointer, options);
+    holder.problem();
   }
 
   /** Waits while another process creates or upgrades the file, which is then locked, for seconds on a slow disk. */
@@ -141,10 +117,6 @@ class FileStore implements SqliteStore {
 
   problem(): StoreUnavailable | null {
     return this.#holder.problem();
-  }
-
-  replaceNote(name: string, text: string): Promise<string | null> {
-    return this.ledger.exchange(name, text);
   }
 
   /** Differs after a commit of another connection; `null` while the file cannot be read. */
@@ -185,11 +157,6 @@ class FileStore implements SqliteStore {
     } catch {
       return false; // an unreadable store has nothing to evict
     }
-  }
-
-  async projects(): Promise<ProjectStore> {
-    const { StoredProjects } = await import('./projects.ts');
-    return new StoredProjects(this.sql);
   }
 
   async keys(): Promise<KeyStore> {
@@ -263,10 +230,6 @@ class FileStore implements SqliteStore {
     });
   }
 
-  findPrune(pruneId: string): Promise<StoredPrune | null> {
-    return findPrune(this.#access, pruneId);
-  }
-
   async findOriginal(pruneId: string): Promise<string | null> {
     const found = await this.#access.read(({ decisions, snapshots }, nowMs) => {
       const row = decisions.prune(pruneId);
@@ -322,18 +285,6 @@ class FileStore implements SqliteStore {
     return this.#access.read(({ marks }, nowMs) => marks.refused(nowMs));
   }
 
-  async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length > 0) await this.sql.write(() => addEvents(events), { background: 'events' });
-  }
-
-  events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
-    return listEvents(this.#access, query);
-  }
-
-  id(): Promise<string | null> {
-    return storeIdIn(this.#access);
-  }
-
   stats(): ReturnType<Store['stats']> {
     return this.#access.read(({ meter }) => ({
       prunes: meter('prunes'),
@@ -346,23 +297,16 @@ class FileStore implements SqliteStore {
     return (await this.#sweeper.pack()) > 0;
   }
 
-  sweep(): Promise<boolean> {
-    this.#sweeping ??= this.#sweep().finally(() => {
-      this.#sweeping = null;
-    });
-    return this.#sweeping;
-  }
-
   async close(): Promise<void> {
     this.#access.writeUses();
     this.#generation = null;
     this.#watch.close();
     this.#holder.close();
-    await this.#sweeping?.catch(() => undefined); // it finds the store closed at its next step, and ends
+    await this.sweeping?.catch(() => undefined); // it finds the store closed at its next step, and ends
     await this.#checkpointer?.close();
   }
 
-  async #sweep(): Promise<boolean> {
+  protected async sweepStep(): Promise<boolean> {
     await this.#tryWriting();
     const { more, ...did } = await this.#sweeper.step();
     if (did.expired + did.evicted > 0) {

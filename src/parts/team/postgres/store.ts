@@ -1,52 +1,30 @@
-import { LRUCache } from 'lru-cache';
-import type { BrowseStore } from '../../../core/ports/browse.ts';
-import type { CompactionStore } from '../../../core/ports/compactions.ts';
 import type { KeyStore } from '../../../core/ports/keys.ts';
 import type { ProjectSettingsStore } from '../../../core/ports/project-settings.ts';
-import type { ProjectStore } from '../../../core/ports/projects.ts';
 import type { RecallStore } from '../../../core/ports/recall.ts';
-import type { Records } from '../../../core/ports/records.ts';
 import type { SegmentStore } from '../../../core/ports/segments.ts';
 import type { SentMessage } from '../../../core/ports/sent.ts';
-import type { ShelfStore } from '../../../core/ports/shelf.ts';
-import type {
-  Committed,
-  Decision,
-  EventRecord,
-  Store,
-  StoreBatch,
-  StoredEvent,
-  StoredPrune,
-} from '../../../core/ports.ts';
+import type { Committed, Decision, Store, StoreBatch } from '../../../core/ports.ts';
 import { StoreUnavailable } from '../../../errors/errors.ts';
-import { StoredBrowse } from '../../../store/browse/lists.ts';
-import { StoredCompactions } from '../../../store/compactions/lists.ts';
+import { CommonStore } from '../../../store/common-store.ts';
 import { decodeSent } from '../../../store/decision-codec.ts';
 import type { Erasure } from '../../../store/erase/erasure.ts';
 import type { StoreHandle, StoreOptions } from '../../../store/handle.ts';
-import { StoredLedger } from '../../../store/ledger.ts';
 import { epochSlice, type Lifetimes, lifetimesOf, PendingUses, roomLimit } from '../../../store/lifetimes.ts';
-import { addEvents, listEvents } from '../../../store/logs.ts';
-import { findPrune } from '../../../store/prune-rows.ts';
-import { StoredRecords } from '../../../store/records.ts';
 import { StoredSegments } from '../../../store/segments.ts';
 import { StoredProjectSettings } from '../../../store/settings/project-settings.ts';
-import { StoredShelf } from '../../../store/shelf/lists.ts';
-import { storeIdIn } from '../../../store/store-id.ts';
 import { type HashedText, intactText } from '../../../store/text-codec.ts';
 import { Database } from './database.ts';
-import { type DatabaseParts, DatabaseSql } from './database-sql.ts';
+import { DatabaseSql } from './database-sql.ts';
 import {
   COMMIT,
   COMMIT_OWNED,
   type CommitRow,
   commitValues,
   type DecisionRow,
-  decisionOf,
-  FIND_DECISIONS,
   LOOK_UP,
   type LookUpRow,
 } from './decisions.ts';
+import { KnownPrunes } from './known-prunes.ts';
 import { DatabaseRecall } from './recall-store.ts';
 import { ReplicaView } from './replica-view.ts';
 import { DatabaseSegmentReads } from './segment-reads.ts';
@@ -72,11 +50,8 @@ export interface PostgresStore extends StoreHandle {
 }
 
 const BACKGROUND_WAIT_MS = 5_000;
-/** Maximum number of prunes whose expiry this process remembers: their uses need no query. */
-const MAX_SEEN = 200_000;
-/** Decisions found by a commit or look-up, cached for the look-up that follows it. */
-const MAX_CACHED_DECISIONS = 1_000;
-const CACHED_DECISION_MS = 2_000;
+/** Maximum number of pending uses that are looked through. */
+const MAX_PENDING = 1_000;
 
 /**
  * Opens the store. The database is contacted in the background; `ready` settles after the first attempt. Never throws
@@ -87,84 +62,47 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
   return new DatabaseStore(options);
 }
 
-class DatabaseStore implements PostgresStore {
+class DatabaseStore extends CommonStore implements PostgresStore {
   readonly segments: SegmentStore;
-  readonly records: Records;
-  readonly ledger: StoredLedger;
   readonly recall: RecallStore;
-  readonly compactions: CompactionStore;
   readonly projectSettings: ProjectSettingsStore;
-  readonly shelf: ShelfStore;
-  readonly browse: BrowseStore;
   readonly #options: PostgresStoreOptions;
   readonly #lifetimes: Lifetimes;
   readonly #database: Database;
   readonly #view: ReplicaView;
   readonly #uses: PendingUses;
-  readonly sql: DatabaseSql;
-  readonly #parts: DatabaseParts;
   readonly #sweeper: Sweeper;
-  readonly #seen: LRUCache<string, number>;
-  readonly #foundByCommit: LRUCache<string, Decision>;
-  /** Decisions prefetched by `findSent` for the next `findDecisions`. */
-  readonly #prefetched: LRUCache<string, { readonly row: DecisionRow | null }>;
+  readonly #known: KnownPrunes;
   readonly #ready: Promise<void>;
   readonly #refusedListeners = new Set<() => void>();
   readonly #keyListeners = new Set<() => void>();
   readonly #settingsListeners = new Set<() => void>();
-  #seenEpoch = '';
-  #sweeping: Promise<boolean> | null = null;
 
   constructor(options: PostgresStoreOptions) {
-    const { readonly = false, log } = options;
+    const { readonly = false, log, url, clock, connections, patienceMs, parts } = options;
+    const lifetimes = lifetimesOf(options);
+    const onAway = () => this.#view.hurry();
+    const database = new Database({ url, clock, log, readonly, onAway, connections, patienceMs, parts });
+    const uses = new PendingUses(lifetimes, readonly);
+    const sql = new DatabaseSql(database, clock, uses, options.maxEvents);
+    super(sql);
     this.#options = options;
-    this.#lifetimes = lifetimesOf(options);
-    this.#database = new Database({
-      url: options.url,
-      clock: options.clock,
-      log,
-      readonly,
-      onAway: () => this.#view.hurry(),
-      connections: options.connections,
-      patienceMs: options.patienceMs,
-      parts: options.parts,
-    });
+    this.#lifetimes = lifetimes;
+    this.#database = database;
+    this.#uses = uses;
     this.#view = new ReplicaView({
-      database: this.#database,
-      onRefused: () => {
-        for (const listener of this.#refusedListeners) listener();
-      },
-      onKeys: () => {
-        for (const listener of this.#keyListeners) listener();
-      },
-      onSettings: () => {
-        for (const listener of this.#settingsListeners) listener();
-      },
+      database,
+      onRefused: () => callAll(this.#refusedListeners),
+      onKeys: () => callAll(this.#keyListeners),
+      onSettings: () => callAll(this.#settingsListeners),
     });
-    this.#uses = new PendingUses(this.#lifetimes, readonly);
-    this.#seen = new LRUCache({ max: MAX_SEEN });
-    this.#foundByCommit = new LRUCache({ max: MAX_CACHED_DECISIONS, ttl: CACHED_DECISION_MS });
-    this.#prefetched = new LRUCache({ max: MAX_CACHED_DECISIONS, ttl: CACHED_DECISION_MS });
-    this.sql = new DatabaseSql(this.#database, options.clock, this.#uses, options.maxEvents);
-    this.#parts = { database: this.#database, view: this.#view, rows: this.sql };
-    this.segments = new StoredSegments(this.sql, new DatabaseSegmentReads(this.#parts));
-    this.ledger = new StoredLedger(this.sql);
-    this.recall = new DatabaseRecall(this.#parts, log, (...commit) => this.commit(...commit));
-    this.compactions = new StoredCompactions(this.sql);
-    this.projectSettings = new StoredProjectSettings(this.sql, (listener) => {
-      this.#settingsListeners.add(listener);
-      return () => this.#settingsListeners.delete(listener);
-    });
-    this.browse = new StoredBrowse(this.sql);
-    this.shelf = new StoredShelf(this.sql);
-    this.records = new StoredRecords(this.sql);
-    this.#sweeper = new Sweeper(this.#database, this.sql, { ...options, ttlMs: this.#lifetimes.ttlMs });
+    this.#known = new KnownPrunes(database, uses, lifetimes, () => this.#view.deleted);
+    const dependencies = { database, view: this.#view, rows: sql };
+    this.segments = new StoredSegments(sql, new DatabaseSegmentReads(dependencies));
+    this.recall = new DatabaseRecall(dependencies, log, (...commit) => this.commit(...commit));
+    this.projectSettings = new StoredProjectSettings(sql, (listener) => listening(this.#settingsListeners, listener));
+    this.#sweeper = new Sweeper(database, sql, { ...options, ttlMs: lifetimes.ttlMs });
     this.#ready = this.#view.start();
-  }
-
-  async projects(): Promise<ProjectStore> {
-    const { StoredProjects } = await import('../../../store/projects.ts');
-    return new StoredProjects(this.sql);
   }
 
   async keys(): Promise<KeyStore> {
@@ -194,17 +132,11 @@ class DatabaseStore implements PostgresStore {
   }
 
   onKeys(listener: () => void): () => void {
-    this.#keyListeners.add(listener);
-    return () => this.#keyListeners.delete(listener);
-  }
-
-  replaceNote(name: string, text: string): Promise<string | null> {
-    return this.ledger.exchange(name, text);
+    return listening(this.#keyListeners, listener);
   }
 
   onRefused(listener: () => void): () => void {
-    this.#refusedListeners.add(listener);
-    return () => this.#refusedListeners.delete(listener);
+    return listening(this.#refusedListeners, listener);
   }
 
   problem(): StoreUnavailable | null {
@@ -227,27 +159,14 @@ class DatabaseStore implements PostgresStore {
     return `${this.#view.deleted}.${epochSlice(this.sql.nowMs(), this.#lifetimes)}`;
   }
 
-  async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
-    const prefetched = new Map(keys.flatMap((key) => this.#takePrefetched(key)));
-    const queried = keys.filter((key) => !this.#foundByCommit.has(key) && !prefetched.has(key));
-    const rows =
-      queried.length === 0 ? [] : await this.#database.query<DecisionRow>(FIND_DECISIONS, [queried.map(toPg)]);
-    const byKey = new Map(rows.map((row) => [row.key, row]));
-    const found = new Map<string, Decision>();
-    const nowMs = this.sql.nowMs();
-    for (const key of keys) {
-      const row = byKey.get(key) ?? prefetched.get(key);
-      const just = this.#foundByCommit.get(key);
-      if (just) found.set(key, just);
-      else if (row && this.#noteDecision(row, nowMs)) found.set(key, decisionOf(row));
-    }
-    return found;
+  findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
+    return this.#known.findDecisions(keys, this.sql.nowMs());
   }
 
   async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
     const nowMs = this.sql.nowMs();
     if (batch.decisions.length + (batch.sent?.length ?? 0) === 0) {
-      return { missing: await this.#touch(batch.touch, nowMs), refused: [], known: [] };
+      return { missing: await this.#known.touch(batch.touch, nowMs), refused: [], known: [] };
     }
     const { maxBytes, conversationShare = 1 } = this.#options;
     const limits = {
@@ -263,7 +182,7 @@ class DatabaseStore implements PostgresStore {
       owner === undefined
         ? await this.#database.write<CommitRow>(COMMIT, values, waitMs, 'repeatable')
         : await this.#database.write<CommitRow>(COMMIT_OWNED, [...values, toPg(owner)], waitMs, 'repeatable');
-    return this.#committed(batch, rows, nowMs);
+    return this.#known.committed(batch, rows, nowMs);
   }
 
   async findSent(
@@ -275,16 +194,12 @@ class DatabaseStore implements PostgresStore {
     const decisions = new Map(
       rows.flatMap((row): [string, DecisionRow][] => (row.what === 'decision' ? [[row.key, row]] : [])),
     );
-    for (const key of keys) this.#prefetched.set(key, { row: decisions.get(key) ?? null });
+    for (const key of keys) this.#known.prefetch(key, decisions.get(key) ?? null);
     const nowMs = this.sql.nowMs();
     const alive = rows.filter(
       ({ what, key, expires_ms }) => what === 'sent' && this.#uses.use('sent', key, expires_ms, nowMs),
     );
     return new Map(alive.map(({ key, body }) => [key, decodeSent(key, body ?? '')]));
-  }
-
-  findPrune(pruneId: string): Promise<StoredPrune | null> {
-    return findPrune(this.sql, pruneId);
   }
 
   async findOriginal(pruneId: string): Promise<string | null> {
@@ -311,7 +226,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
-    const missing = new Set(await this.#touch(pruneIds, this.sql.nowMs()));
+    const missing = new Set(await this.#known.touch(pruneIds, this.sql.nowMs()));
     return new Set(pruneIds.filter((id) => !missing.has(id)));
   }
 
@@ -358,18 +273,6 @@ class DatabaseStore implements PostgresStore {
     return rows.map(({ prefix_hash }) => prefix_hash);
   }
 
-  async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length > 0) await this.sql.write(() => addEvents(events), { background: 'events' });
-  }
-
-  events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
-    return listEvents(this.sql, query);
-  }
-
-  id(): Promise<string | null> {
-    return storeIdIn(this.sql);
-  }
-
   async stats(): ReturnType<Store['stats']> {
     const rows = await this.#database.query<{ name: string; value: number }>(
       `SELECT name, sum(value)::bigint AS value FROM (
@@ -380,25 +283,18 @@ class DatabaseStore implements PostgresStore {
     return { prunes: of('prunes'), snapshots: of('snapshots'), bytes: of('stored_bytes') };
   }
 
-  sweep(): Promise<boolean> {
-    this.#sweeping ??= this.#sweep().finally(() => {
-      this.#sweeping = null;
-    });
-    return this.#sweeping;
-  }
-
   async close(): Promise<void> {
     if (!this.#options.readonly && !this.#database.isAway && !this.#database.isClosed) {
       await writeUses(this.#database, this.#uses).catch(() => undefined); // if lost, items only expire early
     }
-    await this.#sweeping?.catch(() => undefined); // its caller handles the error
+    await this.sweeping?.catch(() => undefined); // its caller handles the error
     await this.#view.close();
     await this.#database.close();
   }
 
-  async #sweep(): Promise<boolean> {
+  protected async sweepStep(): Promise<boolean> {
     if (this.#database.isClosed) throw new StoreUnavailable('closed');
-    const served = this.#uses.pending(MAX_CACHED_DECISIONS).some(({ kind }) => kind === 'served');
+    const served = this.#uses.pending(MAX_PENDING).some(({ kind }) => kind === 'served');
     const usesLeft = await writeUses(this.#database, this.#uses);
     if (served) await this.refresh(); // served texts with a new expiry have new numbers: read them at once
     const { more, ...did } = await this.#sweeper.step(this.sql.nowMs());
@@ -409,87 +305,13 @@ class DatabaseStore implements PostgresStore {
     }
     return more || usesLeft;
   }
+}
 
-  /** Records the use of prunes; queries only those that this process has not seen. Returns the missing ids. */
-  async #touch(ids: readonly string[], nowMs: number): Promise<string[]> {
-    this.#forgetOldEpoch();
-    const missing: string[] = [];
-    const queried: string[] = [];
-    for (const id of new Set(ids)) {
-      const storedMs = this.#seen.get(id);
-      if (storedMs === undefined || !this.#uses.use('prune', id, storedMs, nowMs)) queried.push(id);
-    }
-    if (this.#database.isClosed) throw new StoreUnavailable('closed');
-    if (queried.length > 0) {
-      const rows = await this.#database.query<{ prune_id: string; expires_ms: number }>(
-        'SELECT prune_id, expires_ms FROM mcp_pruner.prune WHERE prune_id = ANY ($1)',
-        [queried.map(toPg)],
-      );
-      const found = new Map(rows.map((row) => [row.prune_id, row.expires_ms]));
-      for (const id of queried) {
-        const storedMs = found.get(toPg(id));
-        if (!this.#uses.use('prune', id, storedMs, nowMs)) missing.push(id);
-        else if (storedMs !== undefined) this.#seen.set(id, storedMs);
-      }
-    }
-    return missing;
-  }
+function callAll(listeners: ReadonlySet<() => void>): void {
+  for (const listener of listeners) listener();
+}
 
-  #committed(batch: StoreBatch, rows: readonly CommitRow[], nowMs: number): Committed {
-    this.#forgetOldEpoch();
-    const of = (what: CommitRow['what']): CommitRow[] => rows.filter((row) => row.what === what);
-    const refused = of('refused').map(({ id }) => id);
-    const known = of('known').map(({ id }) => id);
-    for (const { id, prune_id, body, until_ms } of of('known')) {
-      const row = { key: id, prune_id, body, expires_ms: until_ms ?? 0 };
-      if (this.#noteDecision(row, nowMs)) this.#foundByCommit.set(id, decisionOf(row));
-    }
-    if (!(batch.wholeOrNothing && refused.length > 0)) {
-      for (const { decision } of batch.decisions) {
-        const { pruneId, key } = decision;
-        if (pruneId === null || refused.includes(key)) continue;
-        if (known.includes(key)) this.#uses.use('prune', pruneId, this.#seen.get(pruneId), nowMs);
-        else this.#seen.set(pruneId, nowMs + this.#lifetimes.ttlMs);
-      }
-    }
-    for (const { id, until_ms } of of('alive')) this.#uses.use('prune', id, until_ms ?? undefined, nowMs);
-    const missing = of('missing').filter(
-      ({ id, until_ms }) => !this.#uses.use('prune', id, until_ms ?? undefined, nowMs),
-    );
-    for (const { id, until_ms } of [...of('sent_same'), ...of('sent_before')]) {
-      this.#uses.use('sent', id, until_ms ?? undefined, nowMs);
-    }
-    const sentBefore = of('sent_before').map(({ id }) => id);
-    return {
-      missing: missing.map(({ id }) => id),
-      refused,
-      known,
-      sentBefore: sentBefore.length > 0 ? sentBefore : undefined,
-    };
-  }
-
-  /**
-   * The prefetched result for a decision, consumed once: `null` means it does not exist, an empty list means it was not
-   * prefetched.
-   */
-  #takePrefetched(key: string): [string, DecisionRow | null][] {
-    const prefetched = this.#prefetched.get(key);
-    this.#prefetched.delete(key);
-    return prefetched ? [[key, prefetched.row]] : [];
-  }
-
-  /** Records the use of a decision that was read; `false` if it has expired. */
-  #noteDecision({ key, prune_id, expires_ms }: DecisionRow, nowMs: number): boolean {
-    if (prune_id === null) return this.#uses.use('whole', key, expires_ms, nowMs);
-    if (!this.#uses.use('prune', prune_id, expires_ms, nowMs)) return false;
-    this.#seen.set(prune_id, expires_ms);
-    return true;
-  }
-
-  /** Cached rows are valid only until the next deletion. */
-  #forgetOldEpoch(): void {
-    const epoch = this.#view.deleted;
-    if (epoch !== this.#seenEpoch) this.#seen.clear();
-    this.#seenEpoch = epoch;
-  }
+function listening(listeners: Set<() => void>, listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }

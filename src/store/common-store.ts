@@ -1,0 +1,66 @@
+import type { ProjectStore } from '../core/ports/projects.ts';
+import type { EventRecord, Store, StoredEvent, StoredPrune } from '../core/ports.ts';
+import { StoredBrowse } from './browse/lists.ts';
+import { StoredCompactions } from './compactions/lists.ts';
+import { StoredLedger } from './ledger.ts';
+import { addEvents, listEvents } from './logs.ts';
+import { findPrune } from './prune-rows.ts';
+import { StoredRecords } from './records.ts';
+import { StoredShelf } from './shelf/lists.ts';
+import type { Sql } from './sql/steps.ts';
+import { storeIdIn } from './store-id.ts';
+
+/** What stores have in common: everything that is written in Common SQL alone. */
+export abstract class CommonStore {
+  readonly sql: Sql;
+  readonly records: StoredRecords;
+  readonly ledger: StoredLedger;
+  readonly compactions: StoredCompactions;
+  readonly shelf: StoredShelf;
+  readonly browse: StoredBrowse;
+  /** The sweep under way: a second call joins it. */
+  protected sweeping: Promise<boolean> | null = null;
+
+  constructor(sql: Sql) {
+    this.sql = sql;
+    this.records = new StoredRecords(sql);
+    this.ledger = new StoredLedger(sql);
+    this.compactions = new StoredCompactions(sql);
+    this.shelf = new StoredShelf(sql);
+    this.browse = new StoredBrowse(sql);
+  }
+
+  protected abstract sweepStep(): Promise<boolean>;
+
+  async projects(): Promise<ProjectStore> {
+    const { StoredProjects } = await import('./projects.ts');
+    return new StoredProjects(this.sql);
+  }
+
+  id(): Promise<string | null> {
+    return storeIdIn(this.sql);
+  }
+
+  replaceNote(name: string, text: string): Promise<string | null> {
+    return this.ledger.exchange(name, text);
+  }
+
+  findPrune(pruneId: string): Promise<StoredPrune | null> {
+    return findPrune(this.sql, pruneId);
+  }
+
+  async addEvents(events: readonly EventRecord[]): Promise<void> {
+    if (events.length > 0) await this.sql.write(() => addEvents(events), { background: 'events' });
+  }
+
+  events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
+    return listEvents(this.sql, query);
+  }
+
+  sweep(): Promise<boolean> {
+    this.sweeping ??= this.sweepStep().finally(() => {
+      this.sweeping = null;
+    });
+    return this.sweeping;
+  }
+}
