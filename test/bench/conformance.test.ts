@@ -59,12 +59,12 @@ describe('the conformance kit', () => {
   });
 
   it('finds no changed item behind this product, and reads back every cut', async () => {
-    const plan = planOf(300, { agents: 4, turns: 5, hasControl: true });
+    const plan = planOf(300, { agents: 3, turns: 4, hasControl: true });
     const outcome = await runPlan(plan, async ({ origin }) => {
       const target = { programs: [coldProgram()] as const, upstream: origin, database: null };
       return new OwnTarget(target);
     });
-    expect(outcome.requests).toBeGreaterThan(15);
+    expect(outcome.requests).toBeGreaterThan(10);
     expect(outcome.recovered).toBeGreaterThan(0);
     expect({ ...outcome, isBroken: isBroken(outcome) }).toMatchObject({
       breaks: [],

@@ -1,6 +1,7 @@
 import { kindOf } from '../../engine/plan.ts';
 import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
-import { type CallInContext, Conversation } from '../../wires/goal/conversation.ts';
+import { Conversation } from '../../wires/goal/conversation.ts';
+import type { CallInContext } from '../../wires/goal/kept-conversation.ts';
 import { namesRecovery } from '../../wires/transcript/tools.ts';
 import { advanceFor, inTurn, type Turns, takesTurns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';

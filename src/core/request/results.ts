@@ -1,6 +1,7 @@
 import { groupBy } from '../../engine/group-by.ts';
 import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
-import type { CallInContext, Conversation } from '../../wires/goal/conversation.ts';
+import type { Conversation } from '../../wires/goal/conversation.ts';
+import type { CallInContext } from '../../wires/goal/kept-conversation.ts';
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { movesWindow, shownFiles, withWindowFile } from '../../wires/transcript/call-targets.ts';
 import { shellRecovery } from '../../wires/transcript/shell-recovery.ts';

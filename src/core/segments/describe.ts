@@ -2,7 +2,7 @@ import { countLines } from '../../engine/text/lines.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Origin } from '../../engine/types.ts';
 import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
-import type { CallInContext } from '../../wires/goal/conversation.ts';
+import type { CallInContext } from '../../wires/goal/kept-conversation.ts';
 import { askedLines, editedFiles } from '../../wires/transcript/call-targets.ts';
 import { isRecovery } from '../../wires/transcript/shell-recovery.ts';
 import { callFacts } from '../../wires/transcript/tools.ts';

@@ -1,5 +1,13 @@
 import type { RecoveredLines } from '../transcript/shell-recovery.ts';
 import type { ToolCall } from '../transcript/tools.ts';
+import {
+  type CallInContext,
+  type Kept,
+  MAX_KEPT_ARGS,
+  MAX_KEPT_CALLS,
+  MAX_KEPT_SHOWN,
+  MAX_SPOKEN_CHARS,
+} from './kept-conversation.ts';
 import { MAX_NAMING_CHARS, namesFile } from './named-files.ts';
 import { SharedLog } from './shared-log.ts';
 
@@ -11,50 +19,8 @@ const MAX_CALLS = 5_000;
 const MAX_REPEATS = 50;
 /** User messages shorter than this, in characters ("go on", "yes"), are kept together with the ones before them. */
 const SHORT_WORDS = 40;
-
-/** A call together with what the assistant said when it made it. */
-export interface CallInContext extends ToolCall {
-  readonly said: string;
-  /** The newest words of the user when the call was made. */
-  readonly asked: string;
-}
-
-/** The part of a conversation that is stored with a model's answer. Calls are in order, the oldest first. */
-interface Kept {
-  readonly id: string;
-  readonly asked: string;
-  /** Absent if an older version stored it. */
-  readonly recovers?: boolean;
-  /** Absent: its history is known. */
-  readonly detached?: boolean;
-  readonly calls: readonly (readonly [id: string, call: CallInContext])[];
-  /** The model's text; absent if the answer called a tool natively. */
-  readonly spoken?: string;
-  /** Files that were shown; absent if there were none. */
-  readonly shown?: readonly string[];
-  /**
-   * The user's words and the model's plan, both of which may name files; absent if there is no plan and the words are
-   * the same as `asked`.
-   */
-  readonly naming?: readonly [words: string, plan: string];
-  /** Absent if nothing was recovered in a shell. */
-  readonly recovered?: readonly RecoveredLines[];
-}
-
-/**
- * Maximum number of calls that are stored because later results may answer them, and maximum length of stored
- * arguments.
- */
-const MAX_KEPT_CALLS = 64;
-const MAX_KEPT_ARGS = 16_000;
 /** Maximum number of recoveries in a shell whose lines are recognised later. */
 const MAX_RECOVERED = 64;
-/** Maximum number of shown files that are stored. */
-const MAX_KEPT_SHOWN = 200;
-/**
- * Maximum number of stored characters of an answer without native calls. Its end is kept, which contains the action.
- */
-const MAX_SPOKEN_CHARS = 64 * 1024;
 
 /** The place of a text in the body. It is the same in every later body of the conversation. */
 export interface Place {

@@ -1,10 +1,11 @@
-import type { ClientBase, Pool, PoolClient, QueryResultRow } from 'pg';
+import type { ClientBase, Pool, QueryResultRow } from 'pg';
 import type { Clock } from '../../../core/ports.ts';
 import { StoreUnavailable } from '../../../errors/errors.ts';
 import type { PartTables } from '../../../store/part-tables.ts';
 import type { StoreLog } from '../../../store/store-log.ts';
-import { connectionConfig, shownUrl } from './connection-config.ts';
-import { failureOf, isAway, isExhausted, mayBeRepeated } from './failures.ts';
+import { shownUrl } from './connection-config.ts';
+import { ANSWER_MS, alone, beginWithin, Connections, type Dedicated } from './connections.ts';
+import { failureOf, isAway, mayBeRepeated } from './failures.ts';
 import { migrate } from './migrate.ts';
 
 export interface DatabaseOptions {
@@ -23,15 +24,6 @@ export interface DatabaseOptions {
   readonly parts?: readonly PartTables[];
 }
 
-/** Default time limit of a call, including connecting, in milliseconds. */
-const ANSWER_MS = 1_500;
-const CONNECT_MS = 1_500;
-/** Extra time in which the server can report its own time-out. */
-const GRACE_MS = 500;
-const IDLE_MS = 300_000;
-const CONNECTIONS = 8;
-/** How long a process uses only its existing connections after the database refused more. */
-const GROW_AGAIN_MS = 10_000;
 const TRIES = 3;
 /** Long enough for a restart, and shorter than the time limit of a request (three times `timeout_ms`). */
 const PATIENCE_MS = 3_000;
@@ -53,7 +45,7 @@ const NEVER: MayRepeat = () => false;
  */
 export class Database implements Queryable {
   readonly #options: DatabaseOptions;
-  #pool: Promise<Pool> | null = null;
+  readonly #connections: Connections;
   #migrated = false;
   #away: StoreUnavailable | null = null;
   /**
@@ -61,23 +53,19 @@ export class Database implements Queryable {
    * was later.
    */
   #awaySinceMs = 0;
-  /** Time of the last answer, by `performance.now()`. */
-  #answeredMs = 0;
   readonly #waiting = new Set<() => void>();
   /** Why and since when writes, or all calls, fail. */
   #failure: { readonly error: StoreUnavailable; readonly sinceMs: number } | null = null;
   #closed = false;
-  #roundTrips = 0;
-  /** When to request more connections again, by `performance.now()`. */
-  #growAtMs = 0;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
+    this.#connections = new Connections(options);
   }
 
   /** Number of round trips of this process so far. */
   get roundTrips(): number {
-    return this.#roundTrips;
+    return this.#connections.roundTrips;
   }
 
   /** Why the database cannot be used or written now, or `null`. */
@@ -121,9 +109,9 @@ export class Database implements Queryable {
   async retry(): Promise<void> {
     this.#refuseClosed();
     try {
-      const pool = await this.#open();
+      const pool = await this.#connections.open();
       if (!this.#migrated) await this.#migrate(pool);
-      else await this.#on(pool, ANSWER_MS, (client) => client.query('SELECT 1'));
+      else await this.#connections.on(pool, ANSWER_MS, (client) => client.query('SELECT 1'));
       this.#away = null;
       this.#worked(false);
       this.#wake();
@@ -194,23 +182,14 @@ export class Database implements Queryable {
   }
 
   /** A dedicated connection for notifications. The caller ends it. */
-  async dedicated(): Promise<ClientBase & { end(): Promise<void> }> {
-    const { Client } = (await import('pg')).default;
-    const client = new Client({
-      ...connectionConfig(this.#options.url),
-      connectionTimeoutMillis: CONNECT_MS,
-      keepAlive: true,
-    });
-    client.on('error', () => undefined); // 'end' follows
-    await client.connect();
-    return client;
+  dedicated(): Promise<Dedicated> {
+    return this.#connections.dedicated();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     this.#wake();
-    const pool = await this.#pool?.catch(() => null); // its first caller handles the error
-    await pool?.end().catch(() => undefined); // no longer needed
+    await this.#connections.close();
   }
 
   async #attempt<T>(waitMs: number, mayRepeat: MayRepeat, work: (client: ClientBase) => Promise<T>): Promise<T> {
@@ -218,10 +197,10 @@ export class Database implements Queryable {
     let mayBeDone = false;
     for (let tries = 1; ; tries++) {
       await this.#reachable();
-      const pool = await this.#open();
+      const pool = await this.#connections.open();
       let isSent = false;
       try {
-        return await this.#on(pool, waitMs, (client) => {
+        return await this.#connections.on(pool, waitMs, (client) => {
           isSent = true;
           return work(client);
         });
@@ -243,10 +222,6 @@ export class Database implements Queryable {
     this.#refuseClosed();
     if (this.#away !== null) throw this.#away;
     if (!this.#migrated) throw new StoreUnavailable('unreachable');
-  }
-
-  get #connections(): number {
-    return this.#options.connections ?? CONNECTIONS;
   }
 
   get #patienceMs(): number {
@@ -274,103 +249,8 @@ export class Database implements Queryable {
     for (const done of this.#waiting) done();
   }
 
-  /** Runs work on a connection. A connection that does not answer in time is closed, which ends its transaction. */
-  async #on<T>(pool: Pool, waitMs: number, work: (client: ClientBase) => Promise<T>): Promise<T> {
-    let client: PoolClient | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    let late = false;
-    const limitMs = answerMs(waitMs);
-    const endMs = performance.now() + limitMs;
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        late = true;
-        client?.release(true);
-        // if other calls were answered meanwhile, only this one is slow
-        reject(new StoreUnavailable(this.#answeredMs > endMs - limitMs / 2 ? 'locked' : 'unreachable'));
-      }, limitMs + GRACE_MS);
-    });
-    const run = async (): Promise<T> => {
-      const connected = await this.#connected(pool, endMs);
-      if (late) {
-        connected.release();
-        throw new StoreUnavailable('unreachable');
-      }
-      client = connected;
-      this.#roundTrips++;
-      try {
-        const result = await work(connected);
-        this.#answeredMs = performance.now();
-        if (!late) connected.release();
-        return result;
-      } catch (cause) {
-        if (!late) connected.release(isAway(failureOf(cause)));
-        throw cause;
-      }
-    };
-    const running = run();
-    running.catch(() => undefined); // the time limit may have won
-    try {
-      return await Promise.race([running, limit]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /**
-   * Gets a connection. If all are busy for a while, that does not mean that the database is unreachable. If it refuses
-   * more connections, the existing ones are used, and more are requested later.
-   */
-  async #connected(pool: Pool, endMs: number): Promise<PoolClient> {
-    for (;;) {
-      if (performance.now() > this.#growAtMs) pool.options.max = this.#connections;
-      const isBusy = pool.idleCount === 0 && pool.totalCount >= pool.options.max;
-      try {
-        return await pool.connect();
-      } catch (cause) {
-        const givesNoMore = isExhausted(cause) && pool.totalCount > 0;
-        if (givesNoMore) {
-          pool.options.max = pool.totalCount;
-          this.#growAtMs = performance.now() + GROW_AGAIN_MS;
-        } else if (!isBusy) throw cause;
-        if (performance.now() >= endMs) throw new StoreUnavailable('locked', { cause });
-      }
-    }
-  }
-
-  async #open(): Promise<Pool> {
-    this.#pool ??= this.#create();
-    try {
-      return await this.#pool;
-    } catch (cause) {
-      this.#pool = null;
-      throw cause;
-    }
-  }
-
-  async #create(): Promise<Pool> {
-    const { default: pg } = await import('pg');
-    const pool = new pg.Pool({
-      ...connectionConfig(this.#options.url),
-      max: this.#connections,
-      connectionTimeoutMillis: CONNECT_MS,
-      keepAlive: true,
-      pipeline: true,
-      idleTimeoutMillis: IDLE_MS,
-      allowExitOnIdle: true,
-      types: {
-        // 64-bit numbers here stay far below the precision limit of a double
-        getTypeParser: (oid, format) => (Number(oid) === 20 ? Number : pg.types.getTypeParser(oid, format)),
-      },
-    });
-    pool.on('error', () => undefined); // an idle connection broke; the next call finds out
-    pool.on('connect', (client) => {
-      client.on('error', () => undefined); // a connection in use broke; its query fails
-    });
-    return pool;
-  }
-
   async #migrate(pool: Pool): Promise<void> {
-    await this.#on(pool, 60_000, (client) => migrate(client, this.#options.readonly, this.#options.parts));
+    await this.#connections.on(pool, 60_000, (client) => migrate(client, this.#options.readonly, this.#options.parts));
     this.#migrated = true;
   }
 
@@ -403,17 +283,9 @@ export class Database implements Queryable {
     const wasAway = this.#away !== null;
     this.#away = error;
     if (wasAway) return;
-    this.#awaySinceMs = Math.max(beganMs, this.#answeredMs);
-    this.#dropPool();
+    this.#awaySinceMs = Math.max(beganMs, this.#connections.answeredMs);
+    this.#connections.drop();
     this.#options.onAway?.();
-  }
-
-  /** Drops all connections: if one broke, the others probably did too. */
-  #dropPool(): void {
-    const dropped = this.#pool;
-    this.#pool = null;
-    // connections in use end when they are released
-    void dropped?.then((pool) => pool.end()).catch(() => undefined); // the pool never opened, and its caller received the error
   }
 
   /** @param wrote - a write succeeded; a read says nothing about a full disk */
@@ -424,36 +296,4 @@ export class Database implements Queryable {
     this.#options.log?.info({ was: this.#failure.error.reason }, 'store back');
     this.#failure = null;
   }
-}
-
-/**
- * Begins a transaction with server-side time limits. They end with the transaction, so that a pooler never passes them
- * on to other clients.
- */
-function beginWithin(waitMs: number, begin = 'BEGIN'): string {
-  const lockMs = Math.max(1, Math.trunc(waitMs));
-  return `${begin}; SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${answerMs(waitMs)}`;
-}
-
-/** Time limit of an answer if the call may wait `waitMs` for locks: the work itself needs time, too. */
-function answerMs(waitMs: number): number {
-  return Math.max(ANSWER_MS, Math.trunc(waitMs));
-}
-
-/**
- * One statement with a server-side time limit: after a failure it was not executed and will not be. Begin, statement
- * and commit are pipelined in one round trip.
- */
-async function alone<Row extends QueryResultRow>(
-  client: ClientBase,
-  text: string,
-  values: readonly unknown[],
-  waitMs: number,
-): Promise<Row[]> {
-  const began = client.query(beginWithin(waitMs));
-  const answered = client.query<Row>(text, [...values]);
-  const ended = client.query('COMMIT');
-  const all = await Promise.allSettled([began, answered, ended]); // a connection is free only after all answers
-  for (const one of all) if (one.status === 'rejected') throw one.reason;
-  return (await answered).rows;
 }

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAst } from 'rolldown/parseAst';
+import { describe, expect, it } from 'vitest';
+import { projectRoot } from './helpers/project-files.ts';
+
+const MAX_FILE_LINES = 350;
+/** Most functions have fewer than 10 lines; the longest are lists of tools and views of the page. */
+const MAX_FUNCTION_LINES = 93;
+
+const src = join(projectRoot, 'src');
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.tsx?$/.test(file))
+  .map((file) => ({ file, text: readFileSync(join(src, file), 'utf8') }));
+
+const linesOf = (text: string): number => text.trimEnd().split('\n').length;
+
+/** The line counts of a file's functions that are too long, each with its place. */
+function longFunctions(value: unknown, file: string, text: string): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.values(value).flatMap((child) => longFunctions(child, file, text));
+  if (!('type' in value && /Function/.test(String(value.type)) && 'body' in value && value.body)) return inner;
+  const { start, end } = value as unknown as { readonly start: number; readonly end: number };
+  const lines = linesOf(text.slice(start, end));
+  return lines <= MAX_FUNCTION_LINES ? inner : [`${file}:${linesOf(text.slice(0, start))}: ${lines}`, ...inner];
+}
+
+describe('the sources', () => {
+  it('have no file that is too long to be read at once', () => {
+    const long = files.flatMap(({ file, text }) =>
+      linesOf(text) > MAX_FILE_LINES ? [`${file}: ${linesOf(text)}`] : [],
+    );
+    expect(long).toEqual([]);
+  });
+
+  it('have no function that is longer than the longest of today', () => {
+    const long = files.flatMap(({ file, text }) =>
+      longFunctions(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }, file).body, file, text),
+    );
+    expect(long).toEqual([]);
+  });
+});
