@@ -1,33 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
+import { installNode } from './helpers/install-node.ts';
 import { projectFiles, projectRoot } from './helpers/project-files.ts';
 
 /** Far more than an installation takes on a busy machine. */
 const MAX_MS = 3_600_000;
-
-/** Path of a Node of this major version, as the npm package `node` brings it. */
-function installNode(major: number, folder: string): string {
-  const args = [
-    'install',
-    '--prefix',
-    folder,
-    '--no-save',
-    '--ignore-scripts=false',
-    '--loglevel=error',
-    `node@${major}`,
-  ];
-  execFileSync('npm', args, { stdio: 'ignore' });
-  const binary = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /node-[^/]+\/bin\/node$/.test(path))
-    .map((path) => join(folder, path))
-    .find((path) => existsSync(path));
-  if (binary === undefined) throw new Error(`the package node@${major} has no binary for this machine`);
-  return binary;
-}
 
 /** The program of npm itself, as a JavaScript file. */
 function npmProgram(): string {
