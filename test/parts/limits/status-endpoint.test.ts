@@ -118,6 +118,24 @@ it('tells after a compaction how many results of the session can still be search
   expect(await line({ session_id: 'sess' }, { MCP_PRUNER_AUTH_TOKEN: 'wrong' })).toBe('');
 });
 
+it('the status line loads at most five small files, and no library', () => {
+  const loaded = new Map<string, string>();
+  const load = (file: string): void => {
+    if (loaded.has(file)) return;
+    const text = readFileSync(file, 'utf8');
+    loaded.set(file, text);
+    for (const [, from = ''] of text.matchAll(/^(?:import|export) (?:[^"']*from )?["']([^"']+)["']/gm)) {
+      if (from.startsWith('.')) load(join(dirname(file), from));
+      else expect(['node:fs', 'node:http', 'node:path']).toContain(from);
+    }
+  };
+  const [, entry = ''] = /import\("(\.\/parts\/main-[^"]+)"\)/.exec(readFileSync(compiled('cli.js'), 'utf8')) ?? [];
+  load(join(dirname(compiled('cli.js')), entry));
+  expect(loaded.size).toBeGreaterThan(1);
+  expect(loaded.size).toBeLessThanOrEqual(5);
+  expect([...loaded.values()].join('').length).toBeLessThan(20_000);
+});
+
 describe('mcp-pruner setup --hook', () => {
   it.each([
     { agent: 'claude', file: '.claude/settings.json' },

@@ -8,8 +8,11 @@ import { run } from '../../cli/fake-io.ts';
 import { Agent } from '../../gc/agent.ts';
 import { afterwards } from '../../helpers/afterwards.ts';
 import { messagesOf } from '../../helpers/chat.ts';
+import { json } from '../../helpers/fake-upstream.ts';
+import { messagesBody, type WireMessage } from '../../helpers/messages.ts';
 import { serverLog } from '../../helpers/texts.ts';
 import { until } from '../../helpers/until.ts';
+import { LimitBooks } from '../limits/provider.ts';
 import { keys, newKey, onFile } from '../team/team.ts';
 import { axeFaults, browserPath, contrastFaults, launch, narrowCells, tab } from './browser.ts';
 import { addFleet, addHistory, fillStore, LONG_NAME, work } from './material.ts';
@@ -214,6 +217,32 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       const table = page.getByRole('region', { name: 'What its requests cost' });
       await expect.poll(() => table.innerText()).toMatch(/a-priced-model\s+\$0.50\s+\$0.25/);
       expect(await axeFaults(page)).toEqual([]);
+    });
+  });
+
+  it('shows the limits of a subscription, and which session used most', async () => {
+    const { answer } = stage.upstream;
+    const books = new LimitBooks(Date.now());
+    const usage = { input_tokens: 100, cache_read_input_tokens: 83_900, output_tokens: 20 };
+    const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-opus-4-5', content: [], usage };
+    stage.upstream.answer = (_request, res) => json(res, 200, message, books.anthropic());
+    const begin: WireMessage[] = [{ role: 'user', content: 'Begin.' }];
+    const goOn: WireMessage[] = [
+      { role: 'assistant', content: 'Done.' },
+      { role: 'user', content: 'Go on.' },
+    ];
+    for (const messages of [begin, [...begin, ...goOn]]) {
+      books.use(42);
+      const body = messagesBody(messages, { model: 'claude-opus-4-5' });
+      const headers = { 'x-claude-code-session-id': 'of-a-plan', 'x-mcp-pruner-project': 'plan' };
+      await (await fetch(`${stage.url}/v1/messages`, { method: 'POST', headers, body: new Uint8Array(body) })).text();
+    }
+    stage.upstream.answer = answer;
+    await visit('', async (page) => {
+      const strip = page.locator('.card').filter({ hasText: 'Limits of subscriptions' });
+      await expect
+        .poll(() => strip.innerText())
+        .toMatch(/Claude 5h\s+84 % used.*most by session of-a-pla \(42\.0 %\)/s);
     });
   });
 
