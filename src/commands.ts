@@ -38,7 +38,6 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     load: async () => (await import('./parts/limits/command.ts')).limitsCommand,
   },
   statusline: {
-    group: 'daily',
     summary: 'print a line about a session, for a status line',
     load: async () => (await import('./parts/limits/statusline/command.ts')).statusline,
   },
