@@ -1,24 +1,8 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { LedgerStore } from '../../core/ports/ledger-store.ts';
 import type { Price, Prices, Rates } from '../../ledger/prices.ts';
+import type { ContextFigures } from './line-figures.ts';
 import type { AnsweredRequest } from './watch.ts';
-
-/** The context of a session after its last request: what it holds, and what its next turn costs because of that. */
-export interface ContextFigures {
-  readonly model: string;
-  /** Tokens of the last request: fresh, read from the cache and written to it. */
-  readonly tokens: number;
-  /** Length at which the client compacts; `null` if unknown. */
-  readonly threshold: number | null;
-  /** Whether that was learned from the client's own compactions. */
-  readonly isLearned: boolean;
-  /** When the cache forgets the context, in epoch milliseconds; `null` if the provider reports no cache. */
-  readonly cacheUntilMs: number | null;
-  /** Dollars of the next turn for what the context holds, from a warm and from a cold cache; `null` without a price. */
-  readonly next: { readonly warm: number; readonly cold: number } | null;
-  /** Turns after which compacting now has paid for itself, while the cache is warm; `null` if unknown. */
-  readonly compactPaysAfter: number | null;
-}
 
 /** The last request of a session. */
 interface Session {
@@ -83,6 +67,11 @@ export class SessionMeter {
       (newest, one) => (newest === null || one.request.endedMs > newest.request.endedMs ? one : newest),
       null,
     );
+  }
+
+  /** The newest session whose last request was of this conversation. */
+  ofConversation(conversation: string): Session | null {
+    return [...this.#sessions.values()].findLast(({ request }) => request.conversationId === conversation) ?? null;
   }
 
   contextOf(

@@ -30,7 +30,7 @@ export async function openLimits(services: Services): Promise<OpenPart> {
   return {
     answers: watch,
     gauges: [watch.gauge()],
-    readings: { limits: limitsOnPage(services, watch) },
+    readings: { limits: limitsOnPage(services, watch, status) },
     figures: {
       '/statusline': (query, project) => status.of(query.get('session'), project),
       '/searchable': (query, project) => status.searchable(query.get('session'), project),
@@ -49,15 +49,18 @@ export async function openLimits(services: Services): Promise<OpenPart> {
 
 const PAGE_QUERY = z.object({ conversation: name.optional() });
 
-/** The limits, or the shares of one conversation. */
-function limitsOnPage({ store, clock }: Services, watch: LimitWatch): Answer {
+/** The limits, or the shares and the context of one conversation. */
+function limitsOnPage({ store, clock }: Services, watch: LimitWatch, status: StatusFigures): Answer {
   return async (req) => {
     const { conversation } = queryOf(req, PAGE_QUERY);
     const nowMs = clock.nowMs();
     await watch.flush();
     return conversation === undefined
       ? readLimits(store.sql, nowMs)
-      : { shares: await conversationShares(store.sql, conversation, nowMs) };
+      : {
+          shares: await conversationShares(store.sql, conversation, nowMs),
+          context: await status.contextOf(conversation),
+        };
   };
 }
 

@@ -68,7 +68,8 @@ export async function conversationShares(
   nowMs: number,
 ): Promise<readonly ConversationShare[]> {
   const named = groupBy(attribute(await readReadings(sql, nowMs)), (one) => JSON.stringify([one.account, one.window]));
-  return [...named.values()].flatMap((history) => {
+  const byLength = [...named.values()].sort(([a], [b]) => (a?.minutes ?? 0) - (b?.minutes ?? 0));
+  return byLength.flatMap((history) => {
     const window = currentOf(history, nowMs);
     const own = window?.requests.filter(({ reading }) => reading.conversation === conversation) ?? [];
     if (window === undefined || own.length === 0) return [];

@@ -4,7 +4,7 @@ import { readThreshold } from '../../ledger/compactions.ts';
 import { attribute, type WindowUse } from '../../ledger/limits/attribution.ts';
 import { UNITS } from '../../ledger/limits/read-limits.ts';
 import type { Rows } from '../../store/sql/rows.ts';
-import type { LineFigures, WindowFigures } from './line-figures.ts';
+import type { ContextFigures, LineFigures, WindowFigures } from './line-figures.ts';
 import { SavedDollars, type SessionMeter } from './meter.ts';
 import { usedUpAtMs } from './pace.ts';
 import { readReadings } from './readings.ts';
@@ -56,6 +56,12 @@ export class StatusFigures {
       windows: windows.filter((one) => one.account === account).map((one) => figuresOf(one, name, nowMs)),
       savedDollars: found && (await this.#saved.read(found.conversations)),
     };
+  }
+
+  /** The context of a conversation; `null` if its last request was in an earlier process. @throws StoreUnavailable */
+  async contextOf(conversation: string): Promise<ContextFigures | null> {
+    const found = this.#meter.ofConversation(conversation);
+    return found && this.#meter.contextOf(found, await this.#thresholdOf(found.request));
   }
 
   /**

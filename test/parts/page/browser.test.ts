@@ -220,7 +220,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('shows the limits of a subscription, and which session used most', async () => {
+  it('shows the limits of a subscription, and the share and the context of a conversation', async () => {
     const { answer } = stage.upstream;
     const books = new LimitBooks(Date.now());
     const usage = { input_tokens: 100, cache_read_input_tokens: 83_900, output_tokens: 20 };
@@ -243,6 +243,14 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await expect
         .poll(() => strip.innerText())
         .toMatch(/Claude 5h\s+84 % used.*most by session of-a-pla \(42\.0 %\)/s);
+    });
+    const read = await (await fetch(`${stage.url}/page/api/requests?project=plan`)).json();
+    const [{ conversation: name }] = (read as { requests: [{ conversation: string }] }).requests;
+    await visit(`conversation//${name}`, async (page) => {
+      await page.getByText("Of the subscription's limits it used 42.0 % of 5h").waitFor();
+      await page
+        .getByText(/^Its context holds 84,000 tokens.*The cache has it for another \d min.*The next turn costs \$0\.04/)
+        .waitFor();
     });
   });
 

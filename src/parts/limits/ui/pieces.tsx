@@ -2,8 +2,9 @@ import type { PartPieces } from '../../../app/page/ui/part-view.tsx';
 import { useLoaded } from '../../../app/page/ui/parts/loaded.tsx';
 import { Bar, Card } from '../../../app/page/ui/parts/pieces.tsx';
 import { points } from '../../../base/decimals.ts';
+import type { ContextFigures } from '../line-figures.ts';
 import type { ConversationShare, LimitsReport, WindowShown } from '../shapes.ts';
-import { localTime, percent } from '../words.ts';
+import { localTime, percent, timeLeft } from '../words.ts';
 
 /** The limits of subscriptions on the page: a strip on the overview, and the share of each conversation. */
 export const limitPieces: PartPieces = { Overview: Strip, Conversation: Share };
@@ -52,11 +53,41 @@ function aboutOf({ used, pace, resetsAt, sessions, elsewhere }: WindowShown): st
   ].join(' · ');
 }
 
-/** What a conversation used of the present windows. */
+/** What a conversation used of the present windows, and what its context holds. */
 function Share({ name }: { readonly name: string }) {
-  const { value } = useLoaded<{ readonly shares?: readonly ConversationShare[] }>('limits', { conversation: name });
+  const { value } = useLoaded<{
+    readonly shares?: readonly ConversationShare[];
+    readonly context?: ContextFigures | null;
+  }>('limits', { conversation: name });
   const shares = value?.shares ?? [];
-  if (shares.length === 0) return null;
+  return (
+    <>
+      {shares.length > 0 && <Shares shares={shares} />}
+      {value?.context && <p class="quiet">{contextWords(value.context, Date.now())}</p>}
+    </>
+  );
+}
+
+/** What the context holds, and what its next turn costs because of that. */
+function contextWords(context: ContextFigures, nowMs: number): string {
+  const { tokens, threshold, cacheUntilMs, next, compactPaysAfter } = context;
+  const limit = threshold === null ? '' : ` of ${threshold.toLocaleString('en')}, at which its client compacts`;
+  const isWarm = cacheUntilMs !== null && cacheUntilMs > nowMs;
+  const left = isWarm ? `for another ${timeLeft(cacheUntilMs - nowMs)}` : 'no longer';
+  const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
+  const cost =
+    next === null ? '' : isWarm ? `${dollars(next.warm)}, or ${dollars(next.cold)} later` : dollars(next.cold);
+  return [
+    `Its context holds ${tokens.toLocaleString('en')} tokens${limit}.`,
+    ...(cacheUntilMs === null ? [] : [`The cache has it ${left}.`]),
+    ...(cost === ''
+      ? []
+      : [`The next turn costs ${cost} for the context alone; a cleared one would cost nothing for it.`]),
+    ...(compactPaysAfter === null ? [] : [`Compacting pays after ${compactPaysAfter} turns.`]),
+  ].join(' ');
+}
+
+function Shares({ shares }: { readonly shares: readonly ConversationShare[] }) {
   return (
     <p class="quiet">
       Of the subscription's limits it used{' '}

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { json, startUpstream } from '../../helpers/fake-upstream.ts';
+import { messagesBody, type WireMessage } from '../../helpers/messages.ts';
+import { startProxy } from '../../helpers/proxy.ts';
+import { LimitBooks } from './provider.ts';
+
+it('answers what the page shows of a conversation: its share, and what its context holds and costs', async () => {
+  const books = new LimitBooks(Date.now());
+  const usage = { input_tokens: 100, cache_read_input_tokens: 83_900, output_tokens: 20 };
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-opus-4-5', content: [], usage };
+  const upstream = await startUpstream((_request, res) => json(res, 200, message, books.anthropic()));
+  const proxy = await startProxy(upstream);
+  const begin: WireMessage[] = [{ role: 'user', content: 'Begin.' }];
+  const goOn: WireMessage[] = [
+    { role: 'assistant', content: 'Done.' },
+    { role: 'user', content: 'Go on.' },
+  ];
+  for (const messages of [begin, [...begin, ...goOn]]) {
+    books.use(42);
+    const body = new Uint8Array(messagesBody(messages, { model: 'claude-opus-4-5' }));
+    const headers = { 'x-claude-code-session-id': 'of-a-plan', 'x-mcp-pruner-project': 'plan' };
+    await (await fetch(`${proxy.url}/v1/messages`, { method: 'POST', headers, body })).text();
+  }
+  const read = async (path: string) => (await (await fetch(`${proxy.url}/page/api/${path}`)).json()) as unknown;
+  const all = (await read('requests?project=plan')) as { requests: readonly { conversation: string }[] };
+  const name = all.requests[0]?.conversation ?? '';
+  expect(await read(`limits?conversation=${encodeURIComponent(name)}`)).toMatchObject({
+    shares: [
+      { provider: 'anthropic', window: '5h', used: 0.42, shared: 0 },
+      { window: '7d', used: 0.21 },
+    ],
+    context: { model: 'claude-opus-4-5', tokens: 84_000, next: { warm: 0.042 }, compactPaysAfter: expect.any(Number) },
+  });
+  expect(await read('limits?conversation=unknown')).toEqual({ shares: [], context: null });
+});
