@@ -26,10 +26,29 @@ interface Outcome {
   readonly whole: string;
 }
 
+/** A step that put old results aside. */
+interface Step {
+  readonly atMs: number;
+  readonly results: number;
+  /** `budget`, `payoff`, or why the cache was cold. */
+  readonly why: string;
+}
+
+const STEP_WORDS: Readonly<Record<string, string>> = {
+  budget: 'the conversation exceeded its token budget',
+  payoff: 'they had been seen again',
+  pause: 'the cache had expired in a pause',
+  compaction: 'the client had compacted the conversation',
+  model: 'another model was asked, which had nothing cached',
+  tools: 'the client had changed its tools',
+  system: 'the client had changed its system prompt',
+};
+
 interface Explained {
   readonly conversation: string;
   readonly requests: number;
   readonly outcomes: readonly Outcome[];
+  readonly steps: readonly Step[];
   /** Number of new results that were left whole, by code, including those without an outcome of their own. */
   readonly leftWhole: Readonly<Record<string, number>>;
 }
@@ -65,6 +84,9 @@ async function namedBy({ browse }: Pick<StoreHandle, 'browse'>, id: string): Pro
   return name;
 }
 
+/** Who takes a step by itself: the others are agents and people. */
+const STEPS: ReadonlySet<string> = new Set(['budget', 'payoff', 'cold']);
+
 function explain(conversation: string, events: readonly StoredEvent[]): Explained {
   const requests = events.filter(({ kind }) => kind === 'request');
   const leftWhole: Record<string, number> = {};
@@ -84,10 +106,16 @@ function explain(conversation: string, events: readonly StoredEvent[]): Explaine
         whole: kind === 'pruned' ? '' : String(payload.reason),
       };
     });
-  return { conversation, requests: requests.length, outcomes, leftWhole };
+  const steps = events
+    .filter(({ kind, payload }) => kind === 'stashed' && STEPS.has(String(payload.by)))
+    .map(({ tsMs, payload }): Step => {
+      const why = String(payload.why ?? payload.by);
+      return { atMs: tsMs, results: Number(payload.segments), why };
+    });
+  return { conversation, requests: requests.length, outcomes, steps, leftWhole };
 }
 
-function textOf({ conversation, requests, outcomes, leftWhole }: Explained, io: Io): string {
+function textOf({ conversation, requests, outcomes, steps, leftWhole }: Explained, io: Io): string {
   const paint = painter(io);
   const cuts = outcomes.flatMap(({ cut }) => cut ?? []);
   const tokens = cuts.reduce((sum, one) => sum + one.tokens, 0);
@@ -102,8 +130,14 @@ function textOf({ conversation, requests, outcomes, leftWhole }: Explained, io: 
   const shown = outcomes.slice(-MOST_SHOWN);
   if (shown.length > 0) parts.push(paint('bold', shown.length < outcomes.length ? 'The newest texts' : 'Its texts'));
   for (const one of shown) parts.push(wrapped(lineOf(one), '', io, '  ').trimEnd());
+  for (const step of steps.slice(-MOST_SHOWN)) parts.push(wrapped(stepLine(step), '', io, '  ').trimEnd());
   if (cuts.length > 0) parts.push('', 'mcp-pruner why <prune_id> explains one');
   return `${parts.join('\n')}\n`;
+}
+
+function stepLine({ atMs, results, why }: Step): string {
+  const words = STEP_WORDS[why] ?? why;
+  return `${new Date(atMs).toISOString().slice(11, 19)} ${plural(results, 'old result')} put aside: ${printableLine(words)}`;
 }
 
 function lineOf({ atMs, tool, lines, cut, whole }: Outcome): string {
@@ -112,11 +146,12 @@ function lineOf({ atMs, tool, lines, cut, whole }: Outcome): string {
   return `${at}: ${count(lines - cut.keptLines)} of ${plural(lines, 'line')} cut, ${printableLine(cut.pruneId)}`;
 }
 
-function asJson({ conversation, requests, outcomes, leftWhole }: Explained) {
+function asJson({ conversation, requests, outcomes, steps, leftWhole }: Explained) {
   return {
     conversation,
     requests,
     left_whole: leftWhole,
+    put_aside: steps.map(({ atMs, results, why }) => ({ at: new Date(atMs).toISOString(), results, why })),
     texts: outcomes.map(({ atMs, tool, lines, cut, whole }) => ({
       ...{ at: new Date(atMs).toISOString(), tool, lines },
       ...(cut === null

@@ -1,22 +1,6 @@
+import type { ColdStashReport } from '../core/ports/cold-report.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import { dollarsOf, type Prices } from './prices.ts';
-
-/** Old results that were put aside while the provider's cache was cold, as `report --json` prints them. */
-export interface ColdStashReport {
-  readonly cold_stash: {
-    readonly setting: 'on' | 'provider' | 'measure' | 'off';
-    readonly conversations: number;
-    readonly results: number;
-    /** Tokens of the results, without their markers. */
-    readonly tokens: number;
-    /** What later requests would have paid to read them from the cache, in dollars; markers are already subtracted. */
-    readonly usd: number;
-    /** Results of which a line was given out afterwards. */
-    readonly recovered: number;
-    /** What the provider cleared itself: how often, and tokens, each counted once. */
-    readonly by_provider: { readonly edits: number; readonly tokens: number };
-  };
-}
 
 /**
  * Reads the figures since a day; with `measure` those of what would have been put aside.
@@ -38,7 +22,16 @@ export async function readColdStash(
   }, 0);
   const [conversations, results, tokens] = [total('conversations'), total('results'), total('tokens')];
   const by_provider = { edits: total('providerEdits'), tokens: total('providerTokens') };
-  return { cold_stash: { setting, conversations, results, tokens, usd, recovered: total('recovered'), by_provider } };
+  const cold_moments: Record<string, number> = {};
+  for (const { field, value } of sums) {
+    if (!field.startsWith(MOMENT)) continue;
+    const cause = field.slice(MOMENT.length);
+    cold_moments[cause] = (cold_moments[cause] ?? 0) + value;
+  }
+  const recovered = total('recovered');
+  return { cold_stash: { setting, conversations, results, tokens, usd, recovered, by_provider }, cold_moments };
 }
 
+/** Before the cause in the fields that count cold moments. */
+const MOMENT = 'moment:';
 const NOTHING = { fresh: 0, write5m: 0, write1h: 0, output: 0 };

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { ColdStashReport } from '../../src/core/ports/cold-report.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
-import type { ColdStashReport } from '../../src/ledger/cold-stash.ts';
 import { run } from '../cli/fake-io.ts';
 import { Agent, skeleton } from '../gc/agent.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
@@ -318,6 +318,8 @@ describe('a conversation that continues with another model', () => {
     expect(messageBytes(await agent.send('gpt-4o')).subarray(0, messageBytes(after).length)).toEqual(
       messageBytes(after),
     );
+    const page = await fetch(`${proxy.url}/page/api/contexts?days=2`);
+    expect(await page.json()).toMatchObject({ cold_moments: { model: 1 }, boldness: 'careful' });
     await proxy.stop();
     const at = { env: { MCP_PRUNER_DB_PATH: dbPath }, clock: { nowMs: () => Date.now() } };
     const { cold_stash } = JSON.parse((await run(['report', '--json'], at)).out) as ColdStashReport;
@@ -325,7 +327,11 @@ describe('a conversation that continues with another model', () => {
     expect(cold_stash.tokens).toBeGreaterThan(3_000);
     expect(cold_stash.usd).toBeGreaterThan(0);
     expect((await run(['report'], at)).out).toMatch(
-      /Cold caches: \d+ old results .* put aside in 1 conversation: saved/,
+      /Cold caches: \d+ old results .* put aside in 1 conversation at a change of model \(1\): saved .* 1 were needed again/,
+    );
+    expect((await run(['why', pruneId], at)).out).toMatch(/cut\s+put aside while the provider's cache was cold/);
+    expect((await run(['why', '--latest'], at)).out).toContain(
+      `${gone.length} old results put aside: another model was asked`,
     );
   });
 });

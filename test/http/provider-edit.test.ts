@@ -1,7 +1,7 @@
 import dns from 'node:dns';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ColdStashReport } from '../../src/ledger/cold-stash.ts';
+import type { ColdStashReport } from '../../src/core/ports/cold-report.ts';
 import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 import { run } from '../cli/fake-io.ts';
 import { tempFolder } from '../helpers/afterwards.ts';

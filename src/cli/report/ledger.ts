@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { type ColdStashReport, coldLines } from '../../core/ports/cold-report.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
 import { UserError } from '../../errors/errors.ts';
-import type { ColdStashReport } from '../../ledger/cold-stash.ts';
-import { coldText } from '../cold-text.ts';
 import { type Call, type Io, textOption } from '../command.ts';
 import { contextText } from '../context-text.ts';
 import { withStore } from '../open-store.ts';
@@ -16,6 +15,7 @@ import { painter, printable } from '../terminal.ts';
 import { reportHtml } from './html.ts';
 import { sinceDayOf } from './since.ts';
 import { reportText } from './text.ts';
+import { money } from './words.ts';
 
 interface BreaksReport {
   readonly prefix_breaks: PrefixBreakReport;
@@ -59,6 +59,11 @@ export async function readLedger(
     ...(await readShelf(shelf, settings.toolShelf, query)),
     prefix_breaks: await readPrefixBreaks(ledger, query),
   }));
+}
+
+function coldText(ledger: ColdStashReport): string {
+  const lines = coldLines(ledger, money);
+  return lines.length === 0 ? '' : `\n${lines.join('\n')}\n`;
 }
 
 function breaksText({ prefix_breaks: breaks }: BreaksReport): string {

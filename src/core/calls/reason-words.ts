@@ -95,6 +95,7 @@ export const REASON_WORDS = {
   whole: 'the text was left whole',
   deleted: 'deleted on request',
   stashed: 'stashed as a whole, on request or because of the token budget',
+  aside: "put aside while the provider's cache was cold: it was old, and the history was read anew in any case",
   unknownKept: 'not cut; no rule keeps it',
   unknownCut: 'cut; its score is not known',
   has: (terms: string) => `; has ${terms}`,

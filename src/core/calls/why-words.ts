@@ -31,7 +31,7 @@ function because({ because: cause, kept, rule, score }: WhyRegion, { threshold }
     case 'whole':
       return words.whole;
     case 'asked':
-      return kind === 'deleted' ? words.deleted : words.stashed;
+      return kind === 'deleted' ? words.deleted : kind === 'aside' ? words.aside : words.stashed;
     case 'unknown':
       return kept ? words.unknownKept : words.unknownCut;
   }

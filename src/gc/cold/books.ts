@@ -3,10 +3,11 @@ import type { LedgerStore, SumGroup } from '../../core/ports/ledger-store.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { ResultMarks } from '../../core/ports/result-marks.ts';
 import type { Clock } from '../../core/ports.ts';
+import type { ColdCause } from './cold-moments.ts';
 import type { LastAnswers } from './last-answers.ts';
 
-/** The figures of the slice `cold` of the ledger, whose keys are models. */
-type Figures = Record<'conversations' | 'results' | 'tokens' | 'spared' | 'recovered', number>;
+/** The figures of the slice `cold` of the ledger, whose keys are models. `moment:` counts what happened, by its cause. */
+type Figures = Record<'conversations' | 'results' | 'tokens' | 'spared' | 'recovered' | `moment:${ColdCause}`, number>;
 
 export interface ColdBooksOptions {
   readonly answers: LastAnswers;
@@ -57,8 +58,13 @@ export class ColdBooks {
   }
 
   /** Books results that were put aside, or with `measure` would have been. */
-  putAside(project: string, model: string, fields: Pick<Figures, 'conversations' | 'results' | 'tokens'>): void {
-    this.#count(project, model, fields);
+  putAside(
+    project: string,
+    model: string,
+    fields: Pick<Figures, 'conversations' | 'results' | 'tokens'>,
+    cause: ColdCause,
+  ): void {
+    this.#count(project, model, { ...fields, [`moment:${cause}`]: 1 });
   }
 
   /** Records that lines of originals were given out. Returns at once; nothing is booked if the store fails. */

@@ -58,7 +58,8 @@ export class ColdStash implements Collector {
     else answers.measure(project, conversationId, tokens);
     await marks.noteAside(old.flatMap(({ pruneIds }) => pruneIds));
     const isFirst = request.segments.every(({ directed }) => directed !== 'aside');
-    books.putAside(project, over.head().model, { conversations: isFirst ? 1 : 0, results: old.length, tokens });
+    const figures = { conversations: isFirst ? 1 : 0, results: old.length, tokens };
+    books.putAside(project, over.head().model, figures, why);
     return !isMeasured;
   }
 

@@ -4,8 +4,11 @@ import type { ViewParts } from '../../app/mounts.ts';
 import { PageAccess } from '../../app/page/access.ts';
 import { settingsInWords } from '../../config/show.ts';
 import { allowedCallers } from '../../core/web-origin.ts';
+import { readColdStash } from '../../ledger/cold-stash.ts';
 import { readContexts, readThreshold } from '../../ledger/compactions.ts';
+import { pricesOf } from '../../ledger/installed-prices.ts';
 import { readPrefixBreaks } from '../../ledger/prefix-breaks.ts';
+import type { Prices } from '../../ledger/prices.ts';
 import { openPage } from './page.ts';
 import type { PageParts } from './parts.ts';
 
@@ -14,6 +17,8 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
   const { edition, settings, store, events, flushSeen, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;
   const { isNarrow = false } = parts;
+  let read: Prices | undefined;
+  const prices = (): Prices => (read ??= pricesOf(settings));
   const pageParts: PageParts = {
     access:
       parts.pageAccess ??
@@ -31,6 +36,8 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     ledger: parts.pageLedger ?? parts.ledger,
     savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
+    coldStash: (query) => readColdStash(store.ledger, settings.coldStash, query, prices()),
+    boldness: settings.boldness,
     prefixBreaks: (query) => readPrefixBreaks(store.ledger, query),
     threshold: (of) => readThreshold(store.compactions, of),
     recall: parts.recall,

@@ -4,6 +4,7 @@ import type { Answer } from '../../app/page/answers.ts';
 import type { FailureReporter } from '../../base/failures.ts';
 import type { Pruner } from '../../core/calls/api.ts';
 import type { BrowseStore } from '../../core/ports/browse.ts';
+import type { ColdStashReport } from '../../core/ports/cold-report.ts';
 import type { ContextReport, Threshold } from '../../core/ports/context-report.ts';
 import type { LedgerReader } from '../../core/ports/ledger-report.ts';
 import type { PrefixBreakReport } from '../../core/ports/prefix-breaks.ts';
@@ -41,6 +42,9 @@ export interface PageParts {
   readonly savingAlarm: () => SavingAlarm | null;
   /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
   readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
+  /** What was put aside at cold moments since a day. May reject with `StoreUnavailable`. */
+  readonly coldStash: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ColdStashReport>;
+  readonly boldness: string;
   /** What providers reported about changed history since a day. May reject with `StoreUnavailable`. */
   readonly prefixBreaks: (query: {
     readonly sinceDay: string;

@@ -1,12 +1,15 @@
 import type { ConversationBill } from '../../core/ports/browse.ts';
+import type { ColdStashReport } from '../../core/ports/cold-report.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { BilledFigures, LedgerTurn, TokenCounts } from '../../core/ports/ledger.ts';
 import type { PrefixBreakReport } from '../../core/ports/prefix-breaks.ts';
 import type { DeclaredTool } from '../../core/shelf/by-name.ts';
 
-/** Compactions and pauses, and what providers reported about changed history. */
-export interface ContextsShown extends ContextReport {
+/** Compactions and pauses, what was put aside at cold moments, and what providers reported about changed history. */
+export interface ContextsShown extends ContextReport, ColdStashReport {
   readonly prefix_breaks: PrefixBreakReport;
+  /** `MCP_PRUNER_BOLDNESS`. */
+  readonly boldness: string;
 }
 
 /** A text of a request that was new in it, and what became of it. */

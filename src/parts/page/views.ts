@@ -90,16 +90,16 @@ export async function shelfView(
   return { tools: shown, more: tools.length - shown.length, wouldSave, saved };
 }
 
-/** Compactions, the cost of pauses, and reported prefix breaks of the last days. @throws StoreUnavailable */
+/** Compactions, the cost of pauses, what was put aside, and reported prefix breaks of the last days. @throws StoreUnavailable */
 export async function contextsView(
-  { contexts, prefixBreaks, clock }: PageParts,
+  { contexts, coldStash, boldness, prefixBreaks, clock }: PageParts,
   days: number,
   project: string | undefined,
 ): Promise<ContextsShown> {
   const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const query = { sinceDay, project };
-  const [report, breaks] = await Promise.all([contexts(query), prefixBreaks(query)]);
-  return { ...report, prefix_breaks: breaks };
+  const [report, cold, breaks] = await Promise.all([contexts(query), coldStash(query), prefixBreaks(query)]);
+  return { ...report, ...cold, boldness, prefix_breaks: breaks };
 }
 
 /** Tool results that contain the words of a query. @throws StoreUnavailable */

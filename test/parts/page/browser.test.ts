@@ -92,7 +92,9 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     if (view === 'Settings') await page.getByRole('heading', { name: 'Projects with settings of their own' }).waitFor();
     if (view === 'Live') await page.locator('.requests > li').first().waitFor();
     if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
-    if (view === 'Overview') await page.locator('.plot canvas').first().waitFor();
+    if (view !== 'Overview') return;
+    await page.locator('.plot canvas').first().waitFor();
+    await page.getByText('Boldness: careful').waitFor();
   };
   const width = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth');
 

@@ -87,7 +87,7 @@ function billLines({ report: { totals, lines }, throughProxy, sessions }: Sessio
   const tokens = `${count(totals.removed)} of ${count(input)} input tokens less (${share(totals.removed, input)})`;
   const lost =
     lines.used > 0
-      ? `of ${count(lines.used)} lines that the model used again, ${count(lines.lost)} (${share(lines.lost, lines.used)}) would have been cut; recover_text brings them back`
+      ? `of ${count(lines.used)} lines that the model used again, ${count(lines.lost)} (${share(lines.lost, lines.used)}) would have been cut: at most ${(lines.lost / Math.max(1, sessions - throughProxy)).toFixed(1)} recoveries per session`
       : '';
   const cuts = throughProxy < sessions ? [...(priced ? [saved] : []), tokens, lost] : [];
   return [priced ? spent : 'no dollars: none of these models has a price', ...cuts, went].filter((line) => line !== '');

@@ -3,6 +3,7 @@ import { compact, dollars, number, plural, share } from '../../../../app/page/ui
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Empty, Figure, Head } from '../../../../app/page/ui/parts/pieces.tsx';
+import { coldLines } from '../../../../core/ports/cold-report.ts';
 import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../../core/ports/ledger-report.ts';
 import { prefixBreakLine, prefixBreakLines } from '../../../../core/ports/prefix-breaks.ts';
 import type { ContextsShown } from '../../shapes.ts';
@@ -74,6 +75,12 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
     <>
       <Sentence report={report} contexts={contexts} />
       {contexts !== null && contexts.prefix_breaks.requests > 0 && <Breaks breaks={contexts.prefix_breaks} />}
+      {contexts !== null && (
+        <p class="quiet small">
+          {coldLines(contexts, dollars).map((line) => `${line}. `)}
+          Boldness: {contexts.boldness}.
+        </p>
+      )}
       {report.notes.length > 0 && (
         <ul class="quiet small notes">
           {report.notes.map((note) => (

@@ -19,9 +19,9 @@ export class NarrowedLedger implements LedgerStore {
   settle = unsupported;
   add = unsupported;
 
-  async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
+  async sums({ project, ...of }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
     const all = await Promise.all(
-      this.#visibleProjects(project).map((one) => this.#unscoped.sums({ sinceDay, project: one })),
+      this.#visibleProjects(project).map((one) => this.#unscoped.sums({ ...of, project: one })),
     );
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
