@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { NarrowedLedger } from '../../../src/parts/team/keys/narrowed/ledger.ts';
+import { openStore } from '../../helpers/rewriter.ts';
+
+it('the sums that a key may see are those of its projects, and of the slice that is asked for', async () => {
+  const { ledger } = openStore();
+  const about = { day: '2026-11-20', key: 'm', field: 'results', value: 3 };
+  await ledger.add(
+    [],
+    [
+      { ...about, project: 'own', slice: 'cold' },
+      { ...about, project: 'own', slice: 'model' },
+      { ...about, project: 'other', slice: 'cold' },
+    ],
+  );
+  const narrowed = new NarrowedLedger(ledger, ['own']);
+  expect(await narrowed.sums({ sinceDay: '2026-11-01', slice: 'cold' })).toEqual([
+    { ...about, project: 'own', slice: 'cold' },
+  ]);
+});
