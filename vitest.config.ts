@@ -11,7 +11,7 @@ export const SLOW = [
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/clients/**', ...SLOW],
+    exclude: ['test/clients/**', '**/node_modules/**', ...SLOW],
     globalSetup: ['test/helpers/global-setup.ts'],
     setupFiles: ['test/helpers/setup.ts'],
     testTimeout: 120_000, // many times what the longest takes on a machine with nothing else to do

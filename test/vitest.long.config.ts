@@ -12,7 +12,7 @@ export default defineConfig({
   test: {
     ...suite.test,
     include: ['test/**/*.long.ts', ...KEYS, PAGE, ...SLOW],
-    exclude: ['test/clients/**'],
+    exclude: ['test/clients/**', '**/node_modules/**'],
     env: { MCP_PRUNER_TEST_KEYS_ON: 'postgres', MCP_PRUNER_TEST_LONG: 'true' },
   },
 });
