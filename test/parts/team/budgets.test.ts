@@ -78,12 +78,12 @@ describe.each(PLACES)('the dollars of a key on $on', ({ place: open, runs }) => 
         expect((await new Member(stage, free).send('/v1/chat/completions', log, PROVIDER)).status).toBe(200);
         expect(stage.upstream.requests.at(-1)?.body.equals(log)).toBe(true);
       }
-      const { out } = await run(['report', '--by', 'key', '--json', '--project', 'web'], {
-        env: place,
-        clock: { nowMs: () => Date.now() },
+      const rows = await until(async () => {
+        const at = { env: place, clock: { nowMs: () => Date.now() } };
+        const { out } = await run(['report', '--by', 'key', '--json', '--project', 'web'], at);
+        const billed = JSON.parse(out) as { rows: { dollars: number; requests: number; key: { name: string } }[] };
+        return billed.rows.some(({ key }) => key.name === 'tom') && billed.rows;
       });
-      const { rows } = JSON.parse(out) as { rows: { dollars: number; requests: number; key: { name: string } }[] };
-      expect(rows.map((row) => row.key.name)).toContain('tom');
       for (const { dollars, requests } of rows) expect(dollars).toBeCloseTo(2.25 * requests, 6);
     },
   );
