@@ -58,10 +58,7 @@ export function longestMs({ intervalMs, intervals }: Patience): number {
   return intervalMs * intervals;
 }
 
-/**
- * A process that used a smaller share of an interval has done nothing but its upkeep. Its first tenth is not measured:
- * most requests do not wait that long, and reading the time of all threads costs as much as small steps of a request.
- */
+/** A process that used a smaller share of an interval has done nothing but its upkeep. */
 const IDLE_SHARE = 0.03;
 
 /**
@@ -77,11 +74,8 @@ export function onImpatience({ intervalMs, intervals }: Patience, callback: () =
   let timer: NodeJS.Timeout;
   const startInterval = (): void => {
     startedMs = performance.now();
-    timer = setTimeout(startMeasuring, intervalMs / 10);
-  };
-  const startMeasuring = (): void => {
     usage = process.cpuUsage();
-    timer = setTimeout(endInterval, intervalMs - intervalMs / 10);
+    timer = setTimeout(endInterval, intervalMs);
   };
   const endInterval = (): void => {
     const elapsedMs = performance.now() - startedMs;
