@@ -74,7 +74,7 @@ describe.each(PLACES)('the dollars of a key on $on', ({ place: open, runs }) => 
       await settings('--dollars-per-month', 'none', '--mode', 'off');
       await pause(1_000); // in force on both by then
       for (const [seed, stage] of [first, second].entries()) {
-        const log = chatBody(oneResult(serverLog(400, seed)));
+        const log = chatBody(oneResult(serverLog(400, seed)), { model: 'gpt-5' });
         expect((await new Member(stage, free).send('/v1/chat/completions', log, PROVIDER)).status).toBe(200);
         expect(stage.upstream.requests.at(-1)?.body.equals(log)).toBe(true);
       }
@@ -82,9 +82,10 @@ describe.each(PLACES)('the dollars of a key on $on', ({ place: open, runs }) => 
         const at = { env: place, clock: { nowMs: () => Date.now() } };
         const { out } = await run(['report', '--by', 'key', '--json', '--project', 'web'], at);
         const billed = JSON.parse(out) as { rows: { dollars: number; requests: number; key: { name: string } }[] };
-        return billed.rows.some(({ key }) => key.name === 'tom') && billed.rows;
+        const isWhole = billed.rows.every(({ dollars, requests }) => Math.abs(dollars - 2.25 * requests) < 1e-6);
+        return isWhole && billed.rows.some(({ key }) => key.name === 'tom') && billed.rows;
       });
-      for (const { dollars, requests } of rows) expect(dollars).toBeCloseTo(2.25 * requests, 6);
+      expect(rows.length).toBeGreaterThan(0);
     },
   );
 });
