@@ -3,6 +3,7 @@ import type { LimitsReport } from '../../../src/parts/limits/shapes.ts';
 import { run } from '../../cli/fake-io.ts';
 import { json } from '../../helpers/fake-upstream.ts';
 import { messagesBody } from '../../helpers/messages.ts';
+import { until } from '../../helpers/until.ts';
 import { send } from '../../helpers/wire.ts';
 import { LimitBooks } from '../limits/provider.ts';
 import { Member, newKey, onFile, startTeam } from './team.ts';
@@ -34,11 +35,13 @@ it('a shared plan: who used how much of it, by key and project, in the admin API
     expect(status).toBe(200);
     clock.now += 2_000;
   }
-  const answer = await send(`${stage.url}/admin/v1/limits`, {
-    method: 'GET',
-    headers: { authorization: `Bearer ${TOKEN}` },
+  const accounts = await until(async () => {
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const answer = await send(`${stage.url}/admin/v1/limits`, { method: 'GET', headers });
+    const report = JSON.parse(answer.body.toString()) as LimitsReport;
+    const shares = report.accounts[0]?.windows[0]?.keys.map(({ used }) => used) ?? [];
+    return shares.join() === '0.06,0.03' && report.accounts; // readings are written in the background
   });
-  const { accounts } = JSON.parse(answer.body.toString()) as LimitsReport;
   const window = accounts[0]?.windows[0];
   expect(accounts).toHaveLength(1);
   expect(window).toMatchObject({ window: '5h', used: 0.19, elsewhere: 0.1 });
