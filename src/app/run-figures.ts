@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -13,13 +14,15 @@ export interface RunSources {
   readonly opened: readonly OpenPart[];
 }
 
-/** How long the requests of a run that are in progress may take to end, in milliseconds. */
+/** How long the requests of a run may take to end and to be billed, in milliseconds. */
 const WAIT_MS = 3_000;
+/** Pause between two looks for bills that another process writes, in milliseconds. */
+const AGAIN_MS = 200;
 
 /**
  * The figures of a run: what the proxy counted, what its requests cost, and what they used of a subscription's limits.
  *
- * @param waits - for its requests in progress
+ * @param waits - for its requests in progress, and for their bills, which another process on the store may write
  * @throws StoreUnavailable
  */
 export async function figuresOfRun(
@@ -27,6 +30,7 @@ export async function figuresOfRun(
   run: string,
   waits: boolean,
 ): Promise<RunFigures> {
+  const endMs = performance.now() + (waits ? WAIT_MS : 0);
   if (waits) await book.ended(run, WAIT_MS);
   await reported();
   const counted = book.of(run);
@@ -34,10 +38,12 @@ export async function figuresOfRun(
   const { inProgress, sinceMs, ids: allIds, ...counts } = counted;
   const ids = [...allIds]; // more may be added meanwhile
   await ledger.flush();
-  const [cost, limits] = await Promise.all([
-    store.costOf(ids),
-    Promise.all(opened.map((one) => one.usedOfLimits?.(ids, sinceMs) ?? [])),
-  ]);
+  let cost = await store.costOf(ids);
+  while (cost.requests < ids.length && performance.now() < endMs) {
+    await pause(AGAIN_MS);
+    cost = await store.costOf(ids);
+  }
+  const limits = await Promise.all(opened.map((one) => one.usedOfLimits?.(ids, sinceMs) ?? []));
   const isPriced = cost.requests === counts.requests && cost.unpriced === 0;
   return {
     ...counts,

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { figuresOfRun } from '../../src/app/run-figures.ts';
 import { markedRun } from '../../src/cli/run/mark.ts';
 import { sentenceOf, summaryOf } from '../../src/cli/run/summary.ts';
 import type { RunFigures } from '../../src/core/ports/run-figures.ts';
+import { type CountedRun, RunBook } from '../../src/proxy/report/run-book.ts';
 import { startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall, type WireMessage } from '../helpers/messages.ts';
@@ -37,6 +39,23 @@ const log = oneCall(serverLog(300, 1));
 const small = oneCall('ok');
 
 describe('what a run did', () => {
+  it('has its dollars once another process on the store has billed it, if the caller waits', async () => {
+    const book = new RunBook();
+    book.begin('r', 0)();
+    const counted: CountedRun = { ...FIGURES, inProgress: 0, sinceMs: 0, requests: 1, ids: ['a'] };
+    const none = { requests: 0, unpriced: 0, dollars: 0, dollarsWithout: 0 };
+    const billed = { requests: 1, unpriced: 0, dollars: 0.25, dollarsWithout: 0.5 };
+    const figures = (waits: boolean) => {
+      const costs = [none, none, billed];
+      const store = { costOf: async () => costs.shift() ?? billed };
+      const sources = { reported: async () => {}, ledger: { flush: async () => {} }, store, opened: [] };
+      const known = { of: () => counted, ended: (run: string, limitMs: number) => book.ended(run, limitMs) };
+      return figuresOfRun({ ...sources, book: known }, 'r', waits);
+    };
+    expect(await figures(false)).toMatchObject({ open: 1, dollars: null });
+    expect(await figures(true)).toMatchObject({ open: 0, dollars: 0.25, dollarsWithout: 0.5 });
+  });
+
   it('counts the requests of that run alone, its cuts and its bill', async () => {
     const { upstream, proxy, ask, figures } = await stage();
     const [run, other] = [markedRun(proxy.url), markedRun(proxy.url)];
