@@ -44,7 +44,7 @@ export function removeEntries(text: string, before: string | null, edit: JsonEdi
   const { bom, text: start } = open(text, edit);
   const was = open(before, edit);
   let now = start;
-  for (const { path } of edit.entries) now = withOldValue(now, was, path, edit);
+  for (const entry of edit.entries) now = withOldValue(now, was, entry, edit);
   return bom + now;
 }
 
@@ -85,8 +85,13 @@ function withEntry(text: string, { path, value, ifAbsent = false }: JsonEntry, e
   return changed(text, path.slice(0, blocked), inner);
 }
 
-function withOldValue(text: string, was: Document, path: readonly string[], edit: JsonEdit): string {
+function withOldValue(text: string, was: Document, { path, isOwn }: JsonEntry, edit: JsonEdit): string {
   const root = treeOf(text, edit);
+  const list = isOwn === undefined ? undefined : findNodeAtLocation(root, [...path])?.children;
+  const own = isOwn === undefined ? [] : (list ?? []).map(contentOf).map(isOwn);
+  if (own.includes(false)) {
+    return own.reduceRight((now, drop, i) => (drop ? changed(now, [...path, i], undefined) : now), text);
+  }
   for (let depth = 1; depth <= path.length; depth++) {
     const at = path.slice(0, depth);
     const now = findNodeAtLocation(root, at);
@@ -110,7 +115,7 @@ function withoutEmpty(text: string, was: Document, path: readonly string[], edit
 }
 
 /** With the indentation and line ends of the text; everything around the place is unchanged. */
-function changed(text: string, path: readonly string[], value: JsonValue | undefined): string {
+function changed(text: string, path: readonly (string | number)[], value: JsonValue | undefined): string {
   const edits = modify(text, [...path], value, {}).map((edit) =>
     edit.content === '' ? edit : { ...edit, content: laidOut(text, path, edit) },
   );
@@ -118,7 +123,7 @@ function changed(text: string, path: readonly string[], value: JsonValue | undef
 }
 
 /** The inserted text of an edit, formatted like the rest of the file. */
-function laidOut(text: string, path: readonly string[], { content, length }: JsonTextEdit): string {
+function laidOut(text: string, path: readonly (string | number)[], { content, length }: JsonTextEdit): string {
   const [, indent = '  '] = /^\s*\{\r?\n([ \t]+)"/.exec(text) ?? [];
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const root = parseTree(text, [], { allowTrailingComma: true });

@@ -10,6 +10,7 @@ import { type ApartSetup, lineCommand } from './status-line.ts';
 const PATH: readonly [string, string] = ['hooks', 'SessionStart'];
 /** Seconds after which the agent goes on without the hook. */
 const TIMEOUT_S = 10;
+const OPTION = '--searchable';
 
 /** The files in which agents with hooks keep them, by the agent's name. Both read the same format. */
 const FILES: ReadonlyMap<string, (place: ClientPlace) => string> = new Map([
@@ -29,11 +30,14 @@ export function hasCompactionHook(client: string): boolean {
  */
 export function compactionHookEdit(client: string, place: ClientPlace, settings: Settings, io: Io): ApartSetup {
   const { file } = editTo(client, place, []);
-  const existing = valueAt(readLooseJson(place.readFile(file)) ?? {}, PATH);
-  const others = Array.isArray(existing) ? existing : [];
-  const command = lineCommand(settings, io, '--searchable');
+  const content = readLooseJson(place.readFile(file)) ?? {};
+  if (hasPlugin(content)) return { edit: null, note: `${file}: the plugin mcp-pruner is on, and it has this hook` };
+  const existing = valueAt(content, PATH);
+  const hooks = Array.isArray(existing) ? existing : [];
+  const command = lineCommand(settings, io, OPTION);
   const note = `${file}: the hook is set already`;
-  if (JSON.stringify(others).includes(JSON.stringify(command))) return { edit: null, note };
+  if (JSON.stringify(hooks).includes(JSON.stringify(command))) return { edit: null, note };
+  const others = hooks.filter((one) => !isOwn(one));
   const own = { matcher: 'compact', hooks: [{ type: 'command', command, timeout: TIMEOUT_S }] };
   return { edit: editTo(client, place, [...others, own]), note };
 }
@@ -45,5 +49,16 @@ export function compactionHookUndo(client: string, place: ClientPlace): Edit {
 
 function editTo(client: string, place: ClientPlace, value: JsonValue): Edit {
   const file = FILES.get(client)?.(place) ?? '';
-  return { format: 'json', file, apart: 'hook', entries: [{ path: PATH, value }] };
+  return { format: 'json', file, apart: 'hook', entries: [{ path: PATH, value, isOwn }] };
+}
+
+function isOwn(hook: JsonValue): boolean {
+  return JSON.stringify(hook).includes(` statusline ${OPTION}`);
+}
+
+/** Whether Claude Code uses the plugin of this product, from whatever marketplace. */
+function hasPlugin(settings: JsonValue): boolean {
+  const plugins = valueAt(settings, ['enabledPlugins']);
+  if (typeof plugins !== 'object' || plugins === null) return false;
+  return Object.entries(plugins).some(([name, isOn]) => isOn === true && name.startsWith('mcp-pruner@'));
 }

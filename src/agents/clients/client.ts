@@ -61,6 +61,8 @@ export interface JsonEntry {
   readonly value: JsonValue;
   /** Leaves a value that the user has chosen. */
   readonly ifAbsent?: boolean;
+  /** Of a list: the elements that this product added. Undoing the edit keeps those that somebody added later. */
+  readonly isOwn?: (element: JsonValue) => boolean;
 }
 
 /** A change to a configuration file. */

@@ -95,6 +95,28 @@ describe.each([
   { on: 'a file', runs: true, env: async () => ({}) },
   { on: 'PostgreSQL', runs: hasPostgres, env: async () => ({ MCP_PRUNER_DATABASE_URL: await sharedUrl() }) },
 ])('limits of a Claude subscription, on $on', ({ runs, env }) => {
+  it.skipIf(!runs)('have exact sums when two proxies on the store serve the account by turns', async () => {
+    const store = await env();
+    const { clock, books, ask, report, proxy, upstream } = await stage(store);
+    const other = await startProxy(upstream, { clock, env: { MCP_PRUNER_DB_PATH: proxy.dbPath, ...store } });
+    await ask('begin');
+    for (let i = 0; i < 6; i++) {
+      clock.now += 20_000;
+      books.use(i % 2 === 0 ? 2 : 3);
+      await ask(i % 2 === 0 ? 'here' : 'there', { base: i % 2 === 0 ? proxy.url : other.url });
+    }
+    await other.stop();
+    const window = windowOf(await report(), '5h');
+    const used = window.sessions.map(({ session, used }) => [session, Math.round(used * 100)]);
+    expect(used).toEqual(
+      expect.arrayContaining([
+        ['here', 6],
+        ['there', 9],
+      ]),
+    );
+    expectWhole(window);
+  });
+
   it.skipIf(!runs)('are those of the provider, and each session has what it used', async () => {
     const { clock, books, ask, report, given, proxy } = await stage(await env());
     books.use(30); // before the proxy knew of the account

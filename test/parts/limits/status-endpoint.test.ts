@@ -8,8 +8,10 @@ import { tempFolder } from '../../helpers/afterwards.ts';
 import { compiled } from '../../helpers/built.ts';
 import { json, startUpstream } from '../../helpers/fake-upstream.ts';
 import { messagesBody } from '../../helpers/messages.ts';
+import { hasPostgres, sharedDatabase } from '../../helpers/postgres.ts';
 import { startProxy } from '../../helpers/proxy.ts';
 import { serverLog } from '../../helpers/texts.ts';
+import { until } from '../../helpers/until.ts';
 import { LimitBooks } from './provider.ts';
 
 /** A result that is large enough to be kept. */
@@ -79,43 +81,50 @@ describe('mcp-pruner statusline', () => {
   });
 });
 
-it('tells after a compaction how many results of the session can still be searched, and the newest reads', async () => {
-  const upstream = await startUpstream((_request, res) =>
-    json(res, 200, { id: 'm', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 900 } }),
-  );
-  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_AUTH_TOKEN: 'a-token' } });
-  const ask = async (session: string, ...paths: readonly string[]) => {
-    const messages = paths.flatMap((path, i) => [
-      { role: 'assistant', content: [{ type: 'tool_use', id: `t${i}`, name: 'Read', input: { file_path: path } }] },
-      {
-        role: 'user',
-        content: [{ type: 'tool_result', tool_use_id: `t${i}`, content: `${session} ${path}\n${LINES}` }],
-      },
-    ]);
-    const body = messagesBody([{ role: 'user', content: session }, ...messages], { model: 'claude-opus-4-5' });
-    const headers = { 'x-claude-code-session-id': session };
-    await (await fetch(`${proxy.url}/v1/messages`, { method: 'POST', headers, body })).text();
-  };
-  await ask('sess', 'src/old.ts', 'src/new\u001b[31m.ts');
-  await ask('other', 'src/other.ts');
-  const out: string[] = [];
-  const line = async (stdin: object, env: Record<string, string> = {}) => {
-    out.length = 0;
-    await printLine(
-      { searchable: true, session: (stdin as { session_id?: string }).session_id },
-      {
-        ...{ platform: 'linux', homeDir: tempFolder(), cwd: '/', nowMs: Date.now, out: (text) => out.push(text) },
-        env: { MCP_PRUNER_PORT: String(proxy.port), MCP_PRUNER_AUTH_TOKEN: 'a-token', ...env },
-      },
+const sharedUrl = sharedDatabase();
+
+describe.each([
+  { on: 'a file', runs: true, database: async () => ({}) },
+  { on: 'PostgreSQL', runs: hasPostgres, database: async () => ({ MCP_PRUNER_DATABASE_URL: await sharedUrl() }) },
+])('the hook after a compaction, on $on', ({ runs, database }) => {
+  it.skipIf(!runs)('reports how many results of the session can still be searched, and the newest reads', async () => {
+    const upstream = await startUpstream((_request, res) =>
+      json(res, 200, { id: 'm', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 900 } }),
     );
-    return out.join('');
-  };
-  const shown = await line({ session_id: 'sess' });
-  expect(shown).toMatch(
-    /^2 tool results of this session can still be searched, newest reads: src\/new \[31m\.ts, src\/old\.ts; the tool recall finds them\.\n$/,
-  );
-  expect(await line({ session_id: 'nobody' })).toBe('');
-  expect(await line({ session_id: 'sess' }, { MCP_PRUNER_AUTH_TOKEN: 'wrong' })).toBe('');
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_AUTH_TOKEN: 'a-token', ...(await database()) } });
+    const ask = async (session: string, ...paths: readonly string[]) => {
+      const messages = paths.flatMap((path, i) => [
+        { role: 'assistant', content: [{ type: 'tool_use', id: `t${i}`, name: 'Read', input: { file_path: path } }] },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: `t${i}`, content: `${session} ${path}\n${LINES}` }],
+        },
+      ]);
+      const body = messagesBody([{ role: 'user', content: session }, ...messages], { model: 'claude-opus-4-5' });
+      const headers = { 'x-claude-code-session-id': session };
+      await (await fetch(`${proxy.url}/v1/messages`, { method: 'POST', headers, body })).text();
+    };
+    await ask('sess', 'src/old.ts', 'src/new\u001b[31m.ts');
+    await ask('other', 'src/other.ts');
+    const out: string[] = [];
+    const line = async (stdin: object, env: Record<string, string> = {}) => {
+      out.length = 0;
+      await printLine(
+        { searchable: true, session: (stdin as { session_id?: string }).session_id },
+        {
+          ...{ platform: 'linux', homeDir: tempFolder(), cwd: '/', nowMs: Date.now, out: (text) => out.push(text) },
+          env: { MCP_PRUNER_PORT: String(proxy.port), MCP_PRUNER_AUTH_TOKEN: 'a-token', ...env },
+        },
+      );
+      return out.join('');
+    };
+    const shown = await until(async () => (await line({ session_id: 'sess' })) || null);
+    expect(shown).toMatch(
+      /^2 tool results of this session can still be searched, newest reads: src\/new \[31m\.ts, src\/old\.ts; the tool recall finds them\.\n$/,
+    );
+    expect(await line({ session_id: 'nobody' })).toBe('');
+    expect(await line({ session_id: 'sess' }, { MCP_PRUNER_AUTH_TOKEN: 'wrong' })).toBe('');
+  });
 });
 
 it('the status line loads at most five small files, and no library', () => {
@@ -170,6 +179,39 @@ describe('mcp-pruner setup --hook', () => {
     await setup('--undo');
     expect(readFileSync(path, 'utf8')).toBe(before);
     expect(readdirSync(dirname(path))).toEqual([file.split('/').at(-1)]);
+  });
+
+  it('is undone without a later hook of the user, and is set once for another address', async () => {
+    const home = tempFolder();
+    const path = join(home, '.claude/settings.json');
+    const setup = (port: string, ...args: string[]) =>
+      run(['setup', 'claude', '--hook', ...args], {
+        homeDir: home,
+        env: { MCP_PRUNER_PORT: port, JEEVES_MCP_PRUNER_PATH: compiled('index.js') },
+      });
+    const hooks = () =>
+      (JSON.parse(readFileSync(path, 'utf8')) as { hooks?: { SessionStart: readonly object[] } }).hooks?.SessionStart;
+    await setup('1', '--write');
+    const later = { hooks: [{ type: 'command', command: 'later' }] };
+    const [own] = hooks() ?? [];
+    writeFileSync(path, JSON.stringify({ hooks: { SessionStart: [own, later] } }, null, 2));
+    await setup('2', '--write');
+    expect(JSON.stringify(hooks()).match(/--url [^"]+/g)).toEqual(['--url http://127.0.0.1:2']);
+    expect(hooks()).toContainEqual(later);
+    await setup('2', '--undo');
+    expect(hooks()).toEqual([later]);
+  });
+
+  it('is not added beside that of the plugin', async () => {
+    const home = tempFolder();
+    const path = join(home, '.claude/settings.json');
+    mkdirSync(dirname(path));
+    const before = JSON.stringify({ enabledPlugins: { 'mcp-pruner@mcp-pruner': true } });
+    writeFileSync(path, before);
+    const setting = { homeDir: home, env: { JEEVES_MCP_PRUNER_PATH: compiled('index.js') } };
+    const { code, out } = await run(['setup', 'claude', '--hook', '--write'], setting);
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('plugin mcp-pruner is on') });
+    expect(readFileSync(path, 'utf8')).toBe(before);
   });
 
   it('is refused for an agent without one', async () => {
