@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { json, startUpstream } from '../../helpers/fake-upstream.ts';
 import { messagesBody, type WireMessage } from '../../helpers/messages.ts';
 import { startProxy } from '../../helpers/proxy.ts';
+import { until } from '../../helpers/until.ts';
 import { LimitBooks } from './provider.ts';
 
 it('answers what the page shows of a conversation: its share, and what its context holds and costs', async () => {
@@ -22,14 +23,25 @@ it('answers what the page shows of a conversation: its share, and what its conte
     await (await fetch(`${proxy.url}/v1/messages`, { method: 'POST', headers, body })).text();
   }
   const read = async (path: string) => (await (await fetch(`${proxy.url}/page/api/${path}`)).json()) as unknown;
-  const all = (await read('requests?project=plan')) as { requests: readonly { conversation: string }[] };
-  const name = all.requests[0]?.conversation ?? '';
-  expect(await read(`limits?conversation=${encodeURIComponent(name)}`)).toMatchObject({
-    shares: [
-      { provider: 'anthropic', window: '5h', used: 0.42, shared: 0 },
-      { window: '7d', used: 0.21 },
-    ],
-    context: { model: 'claude-opus-4-5', tokens: 84_000, next: { warm: 0.042 }, compactPaysAfter: expect.any(Number) },
+  const name = await until(async () => {
+    const { requests } = (await read('requests?project=plan')) as { requests: readonly { conversation: string }[] };
+    return requests.length === 2 && requests[0]?.conversation;
   });
+  await vi.waitFor(
+    async () =>
+      expect(await read(`limits?conversation=${encodeURIComponent(name)}`)).toMatchObject({
+        shares: [
+          { provider: 'anthropic', window: '5h', used: 0.42, shared: 0 },
+          { window: '7d', used: 0.21 },
+        ],
+        context: {
+          model: 'claude-opus-4-5',
+          tokens: 84_000,
+          next: { warm: 0.042 },
+          compactPaysAfter: expect.any(Number),
+        },
+      }),
+    { timeout: 30_000 },
+  );
   expect(await read('limits?conversation=unknown')).toEqual({ shares: [], context: null });
 });
