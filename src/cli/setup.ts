@@ -49,7 +49,7 @@ export const setup: Command = {
     append: { type: 'boolean', doc: 'statusline: put it behind an existing status line' },
     hook: {
       type: 'boolean',
-      doc: 'claude, codex: only a hook that tells the model after a compaction what recall can still find',
+      doc: 'claude, codex: only a hook that reports to the model, after a compaction, what recall can still find',
     },
     mcp: {
       type: 'string',

@@ -1,6 +1,7 @@
+import { count } from '../base/counts.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ShelfStore, ShelfSums } from '../core/ports/shelf.ts';
-import { count, money } from './report/words.ts';
+import { money } from './report/words.ts';
 
 /** The tool shelf as a report shows it. Tokens are those of all requests of the time together. */
 export interface ShelfReport {

@@ -1,10 +1,10 @@
+import { count, plural } from '../base/counts.ts';
 import { leftWholeWords } from '../core/left-whole.ts';
 import type { StoredEvent } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { type Call, type Io, textOption } from './command.ts';
 import { withStore } from './open-store.ts';
-import { count, plural } from './report/words.ts';
 import { table } from './table.ts';
 import { painter, printableLine } from './terminal.ts';
 import { wrapped } from './wrap.ts';

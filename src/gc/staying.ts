@@ -20,14 +20,14 @@ export async function stayingIn(
   options: StayingOptions,
   { scope: { project }, request, messageAt }: Pick<OverTokenBudget, 'scope' | 'request' | 'messageAt'>,
 ): Promise<(segment: SeenSegment) => boolean> {
-  const storedAs = (segment: SeenSegment): readonly string[] => storedIds(options, project, segment);
   const results = request.segments.filter(({ role }) => role === 'tool');
-  const givenOut = await options.marks.givenOut(results.flatMap(storedAs));
-  const kept = keptReadings(request);
+  const stored = results.map((segment) => ({ segment, ids: storedIds(options, project, segment) }));
+  const givenOut = await options.marks.givenOut(stored.flatMap(({ ids }) => ids));
+  const needed = stored.filter(({ ids }) => ids.some((id) => givenOut.has(id))).map(({ segment }) => segment);
+  const kept = new Set([...keptReadings(request), ...needed]);
   return (segment) => {
     const { text, callId, ordinal } = segment;
-    if (kept.has(segment) || text.includes('NO_PRUNE')) return true;
-    return isFailed(text, callId, () => messageAt(ordinal)) || storedAs(segment).some((id) => givenOut.has(id));
+    return kept.has(segment) || text.includes('NO_PRUNE') || isFailed(text, callId, () => messageAt(ordinal));
   };
 }
 

@@ -1,3 +1,4 @@
+import { plural } from '../base/counts.ts';
 import type { BoldnessStep, MissCause } from '../core/ports/ledger.ts';
 import type {
   CheckedShare,
@@ -104,7 +105,7 @@ export function wholeNotes(sums: readonly LedgerSum[]): string[] {
   return grouped(sums, ({ key }) => key).flatMap(([reason, fields]) => {
     if (!isForcedReason(reason) || !fields.has('requests')) return [];
     const [why, advice] = forcedWords(reason);
-    return [`${counted(fields.get('requests') ?? 0, 'request')} without new cuts (${reason}): ${why}; ${advice}`];
+    return [`${plural(fields.get('requests') ?? 0, 'request')} without new cuts (${reason}): ${why}; ${advice}`];
   });
 }
 
@@ -123,7 +124,7 @@ function foldedNotes(projects: LedgerReport['projects']): string[] {
   const others = projects.find(({ project }) => project === OTHERS);
   return others
     ? [
-        `a day had too many projects: ${counted(others.requests, 'request')} of the smaller ones are counted under ${OTHERS}`,
+        `a day had too many projects: ${plural(others.requests, 'request')} of the smaller ones are counted under ${OTHERS}`,
       ]
     : [];
 }
@@ -133,7 +134,7 @@ function shortNotes(models: readonly LedgerModel[], prices: ReportPrices | undef
   return models
     .filter(({ model, write1h }) => write1h > 0 && prices?.pricesShort(model))
     .map(({ model, write1h }) => {
-      const tokens = `${counted(Math.round(write1h), 'token')} of ${model}`;
+      const tokens = `${plural(Math.round(write1h), 'token')} of ${model}`;
       return `${tokens}, written to the cache with a long lifetime, are priced short: no price is known`;
     });
 }
@@ -145,13 +146,9 @@ export function unpricedNotes(models: readonly Pick<LedgerModel, 'model' | 'unpr
   return [
     ...without
       .slice(0, MAX_UNPRICED)
-      .map(({ model, unpriced }) => `${counted(unpriced, 'request')} of ${model || '(no model)'} without a price`),
-    ...(others > 0 ? [`and ${counted(others, 'other model')}`] : []),
+      .map(({ model, unpriced }) => `${plural(unpriced, 'request')} of ${model || '(no model)'} without a price`),
+    ...(others > 0 ? [`and ${plural(others, 'other model')}`] : []),
   ];
-}
-
-function counted(count: number, what: string): string {
-  return `${count.toLocaleString('en-US')} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** Reported tokens per estimated token; `null` until there is enough evidence. */

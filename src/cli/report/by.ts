@@ -1,10 +1,11 @@
+import { count } from '../../base/counts.ts';
 import { type KeyFacts, readSpend, type SpendRow } from '../../ledger/spend.ts';
 import { SPENT_BY, type SpentBy } from '../../ledger/spent-by.ts';
 import { type Call, type Io, textOption, UsageError } from '../command.ts';
 import { withStore } from '../open-store.ts';
 import { sinceDayOf } from './since.ts';
 import { type Column, rowsAsCsv, rowsAsText, shownRows } from './table.ts';
-import { count, moneyColumn, percent } from './words.ts';
+import { moneyColumn, percent } from './words.ts';
 
 /** Figures of rows, whose dollars share their decimals. */
 const figuresOf = (rows: readonly SpendRow[]): readonly Column<SpendRow>[] => [

@@ -1,7 +1,8 @@
+import { count } from '../../base/counts.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { htmlText } from '../html-text.ts';
 import { partAsHtml } from './table.ts';
-import { count, headline, money, partsOf } from './words.ts';
+import { headline, money, partsOf } from './words.ts';
 
 /** The report as one HTML file: no script, nothing from anywhere else, every name as text. */
 export function reportHtml(report: LedgerReport, version: string): string {

@@ -1,8 +1,9 @@
+import { count } from '../../base/counts.ts';
 import type { HoldoutResult, LedgerReport } from '../../core/ports/ledger-report.ts';
 import { table, wrap } from '../table.ts';
 import { type Paint, printable } from '../terminal.ts';
 import { rowsAsText } from './table.ts';
-import { count, headline, holdoutPart, moneyColumn, partsOf } from './words.ts';
+import { headline, holdoutPart, moneyColumn, partsOf } from './words.ts';
 
 const BAR = 30;
 const LEAST_BAR = 4;

@@ -1,3 +1,4 @@
+import { count } from '../../base/counts.ts';
 import { type DeclaredTool, type NamedTool, toolsByName } from '../../core/shelf/by-name.ts';
 import { type Call, type Io, textOption } from '../command.ts';
 import { withStore } from '../open-store.ts';
@@ -5,7 +6,7 @@ import { readSettings } from '../read-settings.ts';
 import { table } from '../table.ts';
 import { printable } from '../terminal.ts';
 import { wrapped } from '../wrap.ts';
-import { count, moneyColumn } from './words.ts';
+import { moneyColumn } from './words.ts';
 
 /** `report --tools`: declared tools, what they cost, and whether they are called. */
 export async function toolsView(call: Call, io: Io): Promise<number> {

@@ -1,3 +1,4 @@
+import { count, plural } from '../../base/counts.ts';
 import { columnDecimals } from '../../base/decimals.ts';
 import { leftWholeWords } from '../../core/left-whole.ts';
 import type { MissCause } from '../../core/ports/ledger.ts';
@@ -40,15 +41,6 @@ export function money(dollars: number, decimals?: number): string {
 export function moneyColumn(values: readonly number[]): (dollars: number) => string {
   const decimals = columnDecimals(values);
   return (dollars) => money(dollars, decimals);
-}
-
-export function count(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
-}
-
-/** A number of things: `1 request`, `2 requests`. */
-export function plural(value: number, thing: string): string {
-  return `${count(value)} ${thing}${Math.round(value) === 1 ? '' : 's'}`;
 }
 
 export function percent(share: number | null): string {

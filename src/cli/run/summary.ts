@@ -1,7 +1,8 @@
+import { count, plural } from '../../base/counts.ts';
 import { leftWholeWords } from '../../core/left-whole.ts';
 import type { RunFigures } from '../../core/ports/run-figures.ts';
 import { runPath } from '../../proxy/doors/run-path.ts';
-import { count, money, plural } from '../report/words.ts';
+import { money } from '../report/words.ts';
 
 /** The proxy answers once the last requests of the run are billed, or after three seconds. */
 const WAIT_MS = 4_000;

@@ -1,3 +1,5 @@
+import { count, plural } from '../../base/counts.ts';
+
 /** Causes of cold caches, in words. */
 const MOMENTS: Readonly<Record<string, string>> = {
   pause: 'after pauses',
@@ -59,12 +61,4 @@ function asideLine(
 function providerLine({ edits, tokens }: Cold['by_provider']): string[] {
   if (edits === 0) return [];
   return [`Cold caches: the provider cleared ${count(tokens)} tokens itself in ${plural(edits, 'edit')}`];
-}
-
-function count(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
-}
-
-function plural(value: number, thing: string): string {
-  return `${count(value)} ${thing}${Math.round(value) === 1 ? '' : 's'}`;
 }

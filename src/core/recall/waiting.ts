@@ -32,8 +32,10 @@ export class WaitingTexts {
       const { text, candidate } = result;
       const [whole, call] = [folded(text), folded(`${candidate.path}\n${candidate.about}`)];
       const possible = forms.flatMap(({ word, form }) => (whole.includes(form) || call.includes(form) ? word : []));
-      for (const word of termsAmong(possible, result)) this.#counts.set(word, (this.#counts.get(word) ?? 0) + 1);
-      return possible.length === 0 ? [] : [{ result, words: new Set(possible) }];
+      if (possible.length === 0) return [];
+      const words = new Set(possible);
+      for (const word of termsAmong(words, result)) this.#counts.set(word, (this.#counts.get(word) ?? 0) + 1);
+      return [{ result, words }];
     });
   }
 
@@ -57,11 +59,10 @@ export class WaitingTexts {
 }
 
 /** Those of the words that are terms of a result, and not only parts of its words. */
-function termsAmong(words: readonly string[], { candidate: { about }, text }: WaitingResult): ReadonlySet<string> {
-  const wanted = new Set(words);
+function termsAmong(words: ReadonlySet<string>, { candidate: { about }, text }: WaitingResult): ReadonlySet<string> {
   const found = new Set<string>();
   const take = (term: string): void => {
-    if (wanted.has(term)) found.add(term);
+    if (words.has(term)) found.add(term);
   };
   eachTerm(about, take);
   const lower = text.toLowerCase();

@@ -1,16 +1,20 @@
 import { groupBy } from '../../engine/group-by.ts';
 
-/** One reading of one window, after one answer. */
-export interface Reading {
+/** A window between two resets, in a plan of an account. */
+interface Window {
   readonly account: string;
   readonly provider: string;
   readonly plan: string | null;
   readonly window: string;
   readonly minutes: number;
   readonly resetsS: number;
+  readonly status: string | null;
+}
+
+/** One reading of one window, after one answer. */
+export interface Reading extends Window {
   /** Used share in millionths of the window. */
   readonly used: number;
-  readonly status: string | null;
   /** Id of the request. */
   readonly request: string;
   /** `''` if the request's project was erased. */
@@ -32,15 +36,8 @@ export interface Moved {
   readonly shared: number;
 }
 
-/** A window between two resets, and who used what of it. All shares are in millionths, and add up to `used`. */
-export interface WindowUse {
-  readonly account: string;
-  readonly provider: string;
-  readonly plan: string | null;
-  readonly window: string;
-  readonly minutes: number;
-  readonly resetsS: number;
-  readonly status: string | null;
+/** A window, and who used what of it. All shares are in millionths, and add up to `used`. */
+export interface WindowUse extends Window {
   /** The highest reading. */
   readonly used: number;
   /** What was used before the first reading, while no request of ours ran, and by projects that were erased. */

@@ -1,6 +1,5 @@
 import { groupBy } from '../../engine/group-by.ts';
-import type { Reading } from '../../ledger/limits/attribution.ts';
-import { attribute, type Moved, type WindowUse } from '../../ledger/limits/attribution.ts';
+import { attribute, type Moved, type Reading, type WindowUse } from '../../ledger/limits/attribution.ts';
 import { UNITS } from '../../ledger/limits/read-limits.ts';
 import type { Rows } from '../../store/sql/rows.ts';
 import { type Arms, armsCompared } from './arms.ts';

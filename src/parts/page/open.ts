@@ -6,9 +6,7 @@ import { settingsInWords } from '../../config/show.ts';
 import { allowedCallers } from '../../core/web-origin.ts';
 import { readColdStash } from '../../ledger/cold-stash.ts';
 import { readContexts, readThreshold } from '../../ledger/compactions.ts';
-import { pricesOf } from '../../ledger/installed-prices.ts';
 import { readPrefixBreaks } from '../../ledger/prefix-breaks.ts';
-import type { Prices } from '../../ledger/prices.ts';
 import { openPage } from './page.ts';
 import type { PageParts } from './parts.ts';
 
@@ -17,8 +15,6 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
   const { edition, settings, store, events, flushSeen, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;
   const { isNarrow = false } = parts;
-  let read: Prices | undefined;
-  const prices = (): Prices => (read ??= pricesOf(settings));
   const pageParts: PageParts = {
     access:
       parts.pageAccess ??
@@ -36,7 +32,7 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     ledger: parts.pageLedger ?? parts.ledger,
     savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
-    coldStash: (query) => readColdStash(store.ledger, settings.coldStash, query, prices()),
+    coldStash: (query) => readColdStash(store.ledger, settings.coldStash, query, parts.prices),
     boldness: settings.boldness,
     prefixBreaks: (query) => readPrefixBreaks(store.ledger, query),
     threshold: (of) => readThreshold(store.compactions, of),

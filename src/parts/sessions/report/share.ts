@@ -1,4 +1,5 @@
-import { count, money, percent, plural } from '../../../cli/report/words.ts';
+import { count, plural } from '../../../base/counts.ts';
+import { money, percent } from '../../../cli/report/words.ts';
 import { filled } from '../../../cli/table.ts';
 import type { SessionsReport } from './past-report.ts';
 

@@ -1,4 +1,5 @@
-import { count, money, percent, plural } from '../../../cli/report/words.ts';
+import { count, plural } from '../../../base/counts.ts';
+import { money, percent } from '../../../cli/report/words.ts';
 import { table, wrap } from '../../../cli/table.ts';
 import { type Paint, printable } from '../../../cli/terminal.ts';
 import type { MissCause } from '../../../core/ports/ledger.ts';

@@ -1,0 +1,9 @@
+/** A number without decimals, as people read it: `12,345`. */
+export function count(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+/** A number of things: `1 request`, `2 requests`. */
+export function plural(value: number, thing: string): string {
+  return `${count(value)} ${thing}${Math.round(value) === 1 ? '' : 's'}`;
+}
