@@ -115,7 +115,7 @@ class WireExchange {
     this.#requestId = context.requestId;
     this.#isShadow = options.modeOf(context.scope.project).shadow;
     this.#to = to;
-    this.#reporter = new ExchangeReporter(options, { req, context, to, isShadow: this.#isShadow });
+    this.#reporter = new ExchangeReporter(options, { req, res, context, to, isShadow: this.#isShadow });
   }
 
   async run(): Promise<void> {
@@ -310,10 +310,10 @@ class WireExchange {
           extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
           onHead: (status, fields) => {
             this.#reporter.answered();
-            this.#reporter.tap.head(headerIn(fields, 'content-encoding'));
+            if (!this.#reporter.isTapped) this.#reporter.tap.head(headerIn(fields, 'content-encoding'));
             this.#reporter.watched?.head(status, fields);
           },
-          onData: (chunk) => this.#reporter.tap.data(chunk),
+          onData: this.#reporter.isTapped ? undefined : (chunk) => this.#reporter.tap.data(chunk),
           errorBody: this.#options.dialect.error,
           decline,
         },

@@ -12,7 +12,7 @@ import { sendError } from '../send-error.ts';
 import type { Destinations } from '../upstream/destinations.ts';
 import { discardUpload } from '../upstream/unread-upload.ts';
 import { type AskedModel, askedIn, costOfPath, modelInPath } from './asked-model.ts';
-import { UsageWatch } from './exchange-usage.ts';
+import { watchOf } from './exchange-usage.ts';
 import { type Gatekeeper, type IncomingContext, pathOf } from './gatekeeper.ts';
 import { Meter, meters } from './meter.ts';
 import { peekBody } from './peek-body.ts';
@@ -96,7 +96,7 @@ async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> 
   }
   if (res.destroyed || res.closed) return place.settle(0, false);
   const meter = new Meter({
-    usage: new UsageWatch(req, res),
+    usage: watchOf(req, res),
     ...{ asked, cloud, context, ledger, clock, budgets, place },
   });
   meters.set(req, meter);

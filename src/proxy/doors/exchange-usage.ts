@@ -57,6 +57,20 @@ export function usageIn(answer: Answer, bytes: { in: number; out: number }, isCu
   };
 }
 
+const watches = new WeakMap<ServerResponse, UsageWatch>();
+
+/** The watch of an exchange. All doors share it, so that an answer is read once. */
+export function watchOf(req: IncomingMessage, res: ServerResponse): UsageWatch {
+  const watch = watches.get(res) ?? new UsageWatch(req, res);
+  watches.set(res, watch);
+  return watch;
+}
+
+/** The reader of an answer that is watched. */
+export function tapOf(res: ServerResponse): AnswerTap | undefined {
+  return watches.get(res)?.tap;
+}
+
 /**
  * Observes one exchange, whatever its wire format, and reports its usage. Changes none of its bytes. The doors of
  * extensions use it to count what they have admitted.
@@ -65,11 +79,10 @@ export class UsageWatch {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #readBefore: number;
-  readonly #tap = new AnswerTap();
+  readonly tap = new AnswerTap();
   /** The answer's encoding, once its head is written. */
   #encoding: string | null = null;
   #bytes = 0;
-  #measured: Promise<MeasuredUsage> | null = null;
 
   constructor(req: IncomingMessage, res: ServerResponse) {
     this.#req = req;
@@ -102,24 +115,19 @@ export class UsageWatch {
    *
    * @param requestBytes - size of the request's text
    */
-  measured(requestBytes: number): Promise<MeasuredUsage> {
-    this.#measured ??= this.#measure(requestBytes);
-    return this.#measured;
-  }
-
-  async #measure(requestBytes: number): Promise<MeasuredUsage> {
+  async measured(requestBytes: number): Promise<MeasuredUsage> {
     const { statusCode, writableFinished } = this.#res;
     if (statusCode >= 400) return NOTHING;
     const input = Math.ceil(requestBytes / BYTES_PER_TOKEN);
     if (this.#bytes === 0) return { ...NOTHING, tokensIn: this.#req.complete ? input : 0 };
     const isEncoded = !['', 'identity'].includes(this.#encoding ?? '');
     const size = isEncoded ? this.#bytes * EXPANSION : this.#bytes;
-    return usageIn(await this.#tap.end(), { in: requestBytes, out: size }, !writableFinished);
+    return usageIn(await this.tap.end(), { in: requestBytes, out: size }, !writableFinished);
   }
 
   #head(encoding: string): void {
     this.#encoding = encoding.trim().toLowerCase();
-    this.#tap.head(this.#encoding);
+    this.tap.head(this.#encoding);
   }
 
   #take(chunk: unknown): void {
@@ -127,6 +135,6 @@ export class UsageWatch {
     const bytes = Buffer.from(chunk as Uint8Array);
     if (this.#encoding === null) this.#head(String(this.#res.getHeader('content-encoding') ?? ''));
     this.#bytes += bytes.length;
-    this.#tap.data(bytes);
+    this.tap.data(bytes);
   }
 }

@@ -1,10 +1,11 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { CountAnswer } from '../../core/ports/request-facts.ts';
 import type { Traces } from '../../core/ports/traces.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
+import { tapOf } from '../doors/exchange-usage.ts';
 import { type Meter, meters } from '../doors/meter.ts';
 import type { PruneStepOptions } from '../prune-step.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -38,6 +39,7 @@ export interface ReportedRequest {
   readonly to: ModelDestination;
   /** The mode of the project when the request arrived. */
   readonly isShadow: boolean;
+  readonly res: ServerResponse;
 }
 
 /** Collects figures of one request in progress, and reports it once when it has ended. */
@@ -46,7 +48,9 @@ export class ExchangeReporter {
   readonly #request: ReportedRequest;
   readonly #startedAt = performance.now();
   #firstByteMs: number | null = null;
-  readonly tap = new AnswerTap();
+  readonly tap: AnswerTap;
+  /** A door reads the answer already. */
+  readonly isTapped: boolean;
   readonly fallbacks: string[] = [];
   pruneMs = 0;
   bytesIn = 0;
@@ -60,6 +64,9 @@ export class ExchangeReporter {
   constructor(options: ReporterOptions, request: ReportedRequest) {
     this.#options = options;
     this.#request = request;
+    const tap = tapOf(request.res);
+    this.isTapped = tap !== undefined;
+    this.tap = tap ?? new AnswerTap();
   }
 
   /** Records the time of the answer's head, if it is the first. */

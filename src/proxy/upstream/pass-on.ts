@@ -24,7 +24,7 @@ export interface UpstreamRequest extends RawRequest {
   /** Headers for the client in addition to the upstream's. */
   readonly extraHeaders: readonly string[];
   /** Observes each chunk of the answer; must not keep or change it. */
-  readonly onData?: (chunk: Buffer) => void;
+  readonly onData?: ((chunk: Buffer) => void) | undefined;
   /** Observes the head of the answer that the client receives: its fields are name, value, name, value, … */
   readonly onHead?: (status: number, fields: readonly string[]) => void;
   /** The error shape; default: OpenAI's. */

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { AnswerReader } from '../../../src/wires/dialects/answers/reader.ts';
 import { run } from '../../cli/fake-io.ts';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
 import { json } from '../../helpers/fake-upstream.ts';
@@ -94,6 +95,20 @@ describe('the books of keys', () => {
     expect(conversations.pruned + conversations.control).toBe(total - OFF); // these belong to no conversation
     expect(dollarsPerConversation.pruned).toBeCloseTo(DOLLARS, 6);
     expect(dollarsPerConversation.control).toBeCloseTo(DOLLARS, 6);
+  });
+
+  it('are kept by reading each answer once', async () => {
+    const place = await onFile();
+    const stage = await startTeam(place);
+    stage.upstream.answer = (_request, res) => json(res, 200, { model: 'gpt-5', choices: [], usage: USAGE });
+    const key = await keys(place, 'create', '--name', 'a', '--project', 'web', '--dollars-per-month', '50');
+    const read = vi.spyOn(AnswerReader.prototype, 'data');
+    const headers = { 'content-type': 'application/json', 'x-mcp-pruner-key': key };
+    const body = chatBody([{ role: 'user', content: 'Why?' }], { model: 'gpt-5' });
+    const answer = await send(`${stage.url}/v1/chat/completions`, { method: 'POST', headers, body });
+    await until(async () => (await reported(place, [])).totals.requests === 1);
+    expect(read.mock.calls.reduce((bytes, [piece]) => bytes + piece.length, 0)).toBe(answer.body.length);
+    read.mockRestore();
   });
 });
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { FailureReporter } from '../../../../base/failures.ts';
 import type { ExchangeUsage } from '../../../../core/ports/exchange-usage.ts';
 import { ownAdmissions } from '../../../../proxy/doors/admitted.ts';
-import { asksModel, UsageWatch } from '../../../../proxy/doors/exchange-usage.ts';
+import { asksModel, watchOf } from '../../../../proxy/doors/exchange-usage.ts';
 import { type Gatekeeper, type IncomingContext, pathOf } from '../../../../proxy/doors/gatekeeper.ts';
 import { sendError } from '../../../../proxy/send-error.ts';
 import type { ChildGate } from '../../ports/child-gate.ts';
@@ -106,7 +106,7 @@ async function ordinary(
     if (BATCH.test(plainPath(path))) return sendError(res, 'not_found');
     const refusal = await reserve();
     if (refusal !== null) return refuse(res, refusal);
-    const usage = new UsageWatch(req, res);
+    const usage = watchOf(req, res);
     res.once('close', () => void usage.total().then(settle));
   }
   next();

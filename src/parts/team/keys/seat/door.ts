@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FailureReporter } from '../../../../base/failures.ts';
 import { admitted, ownAdmissions } from '../../../../proxy/doors/admitted.ts';
-import { asksModel, UsageWatch } from '../../../../proxy/doors/exchange-usage.ts';
+import { asksModel, watchOf } from '../../../../proxy/doors/exchange-usage.ts';
 import { type IncomingContext, pathOf } from '../../../../proxy/doors/gatekeeper.ts';
 import { projectNamed } from '../../../../proxy/request-context.ts';
 import { sendError } from '../../../../proxy/send-error.ts';
@@ -133,7 +133,7 @@ export class KeyDoor {
     const taken = await gate.take(by, asks ? estimated : 0);
     if ('code' in taken || by.limited !== 'tokens' || !asks) return taken;
     const res = answer();
-    const usage = new UsageWatch(req, res);
+    const usage = watchOf(req, res);
     res.once('close', () => {
       void usage.total().then(({ tokensIn, tokensOut }) => gate.settle(by, taken, tokensIn + tokensOut));
     });
