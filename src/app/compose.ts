@@ -76,14 +76,9 @@ export function openServices(
   countPruned?: (result: PruneTextResult) => void,
   counters?: LedgerCounters,
 ): Services {
-  const { settings, store, events, failures, clock } = context;
-  const scorer = openBackend(context);
-  const turns = new Turns();
-  const decider = new WorkerDecider({
-    mainThread: new MainThreadDecider(turns),
-    onFailure: failures.of('pruning'),
-  });
-  const decisionCache = decisionCacheOf(settings, store, clock, decider);
+  const { store, events } = context;
+  const deciding = openDeciding(context);
+  const { scorer, turns, decider, decisionCache } = deciding;
   const watches = openObservers(context, turns, counters);
   const { flushSeen, sink, toolWatch } = watches;
   const contextGc = openContextGc(context, flushSeen);
@@ -117,12 +112,7 @@ export function openServices(
     idempotency: openIdempotency(context),
     projectBook,
     recall: openRecall(context, flushSeen, cold),
-    warmUp() {
-      if (context.edition.warmsUp === false) return;
-      decider.warmUp();
-      if (!isWarm) warmUpInTurns(turns).catch((cause: unknown) => failures.of('pruning')('not_warmed_up', cause));
-      isWarm = true;
-    },
+    warmUp: () => warmUpOnce(context, deciding),
     onRequest: () => upkeep.request(),
     health: () => context.health(scorer?.state),
     async close() {
@@ -138,6 +128,25 @@ export function openServices(
       await store.close();
     },
   };
+}
+
+/** What decides about texts: the scorer, the worker threads, and the cache of their decisions. */
+function openDeciding(context: Context) {
+  const { settings, store, clock, failures } = context;
+  const scorer = openBackend(context);
+  const turns = new Turns();
+  const decider = new WorkerDecider({
+    mainThread: new MainThreadDecider(turns),
+    onFailure: failures.of('pruning'),
+  });
+  return { scorer, turns, decider, decisionCache: decisionCacheOf(settings, store, clock, decider) };
+}
+
+function warmUpOnce({ edition, failures }: Context, { decider, turns }: ReturnType<typeof openDeciding>): void {
+  if (edition.warmsUp === false) return;
+  decider.warmUp();
+  if (!isWarm) warmUpInTurns(turns).catch((cause: unknown) => failures.of('pruning')('not_warmed_up', cause));
+  isWarm = true;
 }
 
 async function warmUpInTurns(turns: Turns): Promise<void> {

@@ -22,7 +22,7 @@ import type { MountParts } from './mounts.ts';
 import type { OpenPart, PartPlace } from './part.ts';
 import { figuresOfRun } from './run-figures.ts';
 import { openTools, type ToolFace } from './tools.ts';
-import { openWires } from './wires.ts';
+import { openWires, type Wires } from './wires.ts';
 
 /** Values of a label that are counted by themselves; further ones count as `other`. */
 const MAX_LABEL_VALUES = 50;
@@ -77,18 +77,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     owners: opened.find((one) => one.owners)?.owners,
     answers: opened.find((one) => one.answers)?.answers,
   });
-  const {
-    wireFor,
-    sockets,
-    onUpgradeRefused,
-    onPathUnknown,
-    notUnderstood,
-    prefixBreaks,
-    savings,
-    destinations,
-    hops,
-    close,
-  } = wires;
+  const { wireFor, sockets, onUpgradeRefused, onPathUnknown, savings, destinations, hops } = wires;
   const stopping = new AbortController();
   const mountParts: MountParts = {
     ...services,
@@ -97,26 +86,18 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   };
   const rest = mountsSoon(mountParts);
   const front = await frontFor(mountParts, budgets, wires.received);
-  const { runs: book, reported } = wires;
+  const { reported, runs: book } = wires;
   const sources = { book, reported, ledger: services.ledger, store: services.store.ledger, opened };
+  const ofRuns = runDoor((run, waits) => figuresOfRun(sources, run, waits));
   return {
     wireFor,
-    gatekeeper: inTurn(
-      [pageDoor(callersOf(settings).origins), runDoor((run, waits) => figuresOfRun(sources, run, waits))],
-      front,
-    ),
+    gatekeeper: inTurn([pageDoor(callersOf(settings).origins), ofRuns], front),
     sockets,
     onUpgradeRefused,
     hops,
     app: rest.listener,
     loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => services.warmUp()),
-    health: () => ({
-      ...services.health(),
-      routes: rest.state(),
-      not_understood: notUnderstood.report(),
-      prefix_breaks: prefixBreaks.report(),
-      saving_alarm: savings.alarm ?? undefined,
-    }),
+    health: () => ({ ...services.health(), routes: rest.state(), ...healthOf(wires) }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),
     stopChildren: async () => {
@@ -124,10 +105,18 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     },
     async close() {
       budgets.close();
-      await close(); // the last reports may leave data to the parts
+      await wires.close(); // the last reports may leave data to the parts
       await Promise.all(opened.map((one) => one.close?.()));
       await services.close();
     },
+  };
+}
+
+function healthOf({ notUnderstood, prefixBreaks, savings }: Wires) {
+  return {
+    not_understood: notUnderstood.report(),
+    prefix_breaks: prefixBreaks.report(),
+    saving_alarm: savings.alarm ?? undefined,
   };
 }
 

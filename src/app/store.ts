@@ -1,6 +1,8 @@
+import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '../config/settings.ts';
 import { textHash } from '../core/hash.ts';
 import { UserError } from '../errors/errors.ts';
+import { StoreWait } from '../proxy/store-wait.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 import type { DatabaseServer, Edition } from './edition.ts';
 import type { ArchiveSettings } from './recall-task.ts';
@@ -68,4 +70,17 @@ async function whenReady(store: StoreHandle): Promise<StoreHandle> {
  */
 export function storeExists(settings: Settings, fileExists: (path: string) => boolean): boolean {
   return settings.databaseUrl !== null || fileExists(settings.dbPath);
+}
+
+/** The share of the heap for bodies that wait for the database. They are parsed only when they continue. */
+const WAITING_HEAP_SHARE = 1 / 8;
+
+/** Lets requests wait while the database is away. */
+export function storeWaitOf({ databaseWaitMs }: Settings, store: StoreHandle): StoreWait {
+  return new StoreWait({
+    problem: () => store.problem(),
+    untilBack: (ms) => store.untilBack(ms),
+    maxMs: databaseWaitMs,
+    maxBytes: getHeapStatistics().heap_size_limit * WAITING_HEAP_SHARE,
+  });
 }

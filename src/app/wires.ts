@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { recoverCommand } from '../config/recover-command.ts';
 import { pruningSettings } from '../config/settings/pruning.ts';
-import type { Settings } from '../config/settings.ts';
 import { keptAnswers } from '../core/kept-answers.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { Traces } from '../core/ports/traces.ts';
@@ -20,7 +19,6 @@ import { RunBook } from '../proxy/report/run-book.ts';
 import { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { sendError } from '../proxy/send-error.ts';
 import type { ModelHandler, SocketHandler } from '../proxy/server.ts';
-import { StoreWait } from '../proxy/store-wait.ts';
 import { AwsSigning } from '../proxy/upstream/aws-signing.ts';
 import { type Destination, Destinations, type Refused, Upstreams } from '../proxy/upstream/destinations.ts';
 import { ExactCounts } from '../proxy/upstream/exact-counts.ts';
@@ -39,6 +37,7 @@ import { callersOf, requestIds } from './context.ts';
 import type { OpenPart } from './part.ts';
 import { findSettingsBy, globs, rewriterOf } from './pipeline.ts';
 import { segmentsOf } from './segments.ts';
+import { storeWaitOf } from './store.ts';
 
 /** The handling of requests to models: routes, counters and shutdown. */
 export interface Wires {
@@ -89,14 +88,7 @@ export async function openWires(
   const nextId = requestIds();
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
-  const destinations = new Destinations(settings, upstreams, (prefix) => {
-    // a long word may be a secret
-    const shown = prefix.slice(0, MAX_LOGGED_CHARS).replace(/[\w-]{24,}/g, '…');
-    log.warn(
-      { prefix: shown },
-      'a path with an unknown prefix was accepted: the part before its last version segment is dropped',
-    );
-  });
+  const destinations = new Destinations(settings, upstreams, (prefix) => logUnknownPrefix(services, prefix));
   const notUnderstood = new NotUnderstood();
   const prefixBreaks = new PrefixBreaks();
   const savings = savingWatch(services);
@@ -111,37 +103,18 @@ export async function openWires(
   const options = { ...(await handlerOptions(services, { reporter, nextId, received }, owners)), answers };
   const handlers = handlersOf(services, options);
   let inProgress = 0;
+  const begin = (request: IncomingMessage): (() => void) => {
+    inProgress++;
+    const ended = runs.begin(runOf(request), clock.nowMs());
+    return () => {
+      inProgress--;
+      ended();
+    };
+  };
   return {
     inProgress: () => inProgress,
-    wireFor(req) {
-      const to = destinations.of(req);
-      if (to && 'refusal' in to) return refusalHandler(to);
-      const operation = to?.operation;
-      const handler = operation && handlers.get(to.provider)?.get(operation.dialect);
-      if (!handler) return null;
-      return {
-        errorBody: operation.dialect.error,
-        handle: (request, res) => {
-          inProgress++;
-          const ended = runs.begin(runOf(request), clock.nowMs());
-          return handler.handle(request, res, { ...to, operation }).finally(() => {
-            inProgress--;
-            ended();
-          });
-        },
-      };
-    },
-    sockets: new WebSocketHandler({
-      ...options,
-      dialect: openaiResponses,
-      clock,
-      destinationOf: (req) => socketDestination(destinations, req),
-      hops,
-      headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-      onOpened: (req) => runs.begin(runOf(req), clock.nowMs()),
-      onNotUnderstood: (reason) => reporter.unread(reason),
-      onNotOpened: (status, upstreamError) => reporter.unread('websocket_not_opened', { status, upstreamError }),
-    }),
+    wireFor: (req) => handlerFor(destinations.of(req), handlers, begin),
+    sockets: socketHandler(services, options, { destinations, hops, runs, reporter }),
     onUpgradeRefused: () => reporter.unread('upgrade_refused'),
     onPathUnknown: (path) => reporter.unread('path_not_understood', { path: path.slice(0, MAX_LOGGED_CHARS) }),
     notUnderstood,
@@ -157,6 +130,54 @@ export async function openWires(
       await upstreams.close();
     },
   };
+}
+
+/** @param begin - counts a request that is in progress, and returns how to end that */
+function handlerFor(
+  to: Destination | Refused | null,
+  handlers: ReturnType<typeof handlersOf>,
+  begin: (request: IncomingMessage) => () => void,
+): ModelHandler | null {
+  if (to && 'refusal' in to) return refusalHandler(to);
+  const operation = to?.operation;
+  const handler = operation && handlers.get(to.provider)?.get(operation.dialect);
+  if (!handler) return null;
+  return {
+    errorBody: operation.dialect.error,
+    handle: (request, res) => handler.handle(request, res, { ...to, operation }).finally(begin(request)),
+  };
+}
+
+function logUnknownPrefix({ log }: Services, prefix: string): void {
+  // a long word may be a secret
+  const shown = prefix.slice(0, MAX_LOGGED_CHARS).replace(/[\w-]{24,}/g, '…');
+  log.warn(
+    { prefix: shown },
+    'a path with an unknown prefix was accepted: the part before its last version segment is dropped',
+  );
+}
+
+function socketHandler(
+  { settings, clock }: Services,
+  options: Omit<WireOptions, 'dialect' | 'cloud'>,
+  {
+    destinations,
+    hops,
+    runs,
+    reporter,
+  }: Pick<Wires, 'destinations' | 'hops' | 'runs'> & { readonly reporter: Reporter },
+): WebSocketHandler {
+  return new WebSocketHandler({
+    ...options,
+    dialect: openaiResponses,
+    clock,
+    destinationOf: (req) => socketDestination(destinations, req),
+    hops,
+    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+    onOpened: (req) => runs.begin(runOf(req), clock.nowMs()),
+    onNotUnderstood: (reason) => reporter.unread(reason),
+    onNotOpened: (status, upstreamError) => reporter.unread('websocket_not_opened', { status, upstreamError }),
+  });
 }
 
 /** A handler for each wire of each provider. */
@@ -316,15 +337,3 @@ function toolShelfOf(
 
 /** Bytes of bodies above the limit that are read at once. */
 const LARGE_BODIES = 256 * 1024 * 1024;
-
-/** The share of the heap for bodies that wait for the database. They are parsed only when they continue. */
-const WAITING_HEAP_SHARE = 1 / 8;
-
-function storeWaitOf({ databaseWaitMs }: Settings, store: Services['store']): StoreWait {
-  return new StoreWait({
-    problem: () => store.problem(),
-    untilBack: (ms) => store.untilBack(ms),
-    maxMs: databaseWaitMs,
-    maxBytes: getHeapStatistics().heap_size_limit * WAITING_HEAP_SHARE,
-  });
-}

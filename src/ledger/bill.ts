@@ -102,12 +102,8 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const removed = head + removedIn(layout);
   const isFirst = known === null && facts.fresh.from === 0;
   const next: Known = {
-    atMs: facts.atMs,
-    model: facts.model,
-    tools: facts.tools,
-    system: facts.system,
+    ...factsKept(facts, head, exactly !== null),
     messages: remembered(facts, layout, known, common, exactly !== null),
-    ...(facts.head && { head: { cuts: facts.head.cuts, ...(exactly !== null && { exact: head }) } }),
     counted: exactly !== null || (known?.counted ?? false),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
     cached: cachedTokens(usage, rules),
@@ -115,8 +111,6 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     tokens: total,
     tokensWithout: inputOf(without),
     output: usage.output,
-    reasoning: facts.usage?.reasoning ?? null,
-    ...(facts.cleared && { cleared: facts.cleared }),
     lifetimeMs: usage.write1h > 0 || (alike && written === 0 && known.lifetimeMs === HOUR_MS) ? HOUR_MS : rules.cacheMs,
   };
   return {
@@ -133,6 +127,20 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, layout) : noMiss(price)),
     entering: price && entering(usage, price),
     known: next,
+  };
+}
+
+/** What the next bill needs of the request itself. @param headTokens - cut before the messages; exact if `counted` */
+function factsKept(
+  { atMs, model, tools, system, head, usage, cleared }: RequestFacts,
+  headTokens: number,
+  counted: boolean,
+) {
+  return {
+    ...{ atMs, model, tools, system },
+    ...(head && { head: { cuts: head.cuts, ...(counted && { exact: headTokens }) } }),
+    reasoning: usage?.reasoning ?? null,
+    ...(cleared && { cleared }),
   };
 }
 

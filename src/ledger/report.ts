@@ -43,16 +43,15 @@ export function reportOf(
     ({ project }) => project,
   )
     .map(([project, fields]) => ({ project, ...totalsOf(fields) }))
-    .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests);
+    .sort(dearestFirst);
   const whole = fieldsOf(all);
   const totals = totalsOf(whole);
-  const get = (field: string): number => whole.get(field) ?? 0;
   const models = grouped(of('model'), ({ key }) => key)
     .map(([model, fields]) => ({ model, ...totalsOf(fields), calibration: calibrationOf(fields) }))
-    .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests);
+    .sort(dearestFirst);
   const keys = grouped(of('key'), ({ key }) => key)
     .map(([keyId, fields]) => ({ keyId, ...totalsOf(fields) }))
-    .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests);
+    .sort(dearestFirst);
   const days = grouped(all, ({ day }) => day);
   const held = steps.filter(({ project }) => query.project === undefined || project === query.project);
   return {
@@ -74,15 +73,7 @@ export function reportOf(
     tools: grouped(of('tool'), ({ key }) => key)
       .map(([key, fields]) => toolOf(key, fields, held))
       .sort((a, b) => b.dollarsSaved - a.dollarsSaved || b.removed - a.removed),
-    shares: {
-      ofTexts: shareOf(get('lookedRemoved'), get('looked')),
-      ofNewInput: shareOf(totals.removedNew, totals.fresh + totals.write5m + totals.write1h + totals.removedNew),
-      ofAllInput: shareOf(
-        totals.removed,
-        totals.fresh + totals.write5m + totals.write1h + totals.read + totals.removed,
-      ),
-      ofBill: shareOf(totals.net, totals.dollarsWithout),
-    },
+    shares: sharesOf(totals, whole),
     misses: grouped(of('miss'), ({ key }) => key)
       .map(([cause, fields]) => missOf(cause, fields))
       .sort((a, b) => b.dollars - a.dollars || b.tokens - a.tokens),
@@ -91,6 +82,24 @@ export function reportOf(
     work: workOf(conversations),
     checked: checkedOf(whole),
     steps: [...held].reverse(),
+  };
+}
+
+function dearestFirst(a: LedgerTotals, b: LedgerTotals): number {
+  return b.dollars - a.dollars || b.requests - a.requests;
+}
+
+/** What was cut, as shares of the examined texts, of the input and of the bill. */
+function sharesOf(
+  { fresh, write5m, write1h, read, removed, removedNew, net, dollarsWithout }: LedgerTotals,
+  fields: Fields,
+): LedgerReport['shares'] {
+  const added = fresh + write5m + write1h;
+  return {
+    ofTexts: shareOf(fields.get('lookedRemoved') ?? 0, fields.get('looked') ?? 0),
+    ofNewInput: shareOf(removedNew, added + removedNew),
+    ofAllInput: shareOf(removed, added + read + removed),
+    ofBill: shareOf(net, dollarsWithout),
   };
 }
 

@@ -175,10 +175,7 @@ export class ReadStage {
     const first = checkpoint?.messages ?? 0;
     const { messages, previous } = scanned;
     const before = answers.get(previous);
-    const known = checkpoint?.conversation ?? before;
-    const conversation = known?.fork() ?? new Conversation();
-    if (known === undefined && previous !== '') conversation.detach();
-    if (scanned.outside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
+    const conversation = conversationOf(body, scanned, checkpoint?.conversation ?? before);
     const found: FoundText[] = [];
     const results: ReadResult[] = [];
     const texts = new BodyTexts(body);
@@ -255,6 +252,18 @@ export class ReadStage {
       return boldness ? { ...text, job: { ...job, boldness } } : text;
     });
   }
+}
+
+/** The conversation before the new messages. @param known - as it was remembered */
+function conversationOf(
+  body: Buffer,
+  { previous, outside }: ScannedBody,
+  known: Conversation | undefined,
+): Conversation {
+  const conversation = known?.fork() ?? new Conversation();
+  if (known === undefined && previous !== '') conversation.detach();
+  if (outside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
+  return conversation;
 }
 
 function resumeAt({ body, checkpoint }: PrefixMatch): Resume {

@@ -30,6 +30,11 @@ export class Failure extends Error {
   }
 }
 
+/** What went wrong, for anything that was thrown. */
+export function failureOf(cause: unknown): Failure {
+  return cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause));
+}
+
 type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 let pageToken = '';

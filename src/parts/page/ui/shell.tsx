@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Failure, loadSession, messageOf, type Session } from '../../../app/page/ui/api.tsx';
+import { type Failure, failureOf, loadSession, type Session } from '../../../app/page/ui/api.tsx';
 import type { PartPieces, PartView } from '../../../app/page/ui/part-view.tsx';
 import { Trouble } from '../../../app/page/ui/parts/loaded.tsx';
 import { Head } from '../../../app/page/ui/parts/pieces.tsx';
@@ -108,7 +108,7 @@ function Shell({ parts, pieces }: Parts & Pieces) {
         setSession(known);
         setFailure(null);
       },
-      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
+      (cause: unknown) => setFailure(failureOf(cause)),
     );
   }, []);
   useEffect(load, []);

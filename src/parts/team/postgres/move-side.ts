@@ -40,21 +40,7 @@ export async function openPostgresSide(
       const [row] = await query(`SELECT ${table.key} FROM mcp_pruner.${table.name} ORDER BY ${order} LIMIT 1`);
       return row ? table.key.map((key) => unescaped(table, key, row[key] ?? null)) : null;
     },
-    async add(table, rows) {
-      const width = table.columns.length;
-      const values = rows.map((_, i) => `(${table.columns.map((_column, j) => `$${i * width + j + 1}`)})`);
-      // as many rows as the limit on parameters per statement allows
-      const most = Math.floor(60_000 / width);
-      await database.transaction(async (client) => {
-        for (let at = 0; at < rows.length; at += most) {
-          const some = rows.slice(at, at + most);
-          await client.query(
-            `INSERT INTO mcp_pruner.${table.name} (${table.columns}) VALUES ${values.slice(0, some.length)} ON CONFLICT DO NOTHING`,
-            some.flatMap((row) => row.map((value, j) => escaped(table, table.columns[j] ?? '', value))),
-          );
-        }
-      }, WAIT_MS);
-    },
+    add: (table, rows) => addRows(database, table, rows),
     async finish() {
       for (const log of ['event', 'child_log']) await advanceLogSequence(database, log, 'seq');
       for (const log of ['served', 'left_alone']) await advanceLogSequence(database, log, 'id');
@@ -75,6 +61,22 @@ export async function openPostgresSide(
     },
     close: () => database.close(),
   };
+}
+
+async function addRows(database: Database, table: MovedTable, rows: Parameters<Side['add']>[1]): Promise<void> {
+  const width = table.columns.length;
+  const values = rows.map((_, i) => `(${table.columns.map((_column, j) => `$${i * width + j + 1}`)})`);
+  // as many rows as the limit on parameters per statement allows
+  const most = Math.floor(60_000 / width);
+  await database.transaction(async (client) => {
+    for (let at = 0; at < rows.length; at += most) {
+      const some = rows.slice(at, at + most);
+      await client.query(
+        `INSERT INTO mcp_pruner.${table.name} (${table.columns}) VALUES ${values.slice(0, some.length)} ON CONFLICT DO NOTHING`,
+        some.flatMap((row) => row.map((value, j) => escaped(table, table.columns[j] ?? '', value))),
+      );
+    }
+  }, WAIT_MS);
 }
 
 const IDENTITIES = [

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { Failure, get, messageOf } from '../api.tsx';
+import { type Failure, failureOf, get } from '../api.tsx';
 
 export interface Loaded<T> {
   readonly value: T | null;
@@ -26,7 +26,7 @@ export function useLoaded<T>(path: string, query: Query = {}): Loaded<T> {
       (value) => setState({ value, failure: null, loading: false }),
       (cause: unknown) => {
         if (leave.signal.aborted) return;
-        const failure = cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause));
+        const failure = failureOf(cause);
         setState((before) => ({ ...before, failure, loading: false }));
       },
     );

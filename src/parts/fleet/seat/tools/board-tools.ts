@@ -11,6 +11,22 @@ const write = {
   tags: z.array(z.string().min(1).max(200)).max(16).default([]),
   ttl_ms: ttl,
 };
+const queryInput = z.strictObject({
+  keys: z.array(id).max(64).optional(),
+  tags: z.array(z.string().min(1).max(200)).max(16).optional(),
+  namespace: id.optional(),
+  limit: z.int().min(1).max(100).default(25),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, { error: 'expected the next_cursor of an answer' })
+    .optional(),
+});
+const watchInput = z.strictObject({
+  start_version: z.int().min(0).default(0),
+  limit: z.int().min(1).max(200).default(100),
+  namespace: id.optional(),
+  wait_ms: z.int().min(0).max(30_000).optional(),
+});
 
 /** Facts that agents share. */
 export function boardTools(board: Board): Tool[] {
@@ -46,16 +62,7 @@ export function boardTools(board: Board): Tool[] {
       description:
         'Find entries by keys, by all of some tags, by namespace; newest first. Returns JSON: entries, next_cursor ' +
         '(give it back as cursor for the next page; null at the end).',
-      input: z.strictObject({
-        keys: z.array(id).max(64).optional(),
-        tags: z.array(z.string().min(1).max(200)).max(16).optional(),
-        namespace: id.optional(),
-        limit: z.int().min(1).max(100).default(25),
-        cursor: z
-          .string()
-          .regex(/^\d{1,15}$/, { error: 'expected the next_cursor of an answer' })
-          .optional(),
-      }),
+      input: queryInput,
       run: (query) => board.query(query),
     }),
     defineTool({
@@ -66,12 +73,7 @@ export function boardTools(board: Board): Tool[] {
       description:
         'Changes with a version above start_version (exclusive: the last one seen), ascending; waits up to wait_ms for the ' +
         'first. Call again with start_version = next_version. truncated: true says that older changes are no longer kept.',
-      input: z.strictObject({
-        start_version: z.int().min(0).default(0),
-        limit: z.int().min(1).max(200).default(100),
-        namespace: id.optional(),
-        wait_ms: z.int().min(0).max(30_000).optional(),
-      }),
+      input: watchInput,
       run: (query, { signal }) => board.watch(query, signal),
     }),
     defineTool({

@@ -74,6 +74,13 @@ export function childTools(children: Children): Tool[] {
       input: z.strictObject({ child_id: id, wait_ms: z.int().min(0).max(30_000).default(0) }),
       run: ({ child_id, wait_ms }, { signal }) => children.status(child_id, wait_ms, signal),
     }),
+    ...endTools(children),
+    ...fineTools(children),
+  ];
+}
+
+function endTools(children: Children): Tool[] {
+  return [
     defineTool({
       ...family,
       name: 'child_cancel',
@@ -106,7 +113,6 @@ export function childTools(children: Children): Tool[] {
       input: z.strictObject({ child_id: id }),
       run: ({ child_id }) => children.collect(child_id),
     }),
-    ...fineTools(children),
   ];
 }
 

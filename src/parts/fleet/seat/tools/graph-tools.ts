@@ -51,6 +51,14 @@ export function graphTools(graphs: Graphs): Tool[] {
         return answer;
       },
     }),
+    ...patchTools(graphs),
+    ...lockTools(graphs),
+    ...transactionTools(graphs),
+  ];
+}
+
+function patchTools(graphs: Graphs): Tool[] {
+  return [
     defineTool({
       ...family,
       name: 'graph_diff',
@@ -85,6 +93,11 @@ export function graphTools(graphs: Graphs): Tool[] {
           ...{ owner: who, note: why, caller: callerOf(context) },
         }),
     }),
+  ];
+}
+
+function lockTools(graphs: Graphs): Tool[] {
+  return [
     defineTool({
       ...family,
       name: 'graph_lock',
@@ -107,7 +120,6 @@ export function graphTools(graphs: Graphs): Tool[] {
       input: z.strictObject({ lock_id: z.uuid() }),
       run: ({ lock_id }, context) => graphs.locks.free(lock_id, callerOf(context)),
     }),
-    ...transactionTools(graphs),
   ];
 }
 

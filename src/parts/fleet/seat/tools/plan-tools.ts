@@ -79,10 +79,10 @@ const run = {
 
 /** @param toolsFor - the tools that a plan may call on behalf of a caller */
 export function planTools(plans: Plans, toolsFor: (context: ToolContext) => PlanTools): Tool[] {
-  const byRun = z.strictObject({ run_id: id });
-  const lifecycle = { ...family, flag: '--enable-plan-lifecycle' };
-  const cancellation = { ...family, flag: '--enable-cancellation' };
-  const reason = z.string().min(1).max(200).optional();
+  return [...runTools(plans, toolsFor), ...lifecycleTools(plans, toolsFor), ...cancellationTools(plans)];
+}
+
+function runTools(plans: Plans, toolsFor: (context: ToolContext) => PlanTools): Tool[] {
   const start = (mode: 'bt' | 'reactive', input: PlanInput & Hints, context: ToolContext): Promise<object> => {
     const { run_id, op_id, job_id, graph_id, node_id, child_id, ...planned } = input;
     const hints = { run_id, op_id, job_id, graph_id, node_id, child_id };
@@ -114,6 +114,13 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
       }),
       run: (input, context) => start('reactive', input, context),
     }),
+  ];
+}
+
+function lifecycleTools(plans: Plans, toolsFor: (context: ToolContext) => PlanTools): Tool[] {
+  const lifecycle = { ...family, flag: '--enable-plan-lifecycle' };
+  const byRun = z.strictObject({ run_id: id });
+  return [
     defineTool({
       ...lifecycle,
       name: 'plan_status',
@@ -150,6 +157,13 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
       input: z.strictObject({ tree, variables }),
       run: ({ tree: planned, variables: given }, context) => plans.dryRun(planned, given, toolsFor(context)),
     }),
+  ];
+}
+
+function cancellationTools(plans: Plans): Tool[] {
+  const cancellation = { ...family, flag: '--enable-cancellation' };
+  const reason = z.string().min(1).max(200).optional();
+  return [
     defineTool({
       ...cancellation,
       name: 'op_cancel',

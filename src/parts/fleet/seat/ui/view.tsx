@@ -72,41 +72,53 @@ function Fleet({
           <Plan key={plan.runId} plan={plan} onChange={onChange} />
         ))}
       </Card>
-      <Card title="Graphs">
-        {graphs.length === 0 && <p class="quiet">None has been committed yet: graph_mutate commits one.</p>}
-        {graphs.map(({ graphId, version, committedMs }, i) => (
-          <Opened
-            key={graphId}
-            title={graphId}
-            about={
-              <>
-                version {number(version)}, <Time ms={committedMs} />
-              </>
-            }
-            isOpen={i === 0}
-          >
-            <Graph id={graphId} version={version} />
-          </Opened>
-        ))}
-      </Card>
-      <Card title="Blackboard">
-        {namespaces.length === 0 && <p class="quiet">It is empty: bb_set writes an entry.</p>}
-        {namespaces.map(({ namespace, entries, updatedMs }, i) => (
-          <Opened
-            key={namespace}
-            title={namespace}
-            about={
-              <>
-                {plural(entries, 'entry', 'entries')}, <Time ms={updatedMs} />
-              </>
-            }
-            isOpen={i === 0}
-          >
-            <Board namespace={namespace} version={updatedMs} />
-          </Opened>
-        ))}
-      </Card>
+      <Graphs graphs={graphs} />
+      <Boards namespaces={namespaces} />
     </>
+  );
+}
+
+function Graphs({ graphs }: Pick<FleetShown, 'graphs'>) {
+  return (
+    <Card title="Graphs">
+      {graphs.length === 0 && <p class="quiet">None has been committed yet: graph_mutate commits one.</p>}
+      {graphs.map(({ graphId, version, committedMs }, i) => (
+        <Opened
+          key={graphId}
+          title={graphId}
+          about={
+            <>
+              version {number(version)}, <Time ms={committedMs} />
+            </>
+          }
+          isOpen={i === 0}
+        >
+          <Graph id={graphId} version={version} />
+        </Opened>
+      ))}
+    </Card>
+  );
+}
+
+function Boards({ namespaces }: Pick<FleetShown, 'namespaces'>) {
+  return (
+    <Card title="Blackboard">
+      {namespaces.length === 0 && <p class="quiet">It is empty: bb_set writes an entry.</p>}
+      {namespaces.map(({ namespace, entries, updatedMs }, i) => (
+        <Opened
+          key={namespace}
+          title={namespace}
+          about={
+            <>
+              {plural(entries, 'entry', 'entries')}, <Time ms={updatedMs} />
+            </>
+          }
+          isOpen={i === 0}
+        >
+          <Board namespace={namespace} version={updatedMs} />
+        </Opened>
+      ))}
+    </Card>
   );
 }
 

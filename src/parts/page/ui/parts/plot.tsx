@@ -87,13 +87,14 @@ function optionsFor(
   { days, series, kind, label, tick }: PlotProps,
   onRead: (index: number | null) => void,
 ): uPlot.Options {
-  const { fontFamily } = getComputedStyle(box);
-  const colour = (name: string): string => colourOf(box, name);
-  const axis = { stroke: colour('--muted'), font: `12px ${fontFamily}`, ticks: { show: false } };
   const bars = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.72, 28], radius: 0.15 }) : undefined;
   const half = kind === 'bars' ? 0.6 : 0.1;
-  // an axis without a value would show made-up steps between 0 and 1
-  const isEmpty = series.every(({ values }) => values.every((value) => value === 0));
+  const drawn = ({ name, colour, isLine }: Series): uPlot.Series => {
+    const common = { label: name, points: { show: false } };
+    const of = colourOf(box, colour);
+    if (isLine) return { ...common, stroke: of, width: 2, dash: [5, 4] };
+    return { ...common, fill: of, width: 0, ...(bars && { paths: bars }) };
+  };
   return {
     width: box.clientWidth || 300,
     height: HEIGHT,
@@ -105,51 +106,42 @@ function optionsFor(
       x: { time: false, range: [-half, days.length - 1 + half] },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        size: 34,
-        splits: (plot) => {
-          const step = Math.max(1, Math.ceil((days.length * LABELS_APART) / Math.max(1, plot.width)));
-          return days.map((_, i) => i).filter((i) => (days.length - 1 - i) % step === 0);
-        },
-        values: (_, splits) => splits.map((i) => label(days[i] ?? '')),
-      },
-      {
-        ...axis,
-        size: 56,
-        grid: { stroke: colour('--line'), width: 1 },
-        values: (_, splits) => splits.map((at) => (isEmpty && at > 0 ? '' : tick(at))),
-      },
-    ],
+    axes: axesFor(box, { days, series, label, tick }),
+    // in the order of `dataOf`
     series: [
       {},
       ...series
         .filter(({ isLine }) => !isLine)
         .toReversed()
-        .map(
-          (one): uPlot.Series => ({
-            label: one.name,
-            fill: colour(one.colour),
-            width: 0,
-            points: { show: false },
-            ...(bars && { paths: bars }),
-          }),
-        ),
-      ...series
-        .filter(({ isLine }) => isLine)
-        .map(
-          (one): uPlot.Series => ({
-            label: one.name,
-            stroke: colour(one.colour),
-            width: 2,
-            dash: [5, 4],
-            points: { show: false },
-          }),
-        ),
+        .map(drawn),
+      ...series.filter(({ isLine }) => isLine).map(drawn),
     ],
   };
+}
+
+function axesFor(box: HTMLElement, { days, series, label, tick }: Omit<PlotProps, 'kind'>): uPlot.Axis[] {
+  const { fontFamily } = getComputedStyle(box);
+  const axis = { stroke: colourOf(box, '--muted'), font: `12px ${fontFamily}`, ticks: { show: false } };
+  // an axis without a value would show made-up steps between 0 and 1
+  const isEmpty = series.every(({ values }) => values.every((value) => value === 0));
+  return [
+    {
+      ...axis,
+      grid: { show: false },
+      size: 34,
+      splits: (plot) => {
+        const step = Math.max(1, Math.ceil((days.length * LABELS_APART) / Math.max(1, plot.width)));
+        return days.map((_, i) => i).filter((i) => (days.length - 1 - i) % step === 0);
+      },
+      values: (_, splits) => splits.map((i) => label(days[i] ?? '')),
+    },
+    {
+      ...axis,
+      size: 56,
+      grid: { stroke: colourOf(box, '--line'), width: 1 },
+      values: (_, splits) => splits.map((at) => (isEmpty && at > 0 ? '' : tick(at))),
+    },
+  ];
 }
 
 /** A colour of the style sheet for a canvas, in the current colour scheme. */

@@ -38,23 +38,17 @@ function areOn(): boolean {
   }
 }
 
-/** Keyboard shortcuts, and the list of them, which `?` opens. They can be switched off. */
-export function Shortcuts({ parts }: { parts: readonly PartView[] }) {
-  const keyed = parts.flatMap(({ key, path, name }) => (key === undefined ? [] : [{ key, path, name }]));
-  const [open, setOpen] = useState(false);
-  const [on, setOn] = useState(areOn);
-  /** The same for the listener, which is registered once: a key right after the switch must obey it. */
-  const isOn = useRef(on);
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (open) dialog.current?.showModal();
-  }, [open]);
+/** A view of a part that a key opens. */
+type KeyedView = Pick<Required<PartView>, 'key' | 'path' | 'name'>;
+
+/** Reacts to the keys of the whole page. `isOn` is read at each key: one right after the switch must obey it. */
+function useKeys(keyed: readonly KeyedView[], isOn: { readonly current: boolean }, onHelp: () => void): void {
   useEffect(() => {
     let afterG = 0;
     const pressed = (event: KeyboardEvent): void => {
       const { key, ctrlKey, metaKey, altKey, timeStamp } = event;
       if (ctrlKey || metaKey || altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
-      if (key === '?') setOpen(true);
+      if (key === '?') onHelp();
       if (!isOn.current) return;
       const view =
         timeStamp - afterG < CHORD_MS ? (VIEW_KEYS[key] ?? keyed.find((view) => view.key === key)?.path) : undefined;
@@ -68,6 +62,19 @@ export function Shortcuts({ parts }: { parts: readonly PartView[] }) {
     addEventListener('keydown', pressed);
     return () => removeEventListener('keydown', pressed);
   }, []);
+}
+
+/** Keyboard shortcuts, and the list of them, which `?` opens. They can be switched off. */
+export function Shortcuts({ parts }: { parts: readonly PartView[] }) {
+  const keyed = parts.flatMap(({ key, path, name }) => (key === undefined ? [] : [{ key, path, name }]));
+  const [open, setOpen] = useState(false);
+  const [on, setOn] = useState(areOn);
+  const isOn = useRef(on);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+  }, [open]);
+  useKeys(keyed, isOn, () => setOpen(true));
   const switchTo = (next: boolean): void => {
     setOn(next);
     isOn.current = next;

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Failure, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
+import { type Failure, failureOf, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
 import { number, plural, share } from '../../../../app/page/ui/format.tsx';
 import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Time } from '../../../../app/page/ui/parts/pieces.tsx';
@@ -26,8 +26,7 @@ export function TextView({ id, explained = false }: { id: string; explained?: bo
   const [view, setView] = useState<View>('cut');
   const [why, setWhy] = useState<WhyShown | null>(null);
 
-  const failed = (cause: unknown): void =>
-    setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause)));
+  const failed = (cause: unknown): void => setFailure(failureOf(cause));
   const explain = (): void => {
     get<WhyShown>('why', { id }).then(setWhy, failed);
   };

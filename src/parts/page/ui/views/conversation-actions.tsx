@@ -66,22 +66,21 @@ export function Actions({
       {directed !== 'pin' && directed !== 'delete' && act('pin', 'Pin')}
       {directed === null && act('stash', 'Stash')}
       {directed !== 'pin' && directed !== 'delete' && act('delete', 'Delete', 'quiet-danger')}
-      {asking && (
-        <Confirm
-          title="Delete this text?"
-          yes="Delete for good"
-          onYes={() => go('delete')}
-          onNo={() => setAsking(false)}
-        >
-          <p>
-            <b class="breaks">{title}</b>
-          </p>
-          <p>
-            From the next request on the model sees a marker in its place, and the original that is kept here is erased.
-            This cannot be undone. To be able to recover the text, stash it instead.
-          </p>
-        </Confirm>
-      )}
+      {asking && <ConfirmDelete title={title} onYes={() => go('delete')} onNo={() => setAsking(false)} />}
     </div>
+  );
+}
+
+function ConfirmDelete({ title, onYes, onNo }: { title: string; onYes: () => void; onNo: () => void }) {
+  return (
+    <Confirm title="Delete this text?" yes="Delete for good" onYes={onYes} onNo={onNo}>
+      <p>
+        <b class="breaks">{title}</b>
+      </p>
+      <p>
+        From the next request on the model sees a marker in its place, and the original that is kept here is erased.
+        This cannot be undone. To be able to recover the text, stash it instead.
+      </p>
+    </Confirm>
   );
 }

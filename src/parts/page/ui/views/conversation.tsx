@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { Failure, get, messageOf } from '../../../../app/page/ui/api.tsx';
+import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
 import { compact, dollars, number, plural } from '../../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
@@ -29,17 +29,7 @@ export function ConversationView({
     newest.reload();
     timeline.reload();
   };
-  const [earlier, setEarlier] = useState<readonly ConversationPage[]>([]);
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const more = (before: NonNullable<ConversationPage['earlier']>): void => {
-    get<ConversationPage>('conversation', { name, project, ...before }).then(
-      (page) => {
-        setEarlier([page, ...earlier]);
-        setFailure(null);
-      },
-      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
-    );
-  };
+  const { earlier, failure, more } = useEarlier(name, project);
   return (
     <>
       <Head title="Conversation" about={newest.value && <About conversation={newest.value.conversation} />}>
@@ -80,6 +70,22 @@ export function ConversationView({
       </Show>
     </>
   );
+}
+
+/** Pages of a conversation before the newest, each read when it is asked for. */
+function useEarlier(name: string, project: string | null) {
+  const [earlier, setEarlier] = useState<readonly ConversationPage[]>([]);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const more = (before: NonNullable<ConversationPage['earlier']>): void => {
+    get<ConversationPage>('conversation', { name, project, ...before }).then(
+      (page) => {
+        setEarlier([page, ...earlier]);
+        setFailure(null);
+      },
+      (cause: unknown) => setFailure(failureOf(cause)),
+    );
+  };
+  return { earlier, failure, more };
 }
 
 function About({ conversation }: { conversation: ConversationShown }) {

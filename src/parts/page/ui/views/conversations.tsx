@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Failure, get, messageOf } from '../../../../app/page/ui/api.tsx';
+import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
 import { ago, compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
 import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, BoundBadge, Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
@@ -122,7 +122,7 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
         setMore(page.more);
         setFailure(null);
       },
-      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
+      (cause: unknown) => setFailure(failureOf(cause)),
     );
   };
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Finding } from '../../../../app/finding.ts';
-import { Failure, messageOf, post } from '../../../../app/page/ui/api.tsx';
+import { type Failure, failureOf, post } from '../../../../app/page/ui/api.tsx';
 import { plural } from '../../../../app/page/ui/format.tsx';
 import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Head } from '../../../../app/page/ui/parts/pieces.tsx';
@@ -21,7 +21,7 @@ export function DoctorView({ can }: { can: boolean }) {
           setFindings(answer.findings);
           setFailure(null);
         },
-        (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
+        (cause: unknown) => setFailure(failureOf(cause)),
       )
       .finally(() => setBusy(false));
   };

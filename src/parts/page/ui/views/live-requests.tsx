@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Failure, get, messageOf } from '../../../../app/page/ui/api.tsx';
+import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
 import { clock, compact, dayName, dollars, duration, iso, number, plural } from '../../../../app/page/ui/format.tsx';
 import { Badge, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import { leftWholeWords } from '../../../../core/left-whole.ts';
@@ -31,7 +31,7 @@ export function Requests({
             (before) => before && { ...before, requests: [...before.requests, ...page.requests], next: page.next },
           );
         },
-        (cause: unknown) => onFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause))),
+        (cause: unknown) => onFailure(failureOf(cause)),
       )
       .finally(() => setBusy(false));
   };

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Failure, get, messageOf } from '../../../../app/page/ui/api.tsx';
+import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
 import { clock } from '../../../../app/page/ui/format.tsx';
 import { Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
@@ -32,22 +32,17 @@ export interface State {
   readonly next: number | null;
 }
 
-/** Requests as they come. */
-export function LiveView() {
+/** Requests that match filters, as they come. While `paused`, new ones are held back. */
+function useRequests(filters: RequestFilters, paused: boolean) {
   const [state, setState] = useState<State | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [link, setLink] = useState<'joining' | 'on' | 'away' | 'lost'>('joining');
-  const [paused, setPaused] = useState(false);
+  const [round, setRound] = useState(0);
   const isPaused = useRef(false);
   isPaused.current = paused;
-  const [round, setRound] = useState(0);
-  const [filters, change] = useFilters();
-  const facets = useLoaded<FacetsShown>('facets');
-  const requestFilters = requestFiltersOf(filters);
-  const wanted = useRef(requestFilters);
-  wanted.current = requestFilters;
-  const chosen = JSON.stringify(requestFilters);
-
+  const wanted = useRef(filters);
+  wanted.current = filters;
+  const chosen = JSON.stringify(filters);
   useEffect(() => {
     let source: EventSource | null = null;
     let left = false;
@@ -81,7 +76,7 @@ export function LiveView() {
         source.addEventListener('back', () => setLink('on'));
       },
       (cause: unknown) => {
-        if (!left) setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause)));
+        if (!left) setFailure(failureOf(cause));
       },
     );
     return () => {
@@ -89,7 +84,16 @@ export function LiveView() {
       source?.close();
     };
   }, [round, chosen]);
+  return { state, setState, failure, setFailure, link, retry: () => setRound(round + 1) };
+}
 
+/** Requests as they come. */
+export function LiveView() {
+  const [paused, setPaused] = useState(false);
+  const [filters, change] = useFilters();
+  const facets = useLoaded<FacetsShown>('facets');
+  const requestFilters = requestFiltersOf(filters);
+  const { state, setState, failure, setFailure, link, retry } = useRequests(requestFilters, paused);
   const togglePause = (): void => {
     setPaused(!paused);
     setState((before) => before && { ...withNew({ ...before, held: [] }, before.held, [], false) });
@@ -103,10 +107,10 @@ export function LiveView() {
         </button>
       </Head>
       {facets.value && <Filter facets={facets.value} filters={requestFilters} onChange={change} />}
-      {failure && <Trouble failure={failure} retry={() => setRound(round + 1)} />}
+      {failure && <Trouble failure={failure} retry={retry} />}
       {state &&
         state.requests.length === 0 &&
-        (chosen === '{}' ? (
+        (Object.keys(requestFilters).length === 0 ? (
           <Empty title="No request has arrived yet">
             <Start />
           </Empty>

@@ -183,61 +183,15 @@ function paidAgain({ misses }: LedgerReport): { readonly tokens: number; readonl
 }
 
 function Totals({ report }: { report: LedgerReport }) {
-  const { totals } = report;
-  const again = paidAgain(report);
-  const {
-    dollars: bill,
-    dollarsWithout,
-    net,
-    gross,
-    savedRange,
-    regretDollars,
-    requests,
-    unpriced,
-    estimated,
-  } = totals;
+  const { requests, unpriced, estimated, wouldRemove, wouldSave } = report.totals;
   const isPriced = requests > unpriced;
   return (
     <>
-      <dl class="figures">
-        {isPriced ? (
-          <>
-            <Figure
-              name="Saved, net"
-              value={dollars(net)}
-              about={`${share(net, dollarsWithout)} of what it would have cost`}
-              tone={net > 0 ? 'good' : net < 0 ? 'bad' : ''}
-            />
-            <Figure name="Billed" value={dollars(bill)} about={`in ${plural(requests, 'request')}`} />
-            <Figure
-              name="Regret"
-              value={dollars(regretDollars)}
-              about={`of ${dollars(gross)} gross${rangeWords(savedRange)}: cut, and needed later`}
-            />
-            <Figure
-              name="Cache misses"
-              value={dollars(again.usd)}
-              about={`${compact(again.tokens)} tokens paid again`}
-            />
-          </>
-        ) : (
-          <>
-            <Figure
-              name="Tokens cut"
-              value={compact(totals.removedNew)}
-              about="each once, markers subtracted"
-              tone="good"
-            />
-            <Figure name="Requests" value={compact(requests)} />
-            <Figure name="Regret" value={compact(totals.regretTokens)} about="tokens that were cut and needed later" />
-            <Figure name="Cache misses" value={compact(again.tokens)} about="tokens paid again" />
-          </>
-        )}
-      </dl>
-      {totals.wouldRemove > 0 && (
+      <dl class="figures">{isPriced ? <PricedFigures report={report} /> : <TokenFigures report={report} />}</dl>
+      {wouldRemove > 0 && (
         <p class="quiet">
-          In shadow mode {compact(totals.wouldRemove)} tokens of the sent texts would have been cut
-          {isPriced && `, and ${dollars(totals.wouldSave)} saved`}.
+          In shadow mode {compact(wouldRemove)} tokens of the sent texts would have been cut
+          {isPriced && `, and ${dollars(wouldSave)} saved`}.
         </p>
       )}
       {estimated > 0 && (
@@ -245,6 +199,41 @@ function Totals({ report }: { report: LedgerReport }) {
           {`The provider reported no usage for ${plural(estimated, 'request')}: these figures are estimates.`}
         </p>
       )}
+    </>
+  );
+}
+
+function PricedFigures({ report }: { report: LedgerReport }) {
+  const { dollars: bill, dollarsWithout, net, gross, savedRange, regretDollars, requests } = report.totals;
+  const again = paidAgain(report);
+  return (
+    <>
+      <Figure
+        name="Saved, net"
+        value={dollars(net)}
+        about={`${share(net, dollarsWithout)} of what it would have cost`}
+        tone={net > 0 ? 'good' : net < 0 ? 'bad' : ''}
+      />
+      <Figure name="Billed" value={dollars(bill)} about={`in ${plural(requests, 'request')}`} />
+      <Figure
+        name="Regret"
+        value={dollars(regretDollars)}
+        about={`of ${dollars(gross)} gross${rangeWords(savedRange)}: cut, and needed later`}
+      />
+      <Figure name="Cache misses" value={dollars(again.usd)} about={`${compact(again.tokens)} tokens paid again`} />
+    </>
+  );
+}
+
+/** For models without a price. */
+function TokenFigures({ report }: { report: LedgerReport }) {
+  const { removedNew, requests, regretTokens } = report.totals;
+  return (
+    <>
+      <Figure name="Tokens cut" value={compact(removedNew)} about="each once, markers subtracted" tone="good" />
+      <Figure name="Requests" value={compact(requests)} />
+      <Figure name="Regret" value={compact(regretTokens)} about="tokens that were cut and needed later" />
+      <Figure name="Cache misses" value={compact(paidAgain(report).tokens)} about="tokens paid again" />
     </>
   );
 }

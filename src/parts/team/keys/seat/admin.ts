@@ -27,7 +27,11 @@ export function openAdmin(
     return { since, rows: await readSpend(store.ledger, await keys(), of, clock.nowMs()) };
   };
   const limits = async () => (await opened.find((one) => one.limits)?.limits?.()) ?? { accounts: [] };
-  return adminRouter([...routesOf(desk, spend), limitsRoute(limits)], version, failures.of('admin'));
+  return adminRouter(
+    [...keysRoutes(desk), ...oneKeyRoutes(desk), spendRoute(spend), limitsRoute(limits)],
+    version,
+    failures.of('admin'),
+  );
 }
 
 const pageQuery = z.strictObject({
@@ -56,7 +60,7 @@ const spendAnswer = z.object({
 
 const issueBody = z.strictObject({ keys: z.array(keyInput).min(1).max(MAX_ISSUED) });
 
-function routesOf(desk: KeyDesk, spend: (query: z.infer<typeof spendQuery>) => Promise<unknown>): AdminRoute[] {
+function keysRoutes(desk: KeyDesk): AdminRoute[] {
   return [
     {
       method: 'get',
@@ -86,6 +90,11 @@ function routesOf(desk: KeyDesk, spend: (query: z.infer<typeof spendQuery>) => P
         return issued === null ? FULL : { status: 201, body: { keys: issued } };
       },
     },
+  ];
+}
+
+function oneKeyRoutes(desk: KeyDesk): AdminRoute[] {
+  return [
     {
       method: 'patch',
       path: '/keys/{id}',
@@ -119,16 +128,19 @@ function routesOf(desk: KeyDesk, spend: (query: z.infer<typeof spendQuery>) => P
         return (await desk.revoke(id)) !== null ? { status: 200, body: { id, revoked: true } } : UNKNOWN;
       },
     },
-    {
-      method: 'get',
-      path: '/spend',
-      summary: 'Tokens, dollars and savings by key, project, model or day.',
-      query: spendQuery,
-      status: 200,
-      answer: spendAnswer,
-      handle: async ({ query }) => ({ status: 200, body: await spend(spendQuery.parse(query)) }),
-    },
   ];
+}
+
+function spendRoute(spend: (query: z.infer<typeof spendQuery>) => Promise<unknown>): AdminRoute {
+  return {
+    method: 'get',
+    path: '/spend',
+    summary: 'Tokens, dollars and savings by key, project, model or day.',
+    query: spendQuery,
+    status: 200,
+    answer: spendAnswer,
+    handle: async ({ query }) => ({ status: 200, body: await spend(spendQuery.parse(query)) }),
+  };
 }
 
 function limitsRoute(limits: () => Promise<object>): AdminRoute {
