@@ -17,7 +17,9 @@ function logFirst(steps) {
 }
 
 /** What the proxy answers itself; an agent that it starts is given one address for everything. */
-const OWN = /^\/(?:health|rpc)\b/;
+const OWN = /^\/(?:(?:health|rpc)\b|run\/[0-9a-f]+(?:\?|$))/;
+/** By which the requests of a run of `mcp-pruner run` are known; the proxy takes it off. */
+const RUN = /^\/run\/[0-9a-f]+(?=\/)/;
 
 /** A question on which the answer of the first turn must not depend. */
 const FOLLOW_UP = 'Now the log of the nightly run, please: which error code, which release?';
@@ -81,6 +83,7 @@ export async function runSession(driver, installed, options) {
     let origin = through;
     let proxyLog = () => '';
     let restart = null;
+    let restarted = Promise.resolve();
     if (through === 'start') {
       const proxy = await startProxy({
         upstream: upstream.url,
@@ -92,11 +95,12 @@ export async function runSession(driver, installed, options) {
       proxyLog = proxy.log;
       if (switched !== undefined) restart = () => proxy.restart(switched);
     }
-    const hop = await startHop(through === 'direct' ? upstream.url : origin, async () => {
-      if (restart === null || !upstream.seen.some(({ step }) => step !== 'title' && steps.indexOf(step) !== 0)) return;
-      const once = restart;
-      restart = null;
-      await once();
+    const hop = await startHop(through === 'direct' ? upstream.url : origin, () => {
+      if (restart !== null && upstream.seen.some(({ step }) => steps.indexOf(step) > 0)) {
+        restarted = restart();
+        restart = null;
+      }
+      return restarted; // also for requests that come meanwhile
     });
     closers.push(hop.close);
 
@@ -120,7 +124,9 @@ export async function runSession(driver, installed, options) {
       origin,
       result,
       answer,
-      exchanges: hop.seen.filter(({ path }) => !OWN.test(path)),
+      exchanges: hop.seen
+        .filter(({ path }) => !OWN.test(path))
+        .map((exchange) => ({ ...exchange, path: exchange.path.replace(RUN, '') })),
       received: upstream.seen,
       proxyLog,
       close,
