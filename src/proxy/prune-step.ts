@@ -7,7 +7,7 @@ import type { IncomingRequest } from '../core/request/request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ObservedRequest, SeenReader } from '../core/seen/reader.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
-import type { FallbackCode } from '../errors/errors.ts';
+import { type FallbackCode, StoreUnavailable } from '../errors/errors.ts';
 import type { Dialect, Purpose } from '../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../wires/json/cursor.ts';
 import { type ByteBudget, readLimit } from './byte-budget.ts';
@@ -59,6 +59,8 @@ export interface IncomingBody {
   readonly model?: string | undefined;
   /** The provider rejected the unpruned history. */
   readonly historyRefused?: boolean;
+  /** The caller can ask the client to send the request again. */
+  readonly mayRetry?: boolean;
 }
 
 /** The result of the prune step. */
@@ -71,6 +73,8 @@ export interface Pruned {
    * Shadow mode and a bound history: the result of a dry run that prunes the whole conversation from scratch.
    */
   readonly dryRun?: Rewritten | null;
+  /** What was sent of its bound history is not known while the store is locked: the client is asked to retry. */
+  readonly retry?: boolean;
   /** Short constant codes of failures and omissions. */
   readonly fallbacks: readonly string[];
 }
@@ -139,6 +143,9 @@ export class PruneStep {
       } catch (cause) {
         if (!(cause instanceof HistoryUnknown)) throw cause;
         waits = await storeWait.wait(cause.cause, incoming.body.length, sinceMs);
+        const isLocked = cause.cause instanceof StoreUnavailable && cause.cause.reason === 'locked';
+        if (!waits && isLocked && cause.isBound && incoming.mayRetry === true)
+          return { ...unchanged('asked_to_retry' satisfies FallbackCode), retry: true };
       }
     }
     return this.#prune(incoming, false);

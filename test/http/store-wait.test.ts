@@ -174,6 +174,22 @@ describe.each([
   });
 });
 
+describe('a request whose bound history is only in a store that stays locked', () => {
+  it.each([
+    { dialect: anthropicMessages, of: messages, isRetried: true },
+    { dialect: openaiChat, of: chat, isRetried: undefined },
+  ])('is to be sent again, unless nothing verifies it: $isRetried', async ({ dialect, of, isRetried }) => {
+    const store = new SharedStore();
+    await store.replica(dialect)(of(OLD));
+    store.reason = 'locked';
+    const replica = store.replica(dialect, { maxMs: 0 });
+    const { retry, changed } = await replica(of(OLD, NEW), { mayRetry: true });
+    expect([retry, changed]).toEqual([isRetried, null]);
+    expect((await replica(of(OLD, NEW))).retry).toBeUndefined(); // in a frame
+    expect((await replica(of(NEW), { mayRetry: true })).retry).toBeUndefined(); // its first request
+  });
+});
+
 describe('a history that a provider refused whole while the store is unreachable', () => {
   it('is sent once more as it must have been cut, and new texts stay whole', async () => {
     const store = new SharedStore();

@@ -5,7 +5,11 @@
 export class HistoryUnknown extends Error {
   override readonly name = 'HistoryUnknown';
 
-  constructor(cause: unknown) {
+  /** @param isBound - whether the provider may verify this history */
+  constructor(
+    cause: unknown,
+    readonly isBound = false,
+  ) {
     super('history_unknown', { cause });
   }
 }
