@@ -4,8 +4,9 @@ import { editsIn } from '../../bench/bill/edits.ts';
 import { literalsIn } from '../../bench/bill/literals.ts';
 import { needsOf, Sent } from '../../bench/bill/needs.ts';
 import { cutAtRandom } from '../../bench/bill/random.ts';
-import { charsPerToken, compactions, realBillOf } from '../../bench/bill/real-bill.ts';
+import { charsPerToken, compactions, LIMITS, realBillOf } from '../../bench/bill/real-bill.ts';
 import { type Message, toolCall, type Usage } from '../../bench/recordings/conversation.ts';
+import { sessionRecordings } from '../../bench/recordings/own.ts';
 import { formatMarker } from '../../src/engine/text/marker.ts';
 
 const asked: Message = { role: 'user', content: 'please mend the parser' };
@@ -67,6 +68,50 @@ describe('the real bill', () => {
     expect(compactions([10_000, 60_000, 110_000, 160_000], 100_000, 5_000)).toBe(1);
     expect(compactions([10_000, 60_000, 110_000, 210_000], 100_000, 5_000)).toBe(2);
     expect(compactions([10_000, 90_000, 20_000, 90_000], 100_000, 5_000)).toBe(0);
+  });
+});
+
+describe('compactions of a session file', () => {
+  it('are simulated at the lengths at which clients compact, before and after cuts', () => {
+    expect(LIMITS).toEqual([160_000, 200_000, 245_000, 450_000, 967_000]);
+    const result = 'x'.repeat(400_000); // 100,000 tokens, of which half are cut
+    const history = Array.from({ length: 10 }, (_, i) => [
+      {
+        json: JSON.stringify({
+          role: 'assistant',
+          content: [{ type: 'tool_use', id: `t${i}`, name: 'Bash', input: {} }],
+        }),
+        made: true,
+      },
+      {
+        json: JSON.stringify({
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: `t${i}`, content: result }],
+        }),
+        made: false,
+      },
+    ]).flat();
+    const requests = Array.from({ length: 10 }, (_, i) => ({
+      ...{
+        key: `${i}`,
+        thread: 't',
+        atMs: i,
+        wire: 'messages' as const,
+        model: 'claude-opus-5',
+        project: 'p',
+        reasoning: null,
+      },
+      ...{ history, length: 2 * i, usage: { input: 100_000 * i, read: 0, written: 0, written1h: 0, output: 0 } },
+    }));
+    const [recording] = sessionRecordings({ requests, offered: new Set() } as never, 'Claude Code', 'file');
+    if (recording === undefined) throw new Error('no recording');
+    const sent = recording.messages.map((message) =>
+      message.content === result ? { ...message, content: result.slice(0, result.length / 2) } : message,
+    );
+    const bill = realBillOf(recording, sent, 4);
+    expect([bill.peakBefore, bill.peakAfter]).toEqual([900_000, 450_000]);
+    expect(bill.compactionsBefore).toEqual([4, 4, 3, 1, 0]);
+    expect(bill.compactionsAfter).toEqual([2, 2, 1, 0, 0]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkPrefixes } from '../../src/cli/doctor/prefixes.ts';
+import type { PrefixBreakReport } from '../../src/core/ports/prefix-breaks.ts';
 import { readPrefixBreaks } from '../../src/ledger/prefix-breaks.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { run } from '../cli/fake-io.ts';
@@ -87,6 +88,13 @@ it('a report of changed history says what the client changed in the request', as
   await post('Why does the checkout fail?', 'I look.', 'Go on.');
   isBroken.now = true;
   await post('Why does the checkout fail?', 'I look again.', 'Go on.', 'Done.', 'And the cart?');
+  const shown = async () => {
+    const answer = await fetch(`${proxy.url}/page/api/contexts?days=7`);
+    return ((await answer.json()) as { prefix_breaks: PrefixBreakReport }).prefix_breaks;
+  };
+  await expect
+    .poll(shown)
+    .toMatchObject({ reported: 1, requests: 3, breaks: [{ changed: 'the client changed message 1' }] });
   await proxy.stop();
   const { out } = await run(['report'], {
     env: { MCP_PRUNER_DB_PATH: proxy.dbPath },
