@@ -12,7 +12,7 @@ export interface BudgetOptions extends StepOptions, StayingOptions {
   /** Size of a request, in tokens, above which a step is taken; `auto`: depends on the client. */
   readonly tokens: number | 'auto';
   /** The length in tokens at which a client compacts a conversation with a model; `undefined` if unknown. */
-  readonly thresholdOf?: (client: string, model: string) => number | undefined;
+  readonly thresholdOf?: (agent: string, model: string) => number | undefined;
 }
 
 /** `auto` is this, or a share of the client's threshold, whichever is larger. */
@@ -53,10 +53,10 @@ export class ContextBudget implements Collector {
     return tokens === 'auto' ? AUTO_TOKENS : tokens;
   }
 
-  #budgetOf({ client = '' }: CollectedRequest['scope'], head: CollectedRequest['head']): number {
+  #budgetOf({ agent = '' }: CollectedRequest['scope'], head: CollectedRequest['head']): number {
     const { tokens, thresholdOf } = this.#options;
     if (tokens !== 'auto') return tokens;
-    return Math.max(AUTO_TOKENS, AUTO_SHARE * (thresholdOf?.(client, head().model) ?? 0));
+    return Math.max(AUTO_TOKENS, AUTO_SHARE * (thresholdOf?.(agent, head().model) ?? 0));
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {

@@ -11,7 +11,8 @@ const fileSchema = z.object({
       client: z.string().min(1),
       model: z.string().min(1),
       tokens: z.int().min(1),
-      version: z.string().min(1),
+      from: z.string().min(1).optional(),
+      before: z.string().min(1).optional(),
       day: z.iso.date(),
       source: z.string().min(1),
     }),
@@ -30,12 +31,42 @@ function readClientRows(text: string): readonly ClientRow[] {
   return fileSchema.parse(parse(text)).client;
 }
 
-/** The first row that fits a client and a model, or `undefined`. `product` is the product name of the user agent. */
+/**
+ * The first row that fits a client and a model, or `undefined`.
+ *
+ * @param of.product - product name of the user agent, with its version if it has one: `claude-cli/2.1.332`
+ */
 export function clientRowOf(
   rows: readonly ClientRow[],
   { product, model }: { readonly product: string; readonly model: string },
 ): ClientRow | undefined {
-  return rows.find((row) => picomatch.isMatch(product, row.client) && fitsModel(row.model, model));
+  const [name = '', version] = product.split('/');
+  return rows.find(
+    (row) => picomatch.isMatch(name, row.client) && isWithin(row, version) && fitsModel(row.model, model),
+  );
+}
+
+/** The product name of a user agent without its version. */
+export function productIn(agent: string): string {
+  return agent.split('/', 1)[0] ?? '';
+}
+
+/** An unknown version is within no limits. */
+function isWithin({ from, before }: Pick<ClientRow, 'from' | 'before'>, version: string | undefined): boolean {
+  if (version === undefined) return from === undefined && before === undefined;
+  return (from === undefined || !precedes(version, from)) && (before === undefined || precedes(version, before));
+}
+
+/** Compares the numbers of two versions; what follows a hyphen does not count. */
+function precedes(one: string, other: string): boolean {
+  const [left, right] = [one, other].map((version) =>
+    version
+      .replace(/[-+].*/, '')
+      .split('.')
+      .map(Number),
+  );
+  const i = [0, 1, 2].find((at) => (left?.[at] ?? 0) !== (right?.[at] ?? 0)) ?? 0;
+  return (left?.[i] ?? 0) < (right?.[i] ?? 0);
 }
 
 let installed: readonly ClientRow[] | undefined;

@@ -5,7 +5,7 @@ import type { CompactionStore, ContextPeak, StoredCompaction } from '../core/por
 import type { CompactionReport, ContextReport, ContextShown, Threshold } from '../core/ports/context-report.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { groupBy } from '../engine/group-by.ts';
-import { type ClientRow, clientRowOf, installedClientRows } from './client-lengths.ts';
+import { type ClientRow, clientRowOf, installedClientRows, productIn } from './client-lengths.ts';
 
 const ENOUGH_COMPACTIONS = 3;
 const MAX_PEAKS = 10_000;
@@ -55,7 +55,7 @@ export function compactionsOf(
       continues: before && before.continues !== of.conversationId ? before.continues : null,
       project: of.project,
       model: of.model,
-      client: of.product,
+      client: productIn(of.product),
       compacted_by: compacted.get(key)?.client ?? null,
       avoided: threshold !== null && of.whole > threshold && of.sent <= threshold,
       peak_sent: Number(of.sent),
@@ -110,7 +110,7 @@ function thresholdsOf(all: readonly StoredCompaction[], rows: readonly ClientRow
   };
 }
 
-/** The lengths of rows by client and model. */
+/** The lengths of rows by client, version and model. */
 class KnownLengths {
   readonly #rows: readonly ClientRow[];
   readonly #known = new BoundedMap<string, { readonly length: Threshold | null }>(MAX_LENGTHS);
@@ -131,7 +131,7 @@ class KnownLengths {
 }
 
 function nameOf({ project, product, model }: Compacting): string {
-  return keyOf(project, model, product);
+  return keyOf(project, model, productIn(product));
 }
 
 /** The threshold of a client with a model in a project; `null` if it is unknown. @throws StoreUnavailable */

@@ -54,14 +54,15 @@ export function contextOf(
   const { viewer, keyId } = admitted.get(req) ?? { viewer: null };
   const project = viewer?.project ?? (projectNamed(headers) || DEFAULT_PROJECT);
   const off = headers['x-mcp-pruner'];
-  const client = productOf(headers['user-agent']);
+  const agent = agentIn(headers['user-agent']);
+  const [client = ''] = agent.split('/');
   const sessions = sessionsIn(headers);
   const caller = keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? '')));
   return {
     requestId,
     viewer,
     keyId,
-    scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client },
+    scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client, agent },
     childId: ownAdmissions.get(req)?.childId ?? null,
     caller,
     account: keyId ?? caller,
@@ -98,16 +99,25 @@ function isSubscription(headers: IncomingHttpHeaders): boolean {
   return /^bearer\s+sk-ant-oat/i.test(authorization) || String(beta).includes('oauth-') || account !== undefined;
 }
 
-/** `claude-cli` of `claude-cli/2.1.3 (external, cli)`. */
-function productOf(userAgent: string | undefined): string {
-  return /^[^\s/();,]{1,100}/.exec(nameIn(userAgent))?.[0] ?? 'unknown';
+/** `claude-cli/2.1.3` of `claude-cli/2.1.3 (external, cli)`; the product name alone without a version. */
+function agentIn(userAgent: string | undefined): string {
+  const [, product, version] = /^([^\s/();,]{1,100})(?:\/v?(\d[\w.+-]{0,40}))?/.exec(nameIn(userAgent)) ?? [];
+  return version === undefined ? (product ?? 'unknown') : `${product}/${version}`;
 }
 
 /** A request as observers of answers need it. */
 export function begunOf(context: RequestContext, headers: IncomingHttpHeaders): BegunRequest {
-  const { requestId, scope, session, client, keyId, caller } = context;
+  const { requestId, scope, session, keyId, caller } = context;
   const account = headers['chatgpt-account-id'];
-  return { requestId, project: scope.project, session, client, keyId, caller, accountId: nameIn(account) };
+  return {
+    requestId,
+    project: scope.project,
+    session,
+    client: scope.agent ?? context.client,
+    keyId,
+    caller,
+    accountId: nameIn(account),
+  };
 }
 
 /** The context of one request in a connection that was admitted as a whole. */

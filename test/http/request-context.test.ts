@@ -34,6 +34,16 @@ describe('the context of a request', () => {
     expect(callers.join()).not.toContain('secret');
   });
 
+  it.each([
+    ['claude-cli/2.1.332 (external, cli)', 'claude-cli', 'claude-cli/2.1.332'],
+    ['GeminiCLI/v0.61.0/gemini-3-pro (linux; x64)', 'GeminiCLI', 'GeminiCLI/0.61.0'],
+    ['codex_cli_rs (linux)', 'codex_cli_rs', 'codex_cli_rs'],
+    ['', 'unknown', 'unknown'],
+  ])('has the client and its version: %s', (agent, client, withVersion) => {
+    const context = contextOf(request({ 'user-agent': agent }), '');
+    expect([context.client, context.scope.client, context.scope.agent]).toEqual([client, client, withVersion]);
+  });
+
   it('of a connection is shared by its requests, except for the id', () => {
     const connection = contextOf(request({ 'x-mcp-pruner': ' OFF ' }), '');
     const one = withRequestId(connection, 'r1');

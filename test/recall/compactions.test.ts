@@ -67,7 +67,7 @@ describe('the compactions of a report', () => {
     ...{ project: 'p', conversationId: id, model: 'm', product: 'claude-cli', turns: 3, sent, whole, lastMs: 1 },
   });
   const row = (client: string, model: string, tokens: number): ClientRow => ({
-    ...{ client, model, tokens, version: '1', day: '2026-11-27', source: 's' },
+    ...{ client, model, tokens, day: '2026-11-27', source: 's' },
   });
   const compaction = (continues: string, conversation: string, tokens: number): StoredCompaction => ({
     ...{ project: 'p', continues, conversation, client: 'claude-code', product: 'claude-cli', model: 'm' },
@@ -121,7 +121,7 @@ describe('the compactions of a report', () => {
     const of = { project: 'p', model: 'm' };
     expect(await readThreshold(store, { ...of, product: 'opencode' })).toEqual({ tokens: 300_000, learned: true });
     expect(await readThreshold(store, { ...of, product: 'codex' })).toBeNull();
-    const claude = { project: 'p', model: 'claude-opus-5', product: 'claude-cli' };
+    const claude = { project: 'p', model: 'claude-opus-5', product: 'claude-cli/2.1.332' };
     expect(await readThreshold(store, claude)).toEqual({ tokens: 967_000, learned: false });
     const watch = new AvoidedCompactions(store, () => expect.unreachable());
     const turn = { ...aTurn('1', { project: 'p', model: 'm' }), fresh: 0, write5m: 0, write1h: 0 };
@@ -135,16 +135,21 @@ describe('the compactions of a report', () => {
 });
 
 it.each([
-  ['claude-cli', 'claude-opus-5-20260401', 967_000],
-  ['claude-cli', 'claude-sonnet-5-5', 967_000],
-  ['claude-cli', 'anthropic/claude-sonnet-4.6', 167_000],
-  ['codex_cli_rs', 'gpt-6.2-sol', 450_000],
-  ['codex_exec', 'gpt-6.2-astra', 244_800],
-  ['GeminiCLI', 'gemini-3-pro', 524_288],
-  ['copilot', 'anything', 160_000],
-  ['opencode', 'claude-opus-5', 968_000],
-  ['codex_exec', 'claude-opus-5', undefined],
-  ['curl', 'gpt-6.2-sol', undefined],
+  ['claude-cli/2.1.332', 'claude-opus-5-20260401', 967_000],
+  ['claude-cli/2.1.401', 'claude-sonnet-5-5', 967_000],
+  ['claude-cli/2.1.332', 'anthropic/claude-sonnet-4.6', 167_000],
+  ['claude-cli/2.1.99', 'claude-opus-5', undefined],
+  ['claude-cli/2.2.0', 'claude-opus-5', undefined],
+  ['claude-cli', 'claude-opus-5', undefined],
+  ['codex_cli_rs/0.171.2-alpha.1', 'gpt-6.2-sol', 450_000],
+  ['codex_exec/0.171.0', 'gpt-6.2-astra', 244_800],
+  ['codex_exec/0.94.0', 'gpt-6.2-astra', undefined],
+  ['pi/1.5.2', 'gpt-6', 255_616],
+  ['GeminiCLI/0.61.0', 'gemini-3-pro', 524_288],
+  ['copilot/1.0.102', 'anything', 160_000],
+  ['opencode/1.18.33', 'claude-opus-5', 968_000],
+  ['codex_exec/0.171.0', 'claude-opus-5', undefined],
+  ['curl/8.5.0', 'gpt-6.2-sol', undefined],
 ])('%s with %s compacts at %s tokens', (product, model, tokens) => {
   expect(clientRowOf(installedClientRows(), { product, model })?.tokens).toBe(tokens);
 });
@@ -161,7 +166,7 @@ async function sends(proxy: TestProxy, messages: readonly Message[], headers: Re
 async function reported(proxy: TestProxy): Promise<{
   seen: number;
   avoided: number;
-  conversations: { id: string; continues: string | null; client: string }[];
+  conversations: { id: string; continues: string | null; client: string; threshold: number | null }[];
 }> {
   const given = { env: { MCP_PRUNER_DB_PATH: proxy.dbPath }, clock: { nowMs: () => Date.now() } };
   const [report, stats] = await Promise.all([
@@ -198,6 +203,24 @@ describe('a compaction of a client', () => {
     expect(conversations.find(({ id }) => id === linked[0]?.continues)).toMatchObject({
       ...{ client: 'claude-cli', compacted_by: 'claude-code', session: expect.stringMatching(/^[0-9a-f]{12}$/) },
     });
+  });
+
+  it('has the threshold of the version that the user agent names, and none for others', async () => {
+    const proxy = await startProxy(await startUpstream());
+    for (const version of ['2.1.332', '2.1.99']) {
+      const headers = { 'user-agent': `claude-cli/${version} (cli)`, 'x-claude-code-session-id': version };
+      const asked = [
+        { role: 'user', content: `Look at ${version}` },
+        { role: 'assistant', content: 'ok' },
+        { role: 'user', content: PROMPT },
+      ];
+      const body = JSON.stringify({ model: 'claude-opus-5', messages: asked });
+      await (await proxy.chat(Buffer.from(body), headers)).text();
+    }
+    await proxy.stop();
+    const { conversations } = await reported(proxy);
+    expect(conversations.map(({ client }) => client)).toEqual(['claude-cli', 'claude-cli']);
+    expect(new Set(conversations.map(({ threshold }) => threshold))).toEqual(new Set([967_000, null]));
   });
 
   it('is not recognised if a user asks for a summary', async () => {

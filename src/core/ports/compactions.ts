@@ -5,7 +5,7 @@ export interface Compaction {
   readonly continues: string;
   /** By its prompt: `claude-code`, `codex`, `opencode`, `gemini-cli`, `cline` or `pi`. */
   readonly client: string;
-  /** Product name of the user agent, as in the ledger; `''` if unknown. */
+  /** Product name and version of the user agent, as in the ledger; `''` if unknown. */
   readonly product: string;
   readonly model: string;
   /** The client's own id of its session, or `''`. */
@@ -28,7 +28,7 @@ export interface ContextPeak {
   readonly project: string;
   readonly conversationId: string;
   readonly model: string;
-  /** Product name of the user agent, or `''`. */
+  /** Product name and version of the user agent, or `''`. */
   readonly product: string;
   readonly turns: number;
   readonly sent: number;

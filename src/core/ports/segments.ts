@@ -22,6 +22,8 @@ export interface RequestScope {
   readonly requestId: string;
   /** Product name of the user agent; absent if unknown. */
   readonly client?: string;
+  /** The same with its version, as in `claude-cli/2.1.332`. */
+  readonly agent?: string;
 }
 
 /** A segment as a request contains it. Holds its text, so it must not be kept once it has been recorded. */

@@ -94,9 +94,9 @@ export class Meter {
   #bill(usage: MeasuredUsage): void {
     const { asked, cloud, context, ledger, clock } = this.#options;
     if (this.#status >= 400 || usage.tokensIn + usage.tokensOut === 0) return;
-    const { requestId, scope, keyId, client } = context;
+    const { requestId, scope, keyId } = context;
     const [named = ''] = asked.models;
-    const about = { requestId, project: scope.project, wire: UNREAD, cloud, keyId, client };
+    const about = { requestId, project: scope.project, wire: UNREAD, cloud, keyId, client: scope.agent };
     ledger.request({
       ...unreadFacts({ ...about, model: usage.model ?? named }, asked.bytes),
       atMs: clock.nowMs(),

@@ -171,8 +171,8 @@ export class ExchangeReporter {
     const { context, to, isShadow } = this.#request;
     if (!this.#options.keepsLedger || this.foreign || to.operation.purpose !== 'generate') return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
-    const { requestId, caller, keyId, client, scope } = context;
-    const { project } = scope;
+    const { requestId, caller, keyId, scope } = context;
+    const { project, agent: client } = scope;
     const { dialect, countsCorrections } = this.#options;
     const model = rewritten ? undefined : (to.operation.model ?? this.asked);
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };

@@ -29,7 +29,7 @@ export interface Circumstances {
   readonly model?: string | undefined;
   /** Id of the access key; absent without keys. */
   readonly keyId?: string | undefined;
-  /** Product name of the user agent. */
+  /** Product name and version of the user agent. */
   readonly client?: string | undefined;
   /** Hash of the request's provider key; absent if unknown. */
   readonly caller?: string;

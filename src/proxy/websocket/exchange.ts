@@ -20,6 +20,8 @@ export interface SentFrame {
   readonly caller: string;
   readonly keyId?: string | undefined;
   readonly client: string;
+  /** The same with its version. */
+  readonly agent?: string | undefined;
   readonly countsCorrections: boolean | undefined;
   readonly watched: WatchedAnswer | undefined;
   /** The upstream's provider. */
@@ -102,10 +104,10 @@ export class FrameExchange {
 
   #facts(): OpenFacts | null {
     const rewritten = this.#shown;
-    const { project, dialect, caller, keyId, client, cloud, countsCorrections } = this.#about;
+    const { project, dialect, caller, keyId, agent, cloud, countsCorrections } = this.#about;
     if (project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const from = { caller, keyId, client, cloud };
+    const from = { caller, keyId, client: agent, cloud };
     const about = { requestId: this.requestId, project, wire: dialect.name, ...from, countsCorrections };
     if (rewritten === null) return unreadFacts(about, this.#bytesIn);
     const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;

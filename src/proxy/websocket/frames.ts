@@ -139,9 +139,9 @@ export class Frames implements BridgeWatch {
     const project = this.#options.keepsLedger ? context.scope.project : null;
     const { cloud } = this.#connected;
     const { countsCorrections } = this.#options;
-    const { caller, keyId, client } = context;
+    const { caller, keyId, client, scope } = context;
     const watched = this.#options.answers?.begin({ ...this.#connected.begun, requestId });
-    const about = { project, cloud, caller, keyId, client, countsCorrections, watched };
+    const about = { project, cloud, caller, keyId, client, agent: scope.agent, countsCorrections, watched };
     this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;
