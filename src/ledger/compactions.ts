@@ -81,7 +81,7 @@ export function compactionsOf(
 }
 
 /** The key of a threshold. Two clients on one model compact at different lengths. */
-type Compacting = Pick<StoredCompaction, 'project' | 'product' | 'model'>;
+type Compacting = Pick<ContextPeak, 'project' | 'product' | 'model'>;
 
 type Thresholds = (of: Compacting) => Threshold | null;
 

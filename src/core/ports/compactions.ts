@@ -5,7 +5,7 @@ export interface Compaction {
   readonly continues: string;
   /** By its prompt: `claude-code`, `codex`, `opencode`, `gemini-cli`, `cline` or `pi`. */
   readonly client: string;
-  /** Product name and version of the user agent, as in the ledger; `''` if unknown. */
+  /** Product name of the user agent; `''` if unknown. */
   readonly product: string;
   readonly model: string;
   /** The client's own id of its session, or `''`. */
