@@ -1,5 +1,6 @@
 import type { BilledFigures, TokenCounts } from '../core/ports/ledger.ts';
 import type { HeadFacts, ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
+import { asideOf } from './aside.ts';
 import { type CacheRules, cachedTokens, rulesFor } from './cache-rules.ts';
 import {
   clearsAlike,
@@ -15,7 +16,7 @@ import {
 } from './known.ts';
 import { missOf, noMiss } from './misses.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
-import { twinOf } from './twin.ts';
+import { readUpTo, twinOf } from './twin.ts';
 
 /**
  * The bill of a request, with its counterfactual bill without cuts and the facts that the next request's bill needs.
@@ -25,6 +26,8 @@ export interface Bill extends BilledFigures {
   readonly without: TokenCounts;
   /** The part of `removed` that was cut before the messages. */
   readonly head: HeadSaving;
+  /** What was put aside, or would have been: how much more the request would have cost with it. */
+  readonly aside: HeadSaving;
   /** Index of the first message that occurs in no known earlier request. */
   readonly newFrom: number;
   /**
@@ -36,7 +39,7 @@ export interface Bill extends BilledFigures {
   readonly known: Known;
 }
 
-/** The saving of cuts before the messages: in the provider's tokens, and in dollars (0 for a model without a price). */
+/** The saving of some cuts: in the provider's tokens, and in dollars (0 for a model without a price). */
 export interface HeadSaving {
   readonly tokens: number;
   readonly dollars: number;
@@ -83,26 +86,24 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const estimated = layOut(facts.messages, total, facts.bytes, marks, removedFrom);
   const head = headOf(facts, known, exactly, removedFrom);
   const layout = settled(estimated, exactOf(known, common), exactly === null ? null : Math.max(0, exactly - head));
-  const alike = known !== null && continuesFrom(known, facts, common);
-  const direct = known !== null && follows(known, facts);
+  const { alike, direct, continued, spoiled } = continuationOf(known, facts, common);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
   const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
-  const continued = alike && direct ? known : null;
   const withoutAnd = (uncut: number, cachedWithout = 0): TokenCounts =>
     caches
       ? twinOf(facts, usage, { layout, head: uncut }, continued && { ...continued, cachedWithout }, rules)
       : withoutCuts(usage, layout, uncut);
-  const without = withoutAnd(head, continued?.cachedWithout);
+  const wouldRead = caches ? spoiled : null;
+  const without = readUpTo(withoutAnd(head, continued?.cachedWithout), wouldRead?.cachedWithout ?? 0);
   // the bill with the cuts in the head only, which the previous request had as well
   const withHead = head > 0 && price ? withoutAnd(0, Math.max(0, (continued?.cachedWithout ?? 0) - head)) : without;
-  const written = usage.write5m + usage.write1h;
   // other model calls of the same request have their own context
   const besides = facts.usage?.besides ? countsOf(facts.usage.besides) : NO_TOKENS;
   const besideDollars = price && dollarsOf(besides, price);
-  const removed = head + removedIn(layout);
   const isFirst = known === null && facts.fresh.from === 0;
+  const cached = facts.messages[common]?.aside === undefined ? 0 : (wouldRead?.cached ?? 0);
   const next: Known = {
-    ...factsKept(facts, head, exactly !== null),
+    ...factsKept(facts, direct ? known : null, head, exactly !== null),
     messages: remembered(facts, layout, known, common, exactly !== null),
     counted: exactly !== null || (known?.counted ?? false),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
@@ -111,7 +112,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     tokens: total,
     tokensWithout: inputOf(without),
     output: usage.output,
-    lifetimeMs: usage.write1h > 0 || (alike && written === 0 && known.lifetimeMs === HOUR_MS) ? HOUR_MS : rules.cacheMs,
+    lifetimeMs: lifetimeOf(usage, alike ? known : null, rules),
   };
   return {
     usage: sumOf(usage, besides),
@@ -119,9 +120,10 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     without: sumOf(without, besides),
     dollars: price && dollarsOf(usage, price) + (besideDollars ?? 0),
     dollarsWithout: price && dollarsOf(without, price) + (besideDollars ?? 0),
-    removed,
+    removed: head + removedIn(layout),
     removedNew: (isFirst ? head : 0) + removedIn(layout, newFrom),
     head: { tokens: head, dollars: price ? dollarsOf(without, price) - dollarsOf(withHead, price) : 0 },
+    aside: asideOf(facts, next, usage, { price, calibration, layout, cached }),
     newFrom,
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
     ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, layout) : noMiss(price)),
@@ -130,9 +132,33 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   };
 }
 
-/** What the next bill needs of the request itself. @param headTokens - cut before the messages; exact if `counted` */
+/**
+ * How a request continues the one before: `alike` with the same cuts and a warm cache, `direct` as its next request. It
+ * is `continued` if it is both. It is `spoiled` if it has other cuts, without which it would have read a warm cache.
+ */
+function continuationOf(known: Known | null, facts: RequestFacts, common: number) {
+  if (known === null) return { alike: false, direct: false, continued: null, spoiled: null };
+  const alike = continuesFrom(known, facts, common);
+  const direct = follows(known, facts);
+  const meant = direct && !alike && continuesFrom(known, facts, shared(known, facts.messages, false));
+  return { alike, direct, continued: alike && direct ? known : null, spoiled: meant ? known : null };
+}
+
+/** How long the cache lives. @param alike - the request before, if this one continues its cache */
+function lifetimeOf({ write5m, write1h }: TokenCounts, alike: Known | null, { cacheMs }: CacheRules): number {
+  const keepsHour = write5m + write1h === 0 && alike?.lifetimeMs === HOUR_MS;
+  return write1h > 0 || keepsHour ? HOUR_MS : cacheMs;
+}
+
+/**
+ * What the next bill needs of the request itself.
+ *
+ * @param before - the request that it directly continues
+ * @param headTokens - cut before the messages; exact if `counted`
+ */
 function factsKept(
-  { atMs, model, tools, system, head, usage, cleared }: RequestFacts,
+  { atMs, model, tools, system, head, usage, cleared, wouldBeAside = 0 }: RequestFacts,
+  before: Known | null,
   headTokens: number,
   counted: boolean,
 ) {
@@ -141,6 +167,7 @@ function factsKept(
     ...(head && { head: { cuts: head.cuts, ...(counted && { exact: headTokens }) } }),
     reasoning: usage?.reasoning ?? null,
     ...(cleared && { cleared }),
+    wouldBeAside: wouldBeAside + (before?.wouldBeAside ?? 0),
   };
 }
 

@@ -12,7 +12,7 @@ import {
   nextState,
   wasCompacted,
 } from './conversation-state.ts';
-import { brokenSums, clearedSums, regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
+import { brokenSums, coldSums, regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
 import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Price, Prices } from './prices.ts';
@@ -149,7 +149,8 @@ export class Billing {
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
     const cleared = (facts.cleared ?? 0) - (from?.cleared ?? 0);
-    if (cleared > 0) this.#sums.add(clearedSums(facts, cleared));
+    if (cleared > 0) this.#sums.add(coldSums(facts, { providerEdits: 1, providerTokens: cleared }));
+    if (bill.aside.dollars !== 0) this.#sums.add(coldSums(facts, { dollars: bill.aside.dollars }));
     if (facts.prefixBroken) this.#sums.add(brokenSums(facts, causeOf(from, facts, compacted)));
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
     if (learns) for (const text of texts) if (text.cut) this.#sums.add(stepSums(turn, text, 'cut'));

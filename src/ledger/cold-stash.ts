@@ -1,6 +1,5 @@
 import type { ColdStashReport } from '../core/ports/cold-report.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
-import { dollarsOf, type Prices } from './prices.ts';
 
 /**
  * Reads the figures since a day; with `measure` those of what would have been put aside.
@@ -11,16 +10,12 @@ export async function readColdStash(
   store: Pick<LedgerStore, 'sums'>,
   setting: ColdStashReport['cold_stash']['setting'],
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string | undefined },
-  prices: Pick<Prices, 'of'>,
 ): Promise<ColdStashReport> {
   const sums = await store.sums({ sinceDay, slice: 'cold', ...(project !== undefined && { project }) });
   const total = (field: string): number =>
     sums.reduce((sum, { field: name, value }) => (name === field ? sum + value : sum), 0);
-  const usd = sums.reduce((sum, { day, key, field, value }) => {
-    const price = field === 'spared' ? prices.of(key, Date.parse(day)) : null;
-    return price === null ? sum : sum + dollarsOf({ ...NOTHING, read: value }, price, 0);
-  }, 0);
   const [conversations, results, tokens] = [total('conversations'), total('results'), total('tokens')];
+  const usd = total('dollars');
   const by_provider = { edits: total('providerEdits'), tokens: total('providerTokens') };
   const cold_moments: Record<string, number> = {};
   for (const { field, value } of sums) {
@@ -34,4 +29,3 @@ export async function readColdStash(
 
 /** Before the cause in the fields that count cold moments. */
 const MOMENT = 'moment:';
-const NOTHING = { fresh: 0, write5m: 0, write1h: 0, output: 0 };

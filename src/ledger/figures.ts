@@ -120,9 +120,9 @@ export function brokenSums({ atMs, project, requestId, conversationId }: Request
   return { day: dayOf(atMs), project, slice: 'prefix', key, fields: { reported: 1 } };
 }
 
-/** Tokens that the provider cleared for the first time. */
-export function clearedSums({ atMs, project, model }: RequestFacts, tokens: number): SumGroup {
-  return { day: dayOf(atMs), project, slice: 'cold', key: model, fields: { providerEdits: 1, providerTokens: tokens } };
+/** Figures about what was put aside while the cache was cold, by us or by the provider. */
+export function coldSums({ atMs, project, model }: RequestFacts, fields: SumGroup['fields']): SumGroup {
+  return { day: dayOf(atMs), project, slice: 'cold', key: model, fields };
 }
 
 const OTHERS: Others = '(others)';

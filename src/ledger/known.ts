@@ -33,6 +33,8 @@ export interface Known {
   readonly lifetimeMs: number;
   /** Tokens that the provider cleared itself. Absent: none. */
   readonly cleared?: number;
+  /** Estimated tokens that would have been put aside so far. Absent in old states: none. */
+  readonly wouldBeAside?: number;
 }
 
 /**

@@ -56,6 +56,11 @@ function hourEndWithout({ cacheHourUpTo }: RequestFacts, cuts: Cuts, rules: Cach
   return end < rules.minPrefix ? 0 : end;
 }
 
+/** The same request if the cache is read up to a place, or as far as it was. */
+export function readUpTo(usage: TokenCounts, cached: number): TokenCounts {
+  return withRead(usage, Math.max(usage.read, Math.min(cached, inputOf(usage))));
+}
+
 /** Changes the number of tokens read from the cache. The order of tokens is: read, written for an hour, the rest. */
 function withRead(usage: TokenCounts, read: number): TokenCounts {
   const more = read - usage.read;

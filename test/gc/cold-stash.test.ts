@@ -329,7 +329,7 @@ describe('with `measure`', () => {
     const { sums, answers } = session.replica;
     expect(sums).toMatchObject([{ slice: 'cold', key: 'gpt-test', fields: { conversations: 1 } }]);
     expect(sums[0]?.fields.results).toBeGreaterThan(5);
-    expect(answers.measured('default', first.conversationId)).toBe(sums[0]?.fields.tokens);
+    expect(answers.takeMeasured('default', first.conversationId)).toBe(sums[0]?.fields.tokens);
   });
 });
 

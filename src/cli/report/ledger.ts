@@ -55,7 +55,7 @@ export async function readLedger(
   return withStore(call, io, async ({ ledger, compactions, shelf }) => ({
     ...(await readReport(ledger, query, prices)),
     ...(await readContexts(compactions, query)),
-    ...(await readColdStash(ledger, settings.coldStash, query, prices)),
+    ...(await readColdStash(ledger, settings.coldStash, query)),
     ...(await readShelf(shelf, settings.toolShelf, query)),
     prefix_breaks: await readPrefixBreaks(ledger, query),
   }));

@@ -58,6 +58,8 @@ export interface CutWhole {
   readonly kind: string;
   /** Even if the text is smaller than its marker. */
   readonly always: boolean;
+  /** Tokens of the text as an earlier cut left it; absent if it was whole. For the ledger. */
+  readonly tokensShown?: number | undefined;
 }
 
 /** The parts that one field adds to a key, in the order of the table. */

@@ -17,7 +17,7 @@ export interface ColdStashReport {
     readonly results: number;
     /** Tokens of the results, without their markers. */
     readonly tokens: number;
-    /** What later requests would have paid to read them from the cache, in dollars; markers are already subtracted. */
+    /** What the requests from the cold moment on would have cost more with them, in dollars. Recoveries are regret. */
     readonly usd: number;
     /** Results of which a line was given out afterwards. */
     readonly recovered: number;

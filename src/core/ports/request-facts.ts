@@ -14,6 +14,8 @@ export interface MessageFacts {
   readonly cuts: string;
   /** Features of what was cut from it minus those of its markers; absent if nothing was cut. */
   readonly cut?: TextFeatures;
+  /** Of `removed`, what was put aside while the cache was cold; absent if nothing was. */
+  readonly aside?: number;
 }
 
 /** What was cut before the messages, from descriptions of tools. Fields as in `MessageFacts`. */
@@ -153,6 +155,8 @@ export interface RequestFacts extends NamedRequest {
   readonly shadow?: true;
   /** Input tokens that the provider cleared itself, as it reports them; absent: none. */
   readonly cleared?: number | undefined;
+  /** Tokens that would have been put aside at this request; absent: none. */
+  readonly wouldBeAside?: number;
   /** The provider reported that its history was changed, and the request is to be named in reports. */
   readonly prefixBroken?: true;
   /** What this request adds after the model's last answer, as forwarded. */

@@ -15,6 +15,8 @@ export interface TextOutcome {
   readonly keptLines: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
+  /** Tokens that were put aside, as an earlier cut had left them; 0 or absent: none. */
+  readonly tokensAside?: number;
   /** The learned level of boldness by which it was decided; absent if none was learned. */
   readonly boldness?: number;
 }

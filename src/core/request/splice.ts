@@ -93,6 +93,7 @@ function outcomeOf(
 ): TextOutcome {
   const lines = decision?.lines ?? 0;
   const tokensBefore = decision?.tokensBefore ?? 0;
+  const isAside = cut !== null && decision?.kind === 'aside';
   return {
     messageIndex,
     tool: job.tool,
@@ -103,6 +104,7 @@ function outcomeOf(
     keptLines: decision && cut ? decision.keptLines : lines,
     tokensBefore,
     tokensAfter: cut ? cut.tokensAfter : tokensBefore,
+    ...(isAside && { tokensAside: (job.cutWhole?.tokensShown ?? tokensBefore) - cut.tokensAfter }),
     boldness: decision?.boldness?.number,
   };
 }

@@ -84,8 +84,8 @@ export function applyDirectives(
       .map((text) => (pinned.some(({ segment }) => holds(segment, text)) ? { ...text, skip: 'pinned' } : text));
     const replacements = cut.map(({ segment, action }) => {
       const [whole, other] = here.filter((text) => holds(segment, text));
-      const earlier = whole?.entire === true && other === undefined ? texts.sent.get(whole)?.pruneId : undefined;
-      const cutWhole = cutWholeOf(segment, action, project, language, earlier ?? undefined);
+      const earlier = whole?.entire === true && other === undefined ? texts.sent.get(whole) : undefined;
+      const cutWhole = cutWholeOf(segment, action, project, language, earlier);
       return replacementFor(segment, cutWhole, texts.toolOf(segment.source));
     });
     out.push(...[...kept, ...replacements].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
@@ -93,21 +93,22 @@ export function applyDirectives(
   return out;
 }
 
-/** @param earlier - prune id of an earlier cut of the same text, if there is one */
+/** @param earlier - how the same text was sent before, if that is recorded */
 function cutWholeOf(
   segment: TextSegment,
   action: DirectiveAction,
   project: string,
   language: ReasonLanguage,
-  earlier: string | undefined,
+  earlier: Pick<Decision, 'pruneId' | 'tokensAfter'> | undefined,
 ): CutWhole {
   const { deleted, stashed } = REASONS[language];
   const { id } = segment;
   if (action === 'delete') return { key: keyOf('delete', project, id), reason: deleted, kind: 'deleted', always: true };
   if (action === 'stash') return { key: stashKey(project, id), reason: stashed, kind: 'stashed', always: false };
   // what was cut before becomes part of the one marker
-  const pruneId = earlier ?? stashId(project, id);
-  return { key: keyOf('aside', project, id), pruneId, reason: stashed, kind: 'aside', always: false };
+  const pruneId = earlier?.pruneId ?? stashId(project, id);
+  const key = keyOf('aside', project, id);
+  return { key, pruneId, reason: stashed, kind: 'aside', always: false, tokensShown: earlier?.tokensAfter };
 }
 
 function replacementFor(segment: TextSegment, cutWhole: CutWhole, tool: string): FoundText {

@@ -7,7 +7,7 @@ import type { ColdCause } from './cold-moments.ts';
 import type { LastAnswers } from './last-answers.ts';
 
 /** The figures of the slice `cold` of the ledger, whose keys are models. `moment:` counts what happened, by its cause. */
-type Figures = Record<'conversations' | 'results' | 'tokens' | 'spared' | 'recovered' | `moment:${ColdCause}`, number>;
+type Figures = Record<'conversations' | 'results' | 'tokens' | 'recovered' | `moment:${ColdCause}`, number>;
 
 export interface ColdBooksOptions {
   readonly answers: LastAnswers;
@@ -21,13 +21,6 @@ export interface ColdBooksOptions {
 /** An answered request, as far as these books need it. */
 export interface AnsweredRequest {
   readonly facts: Omit<RequestFacts, 'atMs' | 'usage' | 'answerTokens' | 'counted'>;
-  /** Its texts; `kind` `aside`: put aside. */
-  readonly outcomes: readonly {
-    readonly kind: string;
-    readonly pruneId: string | null;
-    readonly tokensBefore: number;
-    readonly tokensAfter: number;
-  }[];
   readonly atMs: number;
   /** The provider is on this machine or its network. */
   readonly isLocal: boolean;
@@ -36,7 +29,7 @@ export interface AnsweredRequest {
 /** The project of recoveries whose result the store no longer connects with a conversation. */
 const UNKNOWN_PROJECT = 'default';
 
-/** Books what was put aside: the tokens that later requests did not have, and the results that came back. */
+/** Books the results that were put aside, and those that came back. What they save is part of a request's bill. */
 export class ColdBooks {
   readonly #options: ColdBooksOptions;
 
@@ -44,17 +37,16 @@ export class ColdBooks {
     this.#options = options;
   }
 
-  /** Records an answer, after which the cache of its conversation is warm again. */
-  answered({ facts, outcomes, atMs, isLocal }: AnsweredRequest): void {
+  /**
+   * Records an answer, after which the cache of its conversation is warm again.
+   *
+   * @returns tokens that would have been put aside at its request
+   */
+  answered({ facts, atMs, isLocal }: AnsweredRequest): number {
     const { answers } = this.#options;
-    const { project, conversationId, model } = facts;
     answers.note(facts, atMs, isLocal);
     this.recovered(facts.regrets.flatMap(({ how, pruneId }) => (how === 'recovered' && pruneId ? pruneId : [])));
-    const aside = outcomes.filter(({ kind, pruneId }) => kind === 'aside' && pruneId !== null);
-    const spared =
-      aside.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0) +
-      answers.measured(project, conversationId);
-    if (spared > 0) this.#count(project, model, { spared });
+    return answers.takeMeasured(facts.project, facts.conversationId);
   }
 
   /** Books results that were put aside, or with `measure` would have been. */

@@ -50,21 +50,25 @@ export class ColdStash implements Collector {
     const why = await moments.causeOf({ ...over, conversationId });
     if (why === null) return false;
     const isMeasured = settingOf(project) === 'measure';
-    const old = await this.#oldResults(over);
+    const { old, isFirst } = await this.#oldResults(over);
     const tokens = old.reduce((sum, { freed }) => sum + freed, 0);
     if (tokens < LEAST_TOKENS) return false;
     const size = over.tokens || request.segments.reduce((sum, segment) => sum + segment.tokens, 0);
     if (!isMeasured) await takeStep(this.#options, { by: 'cold', why }, { ...over, tokens: size }, old, size - tokens);
     else answers.measure(project, conversationId, tokens);
     await marks.noteAside(old.flatMap(({ pruneIds }) => pruneIds));
-    const isFirst = request.segments.every(({ directed }) => directed !== 'aside');
     const figures = { conversations: isFirst ? 1 : 0, results: old.length, tokens };
     books.putAside(project, over.head().model, figures, why);
     return !isMeasured;
   }
 
-  /** The results that may be put aside. @throws StoreUnavailable */
-  async #oldResults(over: OverTokenBudget): Promise<readonly Old[]> {
+  /**
+   * The results that may be put aside, and whether none was before. With `measure`, those that would have been are
+   * known by their marks.
+   *
+   * @throws StoreUnavailable
+   */
+  async #oldResults(over: OverTokenBudget): Promise<{ readonly old: readonly Old[]; readonly isFirst: boolean }> {
     const { request, scope } = over;
     const stays = await stayingIn(this.#options, over);
     const end = request.messages - NEWEST_MESSAGES;
@@ -76,7 +80,8 @@ export class ColdStash implements Collector {
       return [{ id, upTo: ordinal, freed, pruneIds: storedIds(this.#options, scope.project, segment) }];
     });
     const measured = await this.#options.marks.putAside(old.flatMap(({ pruneIds }) => pruneIds));
-    return old.filter(({ pruneIds }) => !pruneIds.some((id) => measured.has(id)));
+    const isFirst = measured.size === 0 && request.segments.every(({ directed }) => directed !== 'aside');
+    return { old: old.filter(({ pruneIds }) => !pruneIds.some((id) => measured.has(id))), isFirst };
   }
 }
 

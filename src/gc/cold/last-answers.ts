@@ -42,7 +42,7 @@ interface Noted {
 export class LastAnswers {
   readonly #turns: Pick<LedgerStore, 'turns'>;
   readonly #noted = new BoundedMap<string, Noted>(MAX_CONVERSATIONS);
-  /** Tokens that would be aside if it were switched on, by conversation. */
+  /** Tokens that would have been put aside at the last request, by conversation. */
   readonly #measured = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
   constructor(turns: Pick<LedgerStore, 'turns'>) {
@@ -66,13 +66,17 @@ export class LastAnswers {
     this.#noted.set(key, { sinceMs, answers: latest });
   }
 
-  /** Tokens that a request of this conversation would not have. */
-  measured(project: string, conversationId: string): number {
-    return this.#measured.get(conversationKey(project, conversationId)) ?? 0;
+  /** Tokens that would have been put aside at the request that was answered. Each is returned once. */
+  takeMeasured(project: string, conversationId: string): number {
+    const key = conversationKey(project, conversationId);
+    const tokens = this.#measured.get(key) ?? 0;
+    this.#measured.delete(key);
+    return tokens;
   }
 
   measure(project: string, conversationId: string, tokens: number): void {
-    this.#measured.set(conversationKey(project, conversationId), this.measured(project, conversationId) + tokens);
+    const key = conversationKey(project, conversationId);
+    this.#measured.set(key, (this.#measured.get(key) ?? 0) + tokens);
   }
 
   /**

@@ -32,7 +32,7 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     ledger: parts.pageLedger ?? parts.ledger,
     savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
-    coldStash: (query) => readColdStash(store.ledger, settings.coldStash, query, parts.prices),
+    coldStash: (query) => readColdStash(store.ledger, settings.coldStash, query),
     boldness: settings.boldness,
     prefixBreaks: (query) => readPrefixBreaks(store.ledger, query),
     threshold: (of) => readThreshold(store.compactions, of),

@@ -87,8 +87,11 @@ function messageFacts(
 ): MessageFacts {
   let bytes = span.end - span.start;
   let cuts = 0;
-  let removed = 0;
-  for (const outcome of outcomes) removed += outcome.tokensBefore - outcome.tokensAfter;
+  let [removed, aside] = [0, 0];
+  for (const { tokensBefore, tokensAfter, tokensAside = 0 } of outcomes) {
+    removed += tokensBefore - tokensAfter;
+    aside += tokensAside;
+  }
   const cut = noFeatures();
   for (const edit of edits) {
     bytes += edit.bytes.length - (edit.end - edit.start);
@@ -98,7 +101,7 @@ function messageFacts(
   }
   const isDirected = outcomes.some(({ kind, whole }) => WHOLE_CUTS.has(kind) || whole === 'pinned');
   const sum = cuts === 0 ? '' : cuts.toString(36);
-  const fact = { prefix, bytes, removed, cuts: isDirected ? `*${sum}` : sum };
+  const fact = { prefix, bytes, removed, cuts: isDirected ? `*${sum}` : sum, ...(aside > 0 && { aside }) };
   return edits.length === 0 ? fact : { ...fact, cut };
 }
 

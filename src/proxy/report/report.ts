@@ -4,7 +4,6 @@ import type { EndedRequest } from '../../core/ports/answer-watch.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
-import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { ToolWatch } from '../../core/shelf/watch.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -20,12 +19,7 @@ import type { SavingWatch } from './saving-watch.ts';
 /** Where answers are noted for cold moments. */
 export interface ColdReports {
   readonly books: {
-    answered(request: {
-      readonly facts: OpenFacts;
-      readonly outcomes: readonly TextOutcome[];
-      readonly atMs: number;
-      readonly isLocal: boolean;
-    }): void;
+    answered(request: { readonly facts: OpenFacts; readonly atMs: number; readonly isLocal: boolean }): number;
   };
   isLocal(wire: string, cloud?: ProviderName): boolean;
 }
@@ -192,23 +186,28 @@ export class Reporter {
     this.#options.runs?.record(report, fresh, shadow);
     report.watched?.ended(endedOf(report), atMs);
     if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
-    this.#noteAnswer(report, atMs);
+    const wouldBeAside = this.#noteAnswer(report, atMs);
     const isBroken = this.#options.prefixBreaks?.count(report) ?? null;
     if (report.facts) {
       const facts = endedFacts(report.facts, atMs, report.usage, report.answerTokens);
       const isNamed = isBroken === true && this.#options.prefixBreaks?.isNamed(atMs) === true;
-      this.#bill(isNamed ? { ...facts, prefixBroken: true } : facts, report.counted);
+      const measured = wouldBeAside > 0 ? { ...facts, wouldBeAside } : facts;
+      this.#bill(isNamed ? { ...measured, prefixBroken: true } : measured, report.counted);
     }
     const prefix = isBroken === null ? [] : this.#prefixSums(report, isBroken, atMs);
     this.#options.ledger.count([...useSums(report, fresh, atMs, saved > 0), ...prefix]);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }
 
-  /** Notes when the last answer of a conversation ended, by which its next request finds out whether its cache is cold. */
-  #noteAnswer({ facts, outcomes, status, wire, cloud, upstreamError }: RequestReport, atMs: number): void {
+  /**
+   * Notes when the last answer of a conversation ended, by which its next request finds out whether its cache is cold.
+   *
+   * @returns tokens that would have been put aside at this request
+   */
+  #noteAnswer({ facts, status, wire, cloud, upstreamError }: RequestReport, atMs: number): number {
     const { cold } = this.#options;
-    if (!cold || !facts || status >= 300 || upstreamError !== null) return;
-    cold.books.answered({ facts, outcomes, atMs, isLocal: cold.isLocal(wire, cloud) });
+    if (!cold || !facts || status >= 300 || upstreamError !== null) return 0;
+    return cold.books.answered({ facts, atMs, isLocal: cold.isLocal(wire, cloud) });
   }
 
   /** Reports what a provider says about changed history. */
