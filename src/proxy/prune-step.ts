@@ -59,8 +59,6 @@ export interface IncomingBody {
   readonly model?: string | undefined;
   /** The provider rejected the unpruned history. */
   readonly historyRefused?: boolean;
-  /** The caller can ask the client to send the request again. */
-  readonly mayRetry?: boolean;
 }
 
 /** The result of the prune step. */
@@ -144,7 +142,7 @@ export class PruneStep {
         if (!(cause instanceof HistoryUnknown)) throw cause;
         waits = await storeWait.wait(cause.cause, incoming.body.length, sinceMs);
         const isLocked = cause.cause instanceof StoreUnavailable && cause.cause.reason === 'locked';
-        if (!waits && isLocked && cause.isBound && incoming.mayRetry === true)
+        if (!waits && isLocked && cause.isBound)
           return { ...unchanged('asked_to_retry' satisfies FallbackCode), retry: true };
       }
     }

@@ -272,7 +272,7 @@ class WireExchange {
     const startedAt = performance.now();
     const { headers } = this.#req;
     const { open, purpose, model } = this.#to.operation;
-    const came = { context: this.#context, purpose, model, historyRefused, mayRetry: true };
+    const came = { context: this.#context, purpose, model, historyRefused };
     const encoding = headers['content-encoding'] ?? '';
     const pruned = open
       ? await this.#pruneEnclosed(open, original, { ...came, encoding })
