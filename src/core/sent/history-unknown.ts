@@ -5,11 +5,11 @@
 export class HistoryUnknown extends Error {
   override readonly name = 'HistoryUnknown';
 
-  /** @param isBound - whether the provider may verify this history */
-  constructor(
-    cause: unknown,
-    readonly isBound = false,
-  ) {
+  /** The provider may verify this history. */
+  readonly isBound: boolean;
+
+  constructor(cause: unknown, isBound = false) {
     super('history_unknown', { cause });
+    this.isBound = isBound;
   }
 }
