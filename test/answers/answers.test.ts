@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   type BrotliCompress,
@@ -6,13 +7,16 @@ import {
   createDeflateRaw,
   createGzip,
   type Gzip,
+  gzipSync,
 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { AnswerDecoder } from '../../src/proxy/answer-decoder.ts';
 import { AnswerTap } from '../../src/proxy/report/answer-tap.ts';
 import { BoundedJson } from '../../src/wires/dialects/answers/bounded-json.ts';
 import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 import type { Answer } from '../../src/wires/dialects/dialect.ts';
+import { until } from '../helpers/until.ts';
 import { zstdStored } from '../helpers/zstd-frame.ts';
 import { type AnswerCase, CASES, dataOf } from './cases.ts';
 
@@ -152,6 +156,26 @@ describe('an encoded answer', () => {
     });
   }
 
+  it('is read to its end, however long it is, and while it arrives', async () => {
+    const usage = { prompt_tokens: 120, completion_tokens: 7 };
+    const event = { choices: [{ delta: { content: 'a line of an answer '.repeat(50) } }] };
+    const bytes = dataOf(...Array.from({ length: 1_100 }, () => event), { usage });
+    expect(bytes.length).toBeGreaterThan(2 ** 20);
+    for (const [encoding, encode] of ENCODINGS) {
+      const encoded = await encode(bytes);
+      const tap = new AnswerTap();
+      tap.head(encoding);
+      for (let at = 0; at < encoded.length; at += 64_000) tap.data(encoded.subarray(at, at + 64_000));
+      expect([encoding, (await tap.end()).usage]).toMatchObject([encoding, { promptTokens: 120 }]);
+    }
+    let decoded = 0;
+    const decoder = new AnswerDecoder('gzip', (piece) => {
+      decoded += piece.length;
+    });
+    decoder.data(gzipSync(randomBytes(100_000)));
+    await until(() => decoded > 16_000); // its end has not arrived
+  });
+
   it('is not read in an unknown encoding, and breaks nothing if it is damaged', async () => {
     for (const encoding of ['compress', 'gzip', 'deflate', 'br', 'zstd']) {
       const tap = new AnswerTap();
@@ -177,7 +201,7 @@ describe('a JSON text of more than 64 KB', () => {
   it('is kept as valid JSON of at most 72 KB with its usage, whatever it contains', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), fc.boolean(), cuts, (text, isKnown, places) => {
-        const filler = JSON.stringify(Array.from({ length: 4_000 }, (_, i) => `${i} of many`));
+        const filler = JSON.stringify(Array.from({ length: 9_000 }, (_, i) => `${i} of many`));
         const bytes = Buffer.from(`{"a":${text},"${isKnown ? 'content' : 'b'}":${filler},"usage":{"n":[1,{"m":"x"}]}}`);
         const [value = ''] = skimmed(bytes, places);
         expect(value.length).toBeLessThan(72 * 1024);

@@ -153,6 +153,18 @@ describe('the books of the proxy', () => {
     expect(totals.dollars).toBeCloseTo(2 * dollarsOf(figures), 9);
   });
 
+  it('estimate the output of a stream without usage from its text, and say that it is estimated', async () => {
+    const events = Array.from({ length: 40 }, () => ({ choices: [{ delta: { content: 'word '.repeat(20) } }] }));
+    const { proxy } = await setUp((_request, res) =>
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).end(dataOf(...events)),
+    );
+    await (await proxy.chat(JSON.stringify(bodyOf('chat', 'Why?')))).text();
+    await proxy.requestLines(1);
+    await proxy.stop();
+    const { totals } = await readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
+    expect(totals).toMatchObject({ requests: 1, estimated: 1, output: 1_000 });
+  });
+
   it('agree with the provider in report and control group if a tenth of the answers are errors, retries or refusals', async () => {
     let spent = 0;
     const answered = { pruned: 0, control: 0 };

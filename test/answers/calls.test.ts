@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
+import { named } from './cases.ts';
 
 describe('the calls of an answer', () => {
   const callsIn = (answer: string): ReadonlyMap<string, number> => {
@@ -53,6 +54,23 @@ describe('the calls of an answer', () => {
     ],
   ])('on %s are counted once each', (_wire, answer) => {
     expect([...callsIn(answer)]).toEqual([['fish', 1]]);
+  });
+
+  it.each(['first', 'last', 'only'] as const)('have their ids if the types of the events stand %s', (where) => {
+    const item = { type: 'function_call', call_id: 'c', name: 'bash', arguments: '{}' };
+    const reader = new AnswerReader();
+    reader.data(
+      named(
+        [
+          { type: 'response.created', response: { id: 'resp_1' } },
+          { type: 'response.output_item.done', item },
+          { type: 'response.completed', response: { id: 'resp_1', output: [item] } },
+        ],
+        where,
+      ),
+    );
+    const { id, items } = reader.end().turn;
+    expect([id, items]).toEqual(['resp_1', [{ said: '', calls: [{ id: 'c', name: 'bash', args: '{}' }] }]]);
   });
 
   it("are never found in the model's texts", () => {

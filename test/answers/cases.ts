@@ -78,6 +78,26 @@ const chat: readonly Omit<AnswerCase, 'dialect'>[] = [
     usage: { promptTokens: 9, completionTokens: 2, cachedTokens: 4 },
   },
   {
+    name: 'the cache hits of DeepSeek',
+    bytes: dataOf({ usage: { prompt_tokens: 9, completion_tokens: 2, prompt_cache_hit_tokens: 4 } }),
+    usage: { promptTokens: 9, completionTokens: 2, cachedTokens: 4 },
+  },
+  {
+    name: 'the usage of Groq, beside its own figures',
+    bytes: dataOf({ choices: [], x_groq: { usage: chatUsage } }),
+    usage: chatFigures,
+  },
+  {
+    name: 'cache writes for twelve hours',
+    bytes: json({
+      usage: {
+        ...{ prompt_tokens: 100, completion_tokens: 1 },
+        prompt_tokens_details: { cache_write_tokens: 60, cache_write_tokens_details: { ttl_12h_tokens: 50 } },
+      },
+    }),
+    usage: { promptTokens: 100, completionTokens: 1, cacheWriteTokens: 60, cacheWrite1hTokens: 50 },
+  },
+  {
     name: 'the cache writes of a gateway for Claude',
     bytes: dataOf({
       usage: { prompt_tokens: 100, completion_tokens: 1, cache_creation_input_tokens: 60, cache_read_input_tokens: 30 },
@@ -306,6 +326,12 @@ const responses: readonly Omit<AnswerCase, 'dialect'>[] = [
     ),
     usage: null,
     error: 'failed',
+  },
+  {
+    name: 'an error event without an object, named in its line',
+    bytes: named([{ type: 'error', code: 'rate_limit_exceeded', message: 'x' }], 'only'),
+    usage: null,
+    error: 'limited',
   },
   {
     name: 'an error event without an object',

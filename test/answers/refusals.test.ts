@@ -1,7 +1,11 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { PassOn, Refusal } from '../../src/proxy/upstream/pass-on.ts';
+import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
-import { type Answer, completion, event, json, lastEvents, refusal, startUpstream } from '../helpers/fake-upstream.ts';
+import { type Answer, completion, json, refusal, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -89,45 +93,45 @@ describe('an answer of status 200 to the first pruned request', () => {
     expect(line).toMatchObject({ status: 200, upstreamError: 'answer_overloaded' });
   });
 
+  const accepted = { rawHistory: false, acceptedBefore: false, isKept: false, providerClears: false };
+
+  /** An answer of which only the head has arrived, and what the client has received of it. */
+  function arriving(request = accepted) {
+    const heads: number[] = [];
+    const res = new ServerResponse(new IncomingMessage(new Socket()));
+    const body = vi.spyOn(res, 'write').mockReturnValue(true);
+    const decline = new Refusal(openaiChat, request, true);
+    const onHead = (status: number): void => void heads.push(status);
+    const answer = { method: 'POST', path: '/', headers: [], body: null, extraHeaders: [], decline, onHead };
+    const passOn = new PassOn(answer, res, false, () => {});
+    passOn.head(200, ['content-type', 'text/event-stream'], 'OK');
+    return { passOn, heads, received: () => body.mock.calls.map(([chunk]) => String(chunk)).join('') };
+  }
+
   it.each([
-    ['its first event is complete', event('one')],
-    ['16 KB have arrived', ': wait\n'.repeat(2_500)],
-  ])('is passed on as soon as %s', async (_moment, start) => {
-    let goOn = (): void => {};
-    const { proxy } = await setUp(async (_request, res) => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' });
-      res.write(start);
-      await new Promise<void>((resolve) => {
-        goOn = resolve;
-      });
-      res.end(lastEvents());
-    });
-    const answer = await proxy.chat(chatBody(FIRST));
-    const reader = answer.body?.getReader();
-    let text = '';
-    const decoder = new TextDecoder();
-    while (text.length < start.length) text += decoder.decode((await reader?.read())?.value);
-    goOn();
-    for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
-      text += decoder.decode(part.value);
-    expect(text).toBe(start + lastEvents());
+    ['its first event is complete', ['data: {"choices', '":[]}\n\n']],
+    ['16 KB have arrived', [': wait\n'.repeat(2_300), ': wait\n'.repeat(50)]],
+  ])('is passed on as soon as %s, and its first byte is measured then', (_moment, [start = '', rest = '']) => {
+    const { passOn, heads, received } = arriving();
+    passOn.data(Buffer.from(start));
+    expect([heads, received()]).toEqual([[], '']);
+    passOn.data(Buffer.from(rest));
+    expect([heads, received()]).toEqual([[200], start + rest]);
   });
 
-  it('is not held back once a pruned request of the conversation was accepted', async () => {
-    let goOn = (): void => {};
-    const { proxy } = await setUp(async (request, res, index) => {
-      if (index === 0) return completion('Fine.')(request, res, index);
-      res.writeHead(200, { 'content-type': 'text/event-stream' });
-      res.flushHeaders();
-      await new Promise<void>((resolve) => {
-        goOn = resolve;
-      });
-      return res.end(INVALID);
-    });
-    await (await proxy.chat(chatBody(FIRST))).text();
-    const answer = await proxy.chat(chatBody(NEXT)); // its head has arrived, and no event
-    goOn();
-    expect(await answer.text()).toBe(INVALID);
+  it('is held back for two seconds at most', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { passOn, heads, received } = arriving();
+    passOn.data(Buffer.from('data: {'));
+    vi.advanceTimersByTime(1_999);
+    expect([heads, received()]).toEqual([[], '']);
+    vi.advanceTimersByTime(1);
+    expect([heads, received()]).toEqual([[200], 'data: {']);
+  });
+
+  it('is not held back once a pruned request of the conversation was accepted', () => {
+    expect(arriving({ ...accepted, acceptedBefore: true }).heads).toEqual([200]);
   });
 });
 
