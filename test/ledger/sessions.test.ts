@@ -109,11 +109,11 @@ function answerTo(body: Buffer): object {
 /** A proxy whose upstream answers, or fails as long as `failing` says so. */
 async function stage() {
   const failing = { now: false };
-  const upstream = await startUpstream(({ body }, res) =>
-    failing.now
-      ? json(res, 529, { type: 'error', error: { type: 'overloaded_error' } })
-      : json(res, 200, answerTo(body)),
-  );
+  const upstream = await startUpstream(({ url, body }, res) => {
+    if (!failing.now) return json(res, 200, answerTo(body));
+    if (url.includes('messages')) return json(res, 529, { type: 'error', error: { type: 'overloaded_error' } });
+    res.writeHead(502).end('Bad gateway');
+  });
   const url = `http://127.0.0.1:${upstream.port}`;
   const env = { MCP_PRUNER_ANTHROPIC_URL: `${url}/v1`, MCP_PRUNER_GEMINI_URL: url };
   return { failing, proxy: await startProxy(upstream, { env }) };
