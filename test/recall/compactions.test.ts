@@ -37,6 +37,10 @@ describe('a prompt for a compaction', () => {
       'pi',
       '<conversation>\n[User]: hi\n</conversation>\n\n<previous-summary>\nfish\n</previous-summary>\n\nThe messages above are NEW conversation messages to incorporate into the existing summary provided in',
     ],
+    [
+      'pi',
+      '<conversation>\n[User]: hi\n</conversation>\n\nThe messages above are earlier context from an ongoing conversation. Later messages are stored separately',
+    ],
   ])('of %s is recognised', (client, text) => {
     expect(compactingClient(text)).toBe(client);
   });
