@@ -5,7 +5,10 @@ import { whyWhole } from '../../src/core/request/why-whole.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import type { Dial, Hints, Origin } from '../../src/engine/types.ts';
 import { Conversation } from '../../src/wires/goal/conversation.ts';
-import { settingsOf } from '../helpers/proxy.ts';
+import { chatBody, contentAt, oneResult } from '../helpers/chat.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { markersIn } from '../helpers/markers.ts';
+import { settingsOf, startProxy } from '../helpers/proxy.ts';
 import { sourceFile } from '../helpers/texts.ts';
 
 const limits = { maxPruneRatio: 0.9, minKeepLines: 20 };
@@ -93,5 +96,20 @@ describe('a search with thousands of like hits in few files', () => {
     const text = hits(1_900);
     expect(text.length).toBeGreaterThan(95_000);
     expect(cutLines(text, undefined, { origin: 'command', command: "rg 'fn '" }, goal)).toBeGreaterThan(1_500);
+  });
+
+  it.each(['careful', 'balanced', 'bold'])('is cut on its way to the provider: %s', async (boldness) => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_BOLDNESS: boldness } });
+    const text = hits(1_900);
+    const [system, , ...call] = oneResult(text, { args: { command: "rg 'fn '" } });
+    for (const question of ['Which fn reads alpha_charlie?', 'List every fn of the project, please.']) {
+      await (
+        await proxy.chat(chatBody([system, { role: 'user', content: question }, ...call].flatMap((one) => one ?? [])))
+      ).text();
+      const sent = contentAt(upstream.last.body, -1);
+      expect(sent.length).toBeLessThan(text.length / 4);
+      expect(markersIn(sent).length).toBeGreaterThan(0);
+    }
   });
 });

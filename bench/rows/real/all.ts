@@ -5,6 +5,7 @@ import type { Listing } from '../listing.ts';
 import { makeListing, type RealListing } from './case.ts';
 import { databaseListings } from './databases.ts';
 import { gitListings } from './git.ts';
+import { idListings } from './ids.ts';
 import { programListings } from './programs.ts';
 import { systemListings } from './system.ts';
 
@@ -14,6 +15,7 @@ const realListings: readonly RealListing[] = [
   ...systemListings,
   ...programListings,
   ...databaseListings,
+  ...idListings,
 ];
 
 interface Made {
