@@ -88,7 +88,18 @@ class Session {
   /** So many turns without a pause. They are noted as answered once the proxy has reported them. */
   async turns(count: number): Promise<void> {
     for (let i = 0; i < count; i++) await this.turn();
+    await this.answered();
+  }
+
+  /** Once the proxy has reported all requests. */
+  async answered(): Promise<void> {
     await this.#proxy?.requestLines(this.upstream.requests.length - this.#before);
+  }
+
+  /** A question that the provider does not answer. */
+  async fails(): Promise<void> {
+    this.model.fails = { status: 529, body: '{"type":"error"}' };
+    await this.turn();
   }
 
   pause(minutes: number): void {
@@ -106,12 +117,12 @@ class Session {
 const hasField = ({ body }: SeenRequest): boolean => body.toString().endsWith(FIELD);
 const betaOf = ({ headers }: SeenRequest): string => String(headers['anthropic-beta'] ?? '');
 
-async function paused(env: Readonly<Record<string, string>> = {}, databaseUrl = ''): Promise<Session> {
+async function paused(env: Readonly<Record<string, string>> = {}, databaseUrl = '', minutes = 7): Promise<Session> {
   const session = new Session(await startUpstream());
   session.databaseUrl = databaseUrl;
   await session.with(env);
   await session.turns(3);
-  session.pause(7);
+  session.pause(minutes);
   return session;
 }
 
@@ -174,6 +185,17 @@ describe('with `provider`, a conversation that continues after its cache has exp
     session.pause(minutes);
     expect(hasField(await session.turn(headers))).toBe(false);
     expect(betaOf(session.upstream.last)).not.toContain(BETA);
+  });
+
+  it.each([
+    ['a request that failed', (session: Session) => session.fails()],
+    ['a count of tokens', (session: Session) => session.agent.count(session.url)],
+  ])('counts the pause from the last answer, not from %s', async (_, between) => {
+    const session = await paused({}, '', 4);
+    await between(session);
+    await session.answered();
+    session.pause(3);
+    expect(hasField(await session.turn())).toBe(true);
   });
 
   it('does not begin at another upstream', async () => {

@@ -112,7 +112,8 @@ async function play({ wire, rules, setting, script = SCRIPT, minChars = 1_000, c
     clock: { nowMs: () => clock.now },
   });
   const report = JSON.parse(out) as LedgerReport & ColdStashReport;
-  return { billed: provider.dollars, whole: whole.dollars, report };
+  const sent = upstream.requests.map(({ body }) => body.toString());
+  return { billed: provider.dollars, whole: whole.dollars, report, sent };
 }
 
 function pricesOf({ input, read, write, output, minPrefix, step, lifetimeMs }: ProviderRules): string {
@@ -190,12 +191,13 @@ describe('what the provider clears itself', () => {
       cleared = tokensOf(pieces) - tokensOf(left);
       return left;
     };
-    const { billed, report } = await play({
+    const { billed, report, sent } = await play({
       ...{ wire: WIRES.messages as WireForm, setting: 'provider', minChars: 1e6, clear },
       rules: { ...AUTOMATIC, automatic: false, step: 1, write: 6.25, lifetimeMs: 5 * MINUTE },
       script: [...Array<number>(29).fill(1), 7, 1, 'restart', 1, 1],
     });
     expect(cleared).toBeGreaterThan(10_000);
+    expect(sent.filter((body) => body.includes('PRUNÉ'))).toEqual([]);
     expect(report.totals.dollars).toBeCloseTo(billed, 9);
     expect(report.totals.gross).toBeCloseTo(0, 9);
     expect(report.cold_stash).toMatchObject({ results: 0, usd: 0, by_provider: { edits: 2, tokens: cleared } });
