@@ -323,10 +323,10 @@ class WireExchange {
           extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
           onHead: (status, fields) => {
             this.#reporter.answered();
-            if (!this.#reporter.isTapped) this.#reporter.tap.head(headerIn(fields, 'content-encoding'));
+            this.#reporter.tap.head(headerIn(fields, 'content-encoding'));
             this.#reporter.watched?.head(status, fields);
           },
-          onData: this.#reporter.isTapped ? undefined : (chunk) => this.#reporter.tap.data(chunk),
+          onData: (chunk) => this.#reporter.tap.data(chunk),
           errorBody: this.#options.dialect.error,
           decline,
         },

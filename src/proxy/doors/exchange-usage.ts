@@ -3,7 +3,6 @@ import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
 import { AnswerTap } from '../report/answer-tap.ts';
 import { hasFailed } from '../report/request-report.ts';
-import { headerIn } from '../upstream/headers.ts';
 
 /** Estimate for answers without reported usage. */
 const BYTES_PER_TOKEN = 4;
@@ -72,36 +71,19 @@ export function tapOf(res: ServerResponse): AnswerTap | undefined {
 }
 
 /**
- * Observes one exchange, whatever its wire format, and reports its usage. Changes none of its bytes. The doors of
- * extensions use it to count what they have admitted.
+ * The usage of one exchange, whatever its wire format. Doors use it to count what they have admitted. Whoever forwards
+ * the upstream's answer feeds its `tap`.
  */
 export class UsageWatch {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #readBefore: number;
   readonly tap = new AnswerTap();
-  /** The answer's encoding, once its head is written. */
-  #encoding: string | null = null;
-  #bytes = 0;
 
   constructor(req: IncomingMessage, res: ServerResponse) {
     this.#req = req;
     this.#res = res;
     this.#readBefore = req.socket.bytesRead;
-    const { writeHead, write, end } = res;
-    res.writeHead = ((...args: unknown[]) => {
-      const fields = args.at(-1); // a list of them is in no `getHeader`
-      if (Array.isArray(fields)) this.#head(headerIn(fields as string[], 'content-encoding'));
-      return Reflect.apply(writeHead, res, args) as ServerResponse;
-    }) as typeof res.writeHead;
-    res.write = ((chunk: unknown, ...rest: unknown[]) => {
-      this.#take(chunk);
-      return Reflect.apply(write, res, [chunk, ...rest]) as boolean;
-    }) as typeof res.write;
-    res.end = ((chunk?: unknown, ...rest: unknown[]) => {
-      this.#take(chunk);
-      return Reflect.apply(end, res, [chunk, ...rest]) as ServerResponse;
-    }) as typeof res.end;
   }
 
   /** The provider's usage, or an estimate; zero for a refused request. Never rejects. */
@@ -119,22 +101,9 @@ export class UsageWatch {
     const { statusCode, writableFinished } = this.#res;
     if (statusCode >= 400) return NOTHING;
     const input = Math.ceil(requestBytes / BYTES_PER_TOKEN);
-    if (this.#bytes === 0) return { ...NOTHING, tokensIn: this.#req.complete ? input : 0 };
-    const isEncoded = !['', 'identity'].includes(this.#encoding ?? '');
-    const size = isEncoded ? this.#bytes * EXPANSION : this.#bytes;
-    return usageIn(await this.tap.end(), { in: requestBytes, out: size }, !writableFinished);
-  }
-
-  #head(encoding: string): void {
-    this.#encoding = encoding.trim().toLowerCase();
-    this.tap.head(this.#encoding);
-  }
-
-  #take(chunk: unknown): void {
-    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return;
-    const bytes = Buffer.from(chunk as Uint8Array);
-    if (this.#encoding === null) this.#head(String(this.#res.getHeader('content-encoding') ?? ''));
-    this.#bytes += bytes.length;
-    this.tap.data(bytes);
+    const { bytes, isEncoded } = this.tap;
+    if (bytes === 0) return { ...NOTHING, tokensIn: this.#req.complete ? input : 0 };
+    const out = isEncoded ? bytes * EXPANSION : bytes;
+    return usageIn(await this.tap.end(), { in: requestBytes, out }, !writableFinished);
   }
 }

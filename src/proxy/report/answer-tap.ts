@@ -6,18 +6,22 @@ import { AnswerDecoder, isDecodable } from '../answer-decoder.ts';
 export class AnswerTap {
   readonly #reader = new AnswerReader();
   #decoder: AnswerDecoder | null = null;
-  #isReadable = true;
   #answer: Answer | Promise<Answer> | null = null;
+
+  /** Size of what has arrived, as it was sent. */
+  bytes = 0;
+  isEncoded = false;
 
   head(contentEncoding: string): void {
     const encoding = contentEncoding.trim().toLowerCase();
+    this.isEncoded = encoding !== '' && encoding !== 'identity';
     if (isDecodable(encoding)) this.#decoder = new AnswerDecoder(encoding, (decoded) => this.#reader.data(decoded));
-    else this.#isReadable = encoding === '' || encoding === 'identity';
   }
 
   data(chunk: Buffer): void {
+    this.bytes += chunk.length;
     if (this.#decoder) this.#decoder.data(chunk);
-    else if (this.#isReadable) this.#reader.data(chunk);
+    else if (!this.isEncoded) this.#reader.data(chunk);
   }
 
   /** What the answer reported, once it is over; a promise if it is compressed. Neither throws nor rejects. */

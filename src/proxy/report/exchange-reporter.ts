@@ -49,8 +49,6 @@ export class ExchangeReporter {
   readonly #startedAt = performance.now();
   #firstByteMs: number | null = null;
   readonly tap: AnswerTap;
-  /** A door reads the answer already. */
-  readonly isTapped: boolean;
   readonly fallbacks: string[] = [];
   pruneMs = 0;
   bytesIn = 0;
@@ -64,9 +62,7 @@ export class ExchangeReporter {
   constructor(options: ReporterOptions, request: ReportedRequest) {
     this.#options = options;
     this.#request = request;
-    const tap = tapOf(request.res);
-    this.isTapped = tap !== undefined;
-    this.tap = tap ?? new AnswerTap();
+    this.tap = tapOf(request.res) ?? new AnswerTap();
   }
 
   /** Records the time of the answer's head, if it is the first. */

@@ -2,6 +2,7 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import type { Readable } from 'node:stream';
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
+import { tapOf } from '../doors/exchange-usage.ts';
 import { sendUpstreamError } from '../send-error.ts';
 import type { Destinations } from './destinations.ts';
 import type { LoopGuard } from './headers.ts';
@@ -149,6 +150,9 @@ class Forwarder {
     underWay?.sent?.setTimeout(this.#options.bodyTimeoutMs);
     const { statusCode = 502, statusMessage = '', rawHeaders } = proxyRes;
     const fields = responseHeaders(rawHeaders);
+    const tap = tapOf(res);
+    tap?.head(headerIn(fields, 'content-encoding'));
+    if (tap) proxyRes.on('data', (chunk: Buffer) => tap.data(chunk));
     res.sendDate = false;
     if (isReasonPhrase(statusMessage)) res.writeHead(statusCode, statusMessage, fields);
     else res.writeHead(statusCode, fields);
