@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../base/bounded-map.ts';
 import type {
   Directive,
   DirectiveAction,
@@ -52,9 +52,7 @@ class ProjectView implements DirectivesView {
 /** The directives of all projects, read again after any process changed them. */
 export class DirectiveBook implements Directives {
   readonly #store: SegmentStore;
-  readonly #views = new LRUCache<string, { readonly version: string; readonly view: ProjectView }>({
-    max: MAX_PROJECTS,
-  });
+  readonly #views = new BoundedMap<string, { readonly version: string; readonly view: ProjectView }>(MAX_PROJECTS);
 
   constructor(store: SegmentStore) {
     this.#store = store;

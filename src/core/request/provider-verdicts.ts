@@ -105,9 +105,8 @@ export class AnsweredConversations {
   readonly #durable: KeptAnswers | undefined;
   readonly #onFailure: FailureReporter;
   readonly #memory = new LRUCache<string, Conversation>({
-    max: MAX_ANSWERS,
     maxSize: MAX_ANSWER_NOTES,
-    sizeCalculation: (conversation) => 1 + conversation.size,
+    sizeCalculation: (conversation) => Math.max(MAX_ANSWER_NOTES / MAX_ANSWERS, 1 + conversation.size),
   });
 
   /** @param durable - also stores the answers, so that they survive a restart */

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../base/bounded-map.ts';
 import type { SearchTerm } from '../../core/ports/recall.ts';
 
 /** Number of a project's results, their total length, and the range of their rows. */
@@ -26,8 +26,8 @@ const LEAST_OF_TERM = 500;
 const MOST_OF_QUERY = 6_000;
 
 /** Sizes of large projects by name. */
-export function sizesOfProjects(): LRUCache<string, ProjectSize> {
-  return new LRUCache({ max: MAX_PROJECTS, ttl: COUNTED_MS });
+export function sizesOfProjects(): BoundedMap<string, ProjectSize> {
+  return new BoundedMap(MAX_PROJECTS, COUNTED_MS);
 }
 
 /** Estimates the number of results with a term, of which `count` were counted, back to the row `oldest`. */
@@ -66,8 +66,8 @@ export function rarestOf(terms: readonly SearchTerm[], most = Number.POSITIVE_IN
 }
 
 /** A cache of the numbers of results with a term, for terms that are slow to count. The caller chooses the keys. */
-export function commonTerms(): LRUCache<string, number> {
-  return new LRUCache({ max: MAX_COMMON, ttl: COMMON_MS });
+export function commonTerms(): BoundedMap<string, number> {
+  return new BoundedMap(MAX_COMMON, COMMON_MS);
 }
 
 /** The number of results with a common term is counted again after this time only, in milliseconds. */

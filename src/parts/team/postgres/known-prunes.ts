@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../../base/bounded-map.ts';
 import type { Committed, Decision, StoreBatch } from '../../../core/ports.ts';
 import { StoreUnavailable } from '../../../errors/errors.ts';
 import type { Lifetimes, PendingUses } from '../../../store/lifetimes.ts';
@@ -18,13 +18,13 @@ export class KnownPrunes {
   readonly #uses: PendingUses;
   readonly #lifetimes: Lifetimes;
   readonly #epoch: () => string;
-  readonly #seen = new LRUCache<string, number>({ max: MAX_SEEN });
-  readonly #foundByCommit = new LRUCache<string, Decision>({ max: MAX_CACHED_DECISIONS, ttl: CACHED_DECISION_MS });
+  readonly #seen = new BoundedMap<string, number>(MAX_SEEN);
+  readonly #foundByCommit = new BoundedMap<string, Decision>(MAX_CACHED_DECISIONS, CACHED_DECISION_MS);
   /** Decisions prefetched by `findSent` for the next `findDecisions`. */
-  readonly #prefetched = new LRUCache<string, { readonly row: DecisionRow | null }>({
-    max: MAX_CACHED_DECISIONS,
-    ttl: CACHED_DECISION_MS,
-  });
+  readonly #prefetched = new BoundedMap<string, { readonly row: DecisionRow | null }>(
+    MAX_CACHED_DECISIONS,
+    CACHED_DECISION_MS,
+  );
   #seenEpoch = '';
 
   /** @param epoch - differs after each deletion */
