@@ -1,6 +1,7 @@
 import picomatch from 'picomatch';
+import { BoundedMap } from '../base/bounded-map.ts';
 import type { LedgerTurn, TokenCounts } from '../core/ports/ledger.ts';
-import { type PriceRow, readPriceFile } from './price-file.ts';
+import { type PriceFile, type PriceRow, readPriceFile } from './price-file.ts';
 
 /** Dollars per million tokens. */
 export interface Rates {
@@ -45,6 +46,22 @@ interface Entry {
   readonly fits: (name: string) => boolean;
 }
 
+interface Table extends PriceFile {
+  readonly entries: readonly Entry[];
+}
+
+/** Tables by the text of their file, which takes as long to read as a whole request, at each start of a server. */
+const tablesRead = new BoundedMap<string, Table>(2);
+
+function tableOf(text: string): Table {
+  const known = tablesRead.get(text);
+  if (known) return known;
+  const file = readPriceFile(text);
+  const table = { ...file, entries: file.rows.map((row) => ({ row, fits: fitOf(row.model) })) };
+  tablesRead.set(text, table);
+  return table;
+}
+
 /** Looks prices up by model and day. */
 export class Prices {
   /** The rows of each file, in the order in which the files are tried. */
@@ -70,10 +87,10 @@ export class Prices {
         problems.push(broken(source.unreadable));
         continue;
       }
-      const file = readPriceFile(source.text);
+      const file = tableOf(source.text);
       problems.push(...file.problems.map(broken));
       warnings.push(...file.warnings.map((warning) => `${source.path}: ${warning}`));
-      tables.push(file.rows.map((row) => ({ row, fits: fitOf(row.model) })));
+      tables.push(file.entries);
       if (file.replace) break;
     }
     this.#tables = tables;
