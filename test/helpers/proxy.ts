@@ -9,6 +9,7 @@ import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { afterwards, tempFolder } from './afterwards.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
+import { makeStore } from './new-store.ts';
 import { until } from './until.ts';
 
 /** One line of the log. */
@@ -150,11 +151,13 @@ export function settingsOf(env: Readonly<Record<string, string>>): Settings {
 /** Starts the product in front of an upstream; it ends with the test. */
 export async function startProxy(upstream: FakeUpstream | string, options: ProxyOptions = {}): Promise<TestProxy> {
   const folder = tempFolder();
+  const dbPath = options.dbPath ?? join(folder, 'store.db');
+  if (dbPath.startsWith(folder)) makeStore(dbPath, edition.tables);
   const settings = settingsOf({
     MCP_PRUNER_PORT: '0',
     MCP_PRUNER_UPSTREAM_URL: typeof upstream === 'string' ? upstream : upstream.url,
     MCP_PRUNER_ANTHROPIC_URL: typeof upstream === 'string' ? upstream : upstream.url,
-    MCP_PRUNER_DB_PATH: options.dbPath ?? join(folder, 'store.db'),
+    MCP_PRUNER_DB_PATH: dbPath,
     MCP_PRUNER_DRAIN_TIMEOUT_MS: '2000',
     // Two busy cores must not turn a test of something else into one of the time limit.
     MCP_PRUNER_TIMEOUT_MS: '10000',

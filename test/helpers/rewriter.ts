@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { BulkPruner, Pruner } from '../../src/core/calls/api.ts';
 import { createPruner, type PrunerOptions } from '../../src/core/calls/prune-text.ts';
 import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
@@ -17,7 +18,8 @@ import { renderRanges } from '../../src/engine/text/render.ts';
 import type { Limits } from '../../src/engine/types.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
-import { afterwards } from './afterwards.ts';
+import { afterwards, tempFolder } from './afterwards.ts';
+import { makeStore } from './new-store.ts';
 
 export const TTL_MS = 80_000;
 
@@ -31,8 +33,13 @@ export function manualClock(now = 1_700_000_000_000): Clock & { now: number } {
   };
 }
 
-/** A store on a file or in memory that is closed with the test. */
-export function openStore(path = ':memory:', clock: Clock = manualClock(), ttlMs = TTL_MS): SqliteStore {
+/** A store on a file, by default an empty one, that is closed with the test. */
+export function openStore(
+  path = join(tempFolder(), 'store.db'),
+  clock: Clock = manualClock(),
+  ttlMs = TTL_MS,
+): SqliteStore {
+  if (path !== ':memory:') makeStore(path);
   const store = openSqliteStore({ path, clock, ttlMs, maxBytes: 1e9, maxEvents: 1_000 });
   afterwards(() => store.close());
   return store;

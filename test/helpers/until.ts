@@ -1,5 +1,8 @@
+const MOST_PAUSE_MS = 50;
+
 /**
- * Waits until something holds, looking again and again.
+ * Waits until something holds, looking again and again: ever less often, since looking takes CPU time from what is
+ * waited for.
  *
  * @returns what `look` gave, once it was neither `undefined`, `null` nor `false`
  */
@@ -8,10 +11,10 @@ export async function until<T>(
   withinMs = 30_000,
 ): Promise<Exclude<T, undefined | null | false>> {
   const endMs = performance.now() + withinMs;
-  for (;;) {
+  for (let pauseMs = 5; ; pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 1.25)) {
     const found = await look();
     if (found !== undefined && found !== null && found !== false) return found as Exclude<T, undefined | null | false>;
     if (performance.now() > endMs) throw new Error(`did not come true within ${withinMs} ms: ${look}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../../../src/core/ports.ts';
 import { edition } from '../../../src/edition.ts';
 import { createLog } from '../../../src/observe/log.ts';
 import { completion, FakeUpstream } from '../../helpers/fake-upstream.ts';
+import { makeStore } from '../../helpers/new-store.ts';
 import { type RpcAnswer, settingsOf } from '../../helpers/proxy.ts';
 
 export interface StageOptions {
@@ -51,6 +52,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const upstream = new FakeUpstream(completion());
   await upstream.listen();
   const dbPath = options.dbPath ?? join(folder, 'store.db');
+  if (dbPath.startsWith(folder)) makeStore(dbPath, edition.tables);
   const settings = settingsOf({
     MCP_PRUNER_PORT: '0',
     MCP_PRUNER_UPSTREAM_URL: upstream.url,

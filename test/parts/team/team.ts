@@ -2,9 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import type { Clock } from '../../../src/core/ports.ts';
+import { edition } from '../../../src/edition.ts';
 import { run } from '../../cli/fake-io.ts';
 import { afterwards, tempFolder } from '../../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
+import { makeStore } from '../../helpers/new-store.ts';
 import { hasPostgres, newDatabase } from '../../helpers/postgres.ts';
 import { serverLog } from '../../helpers/texts.ts';
 import { send, type WireAnswer } from '../../helpers/wire.ts';
@@ -13,7 +15,11 @@ import { openStage, type Stage, type StageOptions } from '../page/stage.ts';
 /** Where the keys of a test lie, as the environment of every process names it. */
 export type Place = Readonly<Record<string, string>>;
 
-export const onFile = async (): Promise<Place> => ({ MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') });
+export const onFile = async (): Promise<Place> => {
+  const path = join(tempFolder(), 'store.db');
+  makeStore(path, edition.tables);
+  return { MCP_PRUNER_DB_PATH: path };
+};
 export const onPostgres = async (): Promise<Place> => ({
   ...(await onFile()),
   MCP_PRUNER_DATABASE_URL: await newDatabase(),
