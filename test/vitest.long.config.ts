@@ -2,7 +2,9 @@ import { defineConfig } from 'vitest/config';
 import suite, { SLOW } from '../vitest.config.ts';
 
 /** End-to-end tests of keys, which `npm test` runs on a file only. */
-const KEYS = ['admin', 'budgets', 'door', 'limits', 'projects'].map((name) => `test/parts/team/${name}.test.ts`);
+const KEYS = ['admin', 'budgets', 'door', 'erase', 'limits', 'projects'].map(
+  (name) => `test/parts/team/${name}.test.ts`,
+);
 
 /** The page at each width and with a large store, of which `npm test` sees a part. */
 const PAGE = 'test/parts/page/browser.test.ts';

@@ -12,7 +12,7 @@ import { hasPostgres } from '../../helpers/postgres.ts';
 import { settingsOf, startProxy } from '../../helpers/proxy.ts';
 import { until } from '../../helpers/until.ts';
 import { filesWith, fillEveryTable, rowsOf, TRACES, WORD } from './every-table.ts';
-import { aLog, keys, Member, members, onFile, onPostgres, type Place, startTeam } from './team.ts';
+import { aLog, keys, Member, members, onFile, onPostgres, PLACES, type Place, startTeam } from './team.ts';
 
 const PROVIDER = { authorization: 'Bearer sk-provider' };
 
@@ -27,10 +27,7 @@ async function erase(place: Place, ...args: string[]) {
 
 const later = (text: string): readonly Message[] => toolTurn('call_2', 'bash', { command: 'journalctl' }, text);
 
-describe.each([
-  { on: 'a file', place: onFile, runs: true },
-  { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
-])('the data of a project on $on', ({ place: open, runs }) => {
+describe.each(PLACES)('the data of a project on $on', ({ place: open, runs }) => {
   it.skipIf(!runs)('is erased with a proof while its conversation continues; data that others need stays', async () => {
     const place = await open();
     const at = { env: place, clock: { nowMs: () => Date.now() } };
