@@ -103,7 +103,6 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const isFirst = known === null && facts.fresh.from === 0;
   const cached = facts.messages[common]?.aside === undefined ? 0 : (wouldRead?.cached ?? 0);
   const next: Known = {
-    ...factsKept(facts, direct ? known : null, head, exactly !== null),
     messages: remembered(facts, layout, known, common, exactly !== null),
     counted: exactly !== null || (known?.counted ?? false),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
@@ -113,6 +112,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     tokensWithout: inputOf(without),
     output: usage.output,
     lifetimeMs: lifetimeOf(usage, alike ? known : null, rules),
+    ...factsKept(facts, direct ? known : null, head, exactly !== null),
   };
   return {
     usage: sumOf(usage, besides),
@@ -163,11 +163,11 @@ function factsKept(
   counted: boolean,
 ) {
   return {
+    reasoning: usage?.reasoning ?? null,
+    wouldBeAside: wouldBeAside + (before?.wouldBeAside ?? 0),
     ...{ atMs, model, tools, system },
     ...(head && { head: { cuts: head.cuts, ...(counted && { exact: headTokens }) } }),
-    reasoning: usage?.reasoning ?? null,
     ...(cleared && { cleared }),
-    wouldBeAside: wouldBeAside + (before?.wouldBeAside ?? 0),
   };
 }
 

@@ -185,8 +185,8 @@ export class PruneStep {
     const { requestId, scope, sessions } = context;
     const { purpose: asked } = situation;
     const request: IncomingRequest = {
-      ...{ body, dialect, model, scope, purpose: asked, sessions, sender: context, signal: time.signal },
       onRead: ({ read, segments }) => this.#observe(context, situation.purpose, { body, read, segments }),
+      ...{ body, dialect, model, scope, purpose: asked, sessions, sender: context, signal: time.signal },
     };
     const rewritten = await this.#rewrite(requestId, request, policies, time, fallbacks);
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
@@ -195,8 +195,10 @@ export class PruneStep {
     const isBound = rewritten?.binding !== 'free';
     const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || isBound);
     const needsDryRun = isShadow && this.#mayBeBound && hasBudget && purpose === 'generate' && !isOff;
-    const again = { ...request, onRead: undefined };
-    const dryRun = needsDryRun && rewritten !== null && !isSent ? await this.#dryRun(requestId, again) : null;
+    const dryRun =
+      needsDryRun && rewritten !== null && !isSent
+        ? await this.#dryRun(requestId, { ...request, onRead: undefined })
+        : null;
     return { rewritten, changed: isSent ? rewritten.body : null, dryRun, fallbacks };
   }
 

@@ -90,8 +90,8 @@ export class CollectStage {
 export function collectedRequest({ body, read, scope, state }: ReadRequest): CollectedRequest {
   const { messages, shownId: conversationId, scanned, model } = read;
   return {
-    ...{ scope, conversationId, messages: messages.length, nowMs: state.now, tokens: 0 },
     head: () => ({ model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
+    ...{ scope, conversationId, messages: messages.length, nowMs: state.now, tokens: 0 },
   };
 }
 

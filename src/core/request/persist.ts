@@ -56,7 +56,7 @@ export class PersistStage {
     if (failure !== null && !(failure === TIMED_OUT && recordsWholeMessages(request))) return this.unstored(decided);
     // nothing to decide and nothing to record: no commit
     if (request.found.length === 0 && !(recordsWholeMessages(request) && wholeRecords(request).length > 0)) {
-      return { ...decided, spliced: this.#splice(request, decided.decisions), failed: false };
+      return { spliced: this.#splice(request, decided.decisions), failed: false, ...decided };
     }
     try {
       const persisted = await this.#commit(decided);

@@ -234,7 +234,7 @@ export class ReadStage {
     const { messages, outside, previous } = scanned;
     const session = sessionOf(sessions, { body, messages, outside });
     const { project, requestId } = scope;
-    const shownId = this.#options.names.nameOf({ ...read, body, project, requestId, session, previous, purpose });
+    const shownId = this.#options.names.nameOf({ body, project, requestId, session, previous, purpose, ...read });
     return { session, shownId };
   }
 

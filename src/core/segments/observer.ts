@@ -44,10 +44,10 @@ export class SegmentObserver implements Observer {
     if (first === 0) this.#reported.add(keyOf(conversationId, head), prefixes);
     const { project, client, task } = head.scope;
     this.#notes.note({
-      ...{ project, client, conversationId, messages, segments },
       task: task || conversationId,
       opening: this.#opening,
       whole: this.#from === 0,
+      ...{ project, client, conversationId, messages, segments },
     });
   }
 }

@@ -75,9 +75,8 @@ export class ExchangeReporter {
     const { req, context } = this.#request;
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
     if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
+    // spreads come last: after one, V8 of Node 20 adds each further property in microseconds
     const known: UnreadReport = {
-      ...this.#origin(),
-      ...this.#content(rewritten),
       forwardedOriginal,
       bytesIn: this.bytesIn,
       bytesOut: this.bytesOut,
@@ -92,6 +91,8 @@ export class ExchangeReporter {
       counted: (facts && rewritten && !forwardedOriginal && this.#counted(rewritten)) || undefined,
       tools: facts && rewritten ? this.#tools(rewritten) : undefined,
       watched: this.watched,
+      ...this.#origin(),
+      ...this.#content(rewritten),
     };
     this.#trace(known, rewritten);
     const { tap } = this;
@@ -141,13 +142,13 @@ export class ExchangeReporter {
     // a request that is only counted was sent before, or will be
     const isAnswer = purpose === 'generate';
     return {
+      isAnswer,
       ...content,
       model: model ?? content.model,
       stream: stream ?? content.stream,
       newFrom: isAnswer ? content.newFrom : content.outcomes.length,
       small: isAnswer ? content.small : 0,
       unexamined: this.#isOff() ? 'off' : content.unexamined,
-      isAnswer,
     };
   }
 
