@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
 import { makeDriver } from './driver.mjs';
+import { takeLock } from './lock.mjs';
 import { buildPage } from './page.mjs';
 import { writeTypes } from './types.mjs';
 
@@ -39,7 +40,11 @@ if (problem !== null) {
 }
 const sources = hashOfSources();
 const stamp = join(out, 'sources.sha256');
-if (values['if-changed'] && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) exit(0);
+const isBuilt = () => values['if-changed'] && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources;
+if (isBuilt()) exit(0);
+// two terminals may start in a new clone: the second one waits for the first one's build
+takeLock(join(root, 'node_modules/.cache/build.lock'), 'another process builds; waiting for it');
+if (isBuilt()) exit(0);
 
 const bundle = await rolldown({
   cwd: root,

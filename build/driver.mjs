@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { argv, env, execPath, exit, stderr, version } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { takeLock } from './lock.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGE = 'better-sqlite3';
@@ -22,6 +23,19 @@ export function makeDriver() {
   const headers = env.npm_config_nodedir ?? dirname(dirname(execPath));
   if (!existsSync(join(headers, 'include/node/node.h')))
     return `SQLite's driver cannot be compiled: ${headers} has no include/node. ${INSTEAD}, and set npm_config_nodedir to a folder with Node's headers.`;
+  const release = takeLock(
+    join(root, 'node_modules/.cache/sqlite-driver.lock'),
+    'Node 20: another process compiles SQLite; waiting for it',
+  );
+  try {
+    return isUsable() ? null : compile(headers);
+  } finally {
+    release();
+  }
+}
+
+/** @returns {string | null} as `makeDriver` */
+function compile(headers) {
   stderr.write('Node 20: compiling SQLite, once (two minutes)\n');
   const {
     status,
