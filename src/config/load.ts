@@ -225,13 +225,17 @@ export function defaultWords(setting: Setting<unknown>): string {
   return String(setting.fallback);
 }
 
+const PREFIX = 'MCP_PRUNER_';
+
 /** A misspelt variable would otherwise be ignored silently. */
 function unknownVariables({ env, table }: LoadInput): string[] {
   const knownNames = new Set([...table.rows.flatMap(({ setting }) => setting.env), ...otherVariables]);
+  const suffixes = [...knownNames].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
   return Object.keys(env)
-    .filter((name) => name.startsWith('MCP_PRUNER_') && !knownNames.has(name))
+    .filter((name) => name.startsWith(PREFIX) && !knownNames.has(name))
     .map((name) => {
-      const meant = nearest(name, knownNames);
-      return `${name} is not a setting and is ignored${meant === null ? '' : `: did you mean ${meant}?`}`;
+      // the prefix that all have makes no two names alike
+      const meant = nearest(name.slice(PREFIX.length), suffixes);
+      return `${name} is not a setting and is ignored${meant === null ? '' : `: did you mean ${PREFIX}${meant}?`}`;
     });
 }

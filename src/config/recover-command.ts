@@ -19,7 +19,8 @@ export function recoverCommand(settings: Settings, path: string, program: string
   return `node ${program}`;
 }
 
-function isOnPath(name: string, path: string): boolean {
+/** Whether a program of that name is in a folder of PATH. */
+export function isOnPath(name: string, path: string): boolean {
   return path.split(delimiter).some((folder) => {
     try {
       accessSync(join(folder, name), constants.X_OK);

@@ -392,7 +392,7 @@ describe('mcp-pruner run', () => {
     const at = machine();
     expect(await run(at, ['run', 'no-such-agent'])).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/cannot start no-such-agent: it is not installed/),
+      err: 'mcp-pruner: cannot start no-such-agent: it is not installed, or not in PATH\n', // and no proxy before
     });
     expect(await run(at, ['run', 'opencode'])).toMatchObject({ code: 2, err: expect.stringMatching(/--model/) });
     expect(await run(at, ['run'])).toMatchObject({ code: 2 });

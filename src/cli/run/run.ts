@@ -8,6 +8,7 @@ import { listenForPresence } from '../../agents/presence.ts';
 import { RunLifecycle } from '../../agents/run-states.ts';
 import type { Loaded } from '../../config/load.ts';
 import { localTokenFile } from '../../config/local-token.ts';
+import { isOnPath } from '../../config/recover-command.ts';
 import type { Settings } from '../../config/settings.ts';
 import { isLocalUrl } from '../../config/warnings.ts';
 import { UserError } from '../../errors/errors.ts';
@@ -27,6 +28,8 @@ import { keepsOriginalsHere, namedProxy, openProxy, proxyHealth, proxyUrl, type 
 
 /** Why requests signed with AWS keys may have to bypass the proxy. */
 const SIGNED = 'they are signed, and the proxy has no AWS_ACCESS_KEY_ID to sign them anew';
+
+const NOT_INSTALLED = 'it is not installed, or not in PATH';
 
 /** A server may close its connection a moment before its agent ends. */
 const LOST_MS = 500;
@@ -57,6 +60,7 @@ export const run: Command = {
       throw new UsageError(`${name} needs a model: mcp-pruner run ${name} --model <name>, or set OPENAI_MODEL`);
     }
 
+    if (!isInstalled(client.command, io)) throw cannotStart(client.command, NOT_INSTALLED);
     const lines = new HeldLines(io);
     const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io), listFolder };
     const cloud = client.cloud?.(place) ?? null;
@@ -102,6 +106,18 @@ export const run: Command = {
     }
   },
 };
+
+/**
+ * Whether a program can be found, as far as that is easy to say: a path and the extensions of Windows are left to the
+ * start.
+ */
+function isInstalled(command: string, { env, platform }: Io): boolean {
+  return platform === 'win32' || env.PATH === undefined || command.includes('/') || isOnPath(command, env.PATH);
+}
+
+function cannotStart(command: string, why: string, cause?: unknown): UserError {
+  return new UserError(`cannot start ${command}: ${why}`, { cause });
+}
 
 interface RunSettings {
   readonly loaded: Loaded;
@@ -253,9 +269,9 @@ async function runAgent(
   } catch (cause) {
     lines.release();
     const code = cause instanceof Error && 'code' in cause ? cause.code : '';
-    const why = code === 'ENOENT' ? 'it is not installed, or not in PATH' : String(cause);
+    const why = code === 'ENOENT' ? NOT_INSTALLED : String(cause);
     childLog.meta(`cannot start ${command}: ${why}`);
-    throw new UserError(`cannot start ${command}: ${why}`, { cause });
+    throw cannotStart(command, why, cause);
   } finally {
     forget();
     stopListening();
