@@ -19,6 +19,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
   status: {
     group: 'daily',
+    rare: true,
     summary: 'say in one line whether the proxy runs and what it saved',
     load: async () => (await import('./cli/status.ts')).status,
   },
@@ -34,6 +35,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
   limits: {
     group: 'daily',
+    rare: true,
     summary: 'show what your subscriptions have left, and which session used it',
     load: async () => (await import('./parts/limits/command.ts')).limitsCommand,
   },
@@ -78,21 +80,25 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
   erase: {
     group: 'team',
+    rare: true,
     summary: 'erase a project or a person, with a proof',
     load: async () => (await import('./cli/erase.ts')).erase,
   },
   store: {
     group: 'team',
+    rare: true,
     summary: 'move everything into another store',
     load: async () => (await import('./cli/store.ts')).store,
   },
   eval: {
     group: 'lab',
+    rare: true,
     summary: "measure the pruner on a repository's own history",
     load: async () => (await import('./parts/lab/command.ts')).evalCommand,
   },
   replay: {
     group: 'lab',
+    rare: true,
     summary: 'show what pruning would have saved in recorded conversations',
     load: async () => (await import('./parts/lab/replay/command.ts')).replay,
   },

@@ -78,6 +78,8 @@ export const GROUPS = ['daily', 'server', 'team', 'lab'] as const;
 export interface LazyCommand {
   /** Absent: the help does not list it. */
   readonly group?: (typeof GROUPS)[number];
+  /** Few need it: only `--help --all` lists it. */
+  readonly rare?: true;
   readonly summary: string;
   /** @param edition - for commands whose options depend on it */
   readonly load: (edition: () => Promise<CliEdition>) => Promise<Command>;

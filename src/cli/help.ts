@@ -11,14 +11,21 @@ const TITLES: Readonly<Record<(typeof GROUPS)[number], string>> = {
   lab: 'Try and measure:',
 };
 
-/** The output of `mcp-pruner --help`. */
+/**
+ * The output of `mcp-pruner --help`.
+ *
+ * @param all - with the commands that only `--help --all` shows
+ */
 export function programHelp(
   commands: Readonly<Record<string, Omit<LazyCommand, 'load'>>>,
   io: Pick<Io, 'columns'>,
+  all = false,
 ): string {
   const columns = Math.min(io.columns ?? MAX_COLUMNS, MAX_COLUMNS);
   const filled = (text: string): string => wrapped(text, '', { columns }).trimEnd();
-  const listed = Object.entries(commands).filter(([, { group }]) => group !== undefined);
+  const named = Object.entries(commands).filter(([, { group }]) => group !== undefined);
+  const listed = named.filter(([, { rare }]) => all || !rare);
+  const left = named.length - listed.length;
   const width = Math.max(...listed.map(([name]) => name.length));
   const groups = GROUPS.flatMap((group) => [
     TITLES[group],
@@ -35,6 +42,7 @@ export function programHelp(
     'Usage: mcp-pruner <command> [options]',
     '',
     ...groups,
+    ...(left === 0 ? [] : [`${left} more commands: mcp-pruner --help --all`, '']),
     'Options:',
     ...everywhere.map(([left, right]) => `  ${left.padEnd(13)}  ${right}`),
     '',

@@ -26,7 +26,8 @@ export async function main(args: readonly string[], io: ProcessIo, program: Prog
   try {
     // a client that starts the program speaks MCP to it; a person wants to know what there is
     if (name === undefined && io.inIsTerminal !== true) return await runCommand('stdio', [], io, program);
-    if (name === undefined || name === '--help' || name === '-h') return print(io, programHelp(program.commands, io));
+    if (name === undefined || name === '--help' || name === '-h')
+      return print(io, programHelp(program.commands, io, rest.includes('--all')));
     if (name === 'help') return await help(rest, io, program);
     if (name === '--version' || name === '-v') return print(io, `${io.version}\n`);
     return await runCommand(name, rest, io, program);

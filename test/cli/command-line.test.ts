@@ -3,7 +3,8 @@ import { commands, renamed } from '../../src/commands.ts';
 import { run } from './fake-io.ts';
 
 const names = Object.keys(commands);
-const listed = names.filter((name) => commands[name]?.group !== undefined);
+const grouped = names.filter((name) => commands[name]?.group !== undefined);
+const listed = grouped.filter((name) => !commands[name]?.rare);
 
 describe('the command line', () => {
   it.each([['--help'], ['-h'], ['help'], []])(
@@ -16,6 +17,15 @@ describe('the command line', () => {
       expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(110);
     },
   );
+
+  it('lists about a dozen commands, and the rest with --all', async () => {
+    expect(listed.length).toBeLessThanOrEqual(13);
+    const few = (await run(['--help'])).out;
+    expect(few).toContain(`\n${grouped.length - listed.length} more commands: mcp-pruner --help --all\n`);
+    const all = (await run(['--help', '--all'])).out;
+    expect(all.match(/^ {2}[a-z]+/gm)?.map((name) => name.trim())).toEqual(grouped);
+    expect(all).not.toContain('more commands');
+  });
 
   it.each(Object.entries(renamed))('names the successor of %s: %s', async (name, successor) => {
     const { code, out, err } = await run([name, '--json']);
