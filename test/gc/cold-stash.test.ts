@@ -129,6 +129,25 @@ describe('a conversation that continues after its cache has expired', () => {
   });
 
   it.each([
+    ['an hour and five minutes if it was written for an hour', {}, 64, 66],
+    ['for ever if the upstream is on this machine', { isLocal: true }, 64, 0],
+  ])('has, after a restart, a cache that lives %s', async (_, parts, warm, cold) => {
+    const [clock, store] = [manualClock(), openStore()];
+    const before = new Session({ clock, store }).read(14);
+    const { conversationId } = await before.send();
+    const turn = { ...turnOf(conversationId, clock.now), wire: 'messages', write1h: 5_000 };
+    await store.ledger.add([turn], []);
+    const sentAfter = async (minutes: number): Promise<number[]> => {
+      clock.now = turn.atMs + minutes * MINUTE;
+      const after = new Replica({ cold: 'on', minPruneChars: 1e9, clock, store, ...parts });
+      return aside(await after.send(before.work.messages));
+    };
+    expect(await sentAfter(warm)).toEqual([]);
+    if (cold > 0) expect((await sentAfter(cold)).length).toBeGreaterThan(5);
+    else expect(await sentAfter(10_000)).toEqual([]);
+  });
+
+  it.each([
     ['30 minutes on wires without breakpoints', {}, 29, 31],
     ['6 minutes after a breakpoint of five', { wire: 'messages', cacheUpTo: 3 }, 5, 7],
     ['65 minutes after a breakpoint of an hour', { wire: 'messages', cacheUpTo: 3, cacheHourUpTo: 3 }, 64, 66],

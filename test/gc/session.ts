@@ -41,6 +41,8 @@ export interface ReplicaParts {
   readonly paying?: boolean;
   /** Puts old results aside at cold moments. */
   readonly cold?: 'on' | 'measure';
+  /** The provider is on this machine. */
+  readonly isLocal?: boolean;
   readonly neverPruneTool?: (name: string) => boolean;
 }
 
@@ -85,7 +87,7 @@ export class Replica {
     const collector = new ContextBudget({ ...options, tokens, thresholdOf, marks, stashId });
     const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
     const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
-    const moments = new ColdMoments(answers, () => false);
+    const moments = new ColdMoments(answers, () => parts.isLocal === true);
     const cold = (setting: 'on' | 'measure') =>
       new ColdStash({ ...options, settingOf: () => setting, moments, answers, marks, stashId, books });
     const find = {
