@@ -168,7 +168,7 @@ export class PruneStep {
       const isTooLarge = body.length > maxBodyBytes;
       if (isTooLarge) fallbacks.push('body_too_large' satisfies FallbackCode);
       const hasBudget = granted !== null && !isTooLarge;
-      const situation = { ...this.#modeOf(incoming), purpose, hasBudget, historyRefused, mayWait };
+      const situation = { purpose, hasBudget, historyRefused, mayWait, ...this.#modeOf(incoming) };
       return await this.#pruned(incoming, body, { policies: policiesFor(situation), situation, fallbacks });
     } finally {
       release?.();

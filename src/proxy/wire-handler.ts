@@ -276,7 +276,7 @@ class WireExchange {
     const encoding = headers['content-encoding'] ?? '';
     const pruned = open
       ? await this.#pruneEnclosed(open, original, { ...came, encoding })
-      : await this.#step.prune({ ...came, body: original, encoding });
+      : await this.#step.prune({ body: original, encoding, ...came });
     this.#reporter.fallbacks.push(...pruned.fallbacks);
     this.#reporter.pruneMs = performance.now() - startedAt;
     return pruned;

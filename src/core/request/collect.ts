@@ -140,7 +140,7 @@ export function directRequest(
 ): DirectedRequest {
   const { binding, state, read, scope, steps } = request;
   const directives = viewFor(binding, state.directives);
-  if (directives.empty) return { ...request, known, found: known.found };
+  if (directives.empty) return { known, found: known.found, ...request };
   const { messages, first, callOf } = read;
   const toolOf = (text: ScannedText): string => (text.use === 'result' ? (callOf(text)?.name ?? text.name) : '');
   const texts = { messages, first, found: known.found, toolOf, sent: known.sent };
