@@ -23,7 +23,7 @@ const MAX_WAITING = 5_000;
 const SECRET_NAME = /(?:key|token|secret|password|credentials?)$/i;
 const MIN_SECRET_CHARS = 8;
 
-/** Keeps nothing unless the resources are switched on. A store that fails costs the log, never the run. */
+/** Keeps nothing unless the resources are switched on. If the store fails, the log is lost, and the run goes on. */
 export async function openChildLog(settings: Settings, name: string, io: Io): Promise<ChildLog> {
   if (!settings.enableResources) return { on: false, meta() {}, stderr() {}, async close() {} };
   const { openStore } = await import('../app/store.ts');

@@ -62,7 +62,7 @@ function objectOf(value: JsonValue): { readonly [key: string]: JsonValue } {
     : {};
 }
 
-/** A command that gives its stdin to two others, and prints the second's line behind the first's. */
+/** A shell command that feeds its stdin to two others and prints the second's line after the first's. */
 function behind(first: string, second: string): string {
   const input = `printf '%s' "$input"`;
   return `input=$(cat); printf '%s · %s\\n' "$(${input} | {\n${first}\n})" "$(${input} | ${second})"`;

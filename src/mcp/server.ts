@@ -168,7 +168,7 @@ export class McpServer {
     } catch (cause) {
       const error = toWireError(cause);
       if (signal.aborted)
-        finish(null); // tools end a cancelled call by throwing, which is no fault
+        finish(null); // a cancelled call ends by throwing: that is not an error, so none is reported
       else finish(error.code, error.code === rpcCodes.internalError ? { fault: cause } : {});
       throw this.#options.strict && error.code === rpcCodes.invalidParams ? plain(error) : error;
     }

@@ -8,7 +8,7 @@ import type { Steps } from './sql/steps.ts';
 export interface PartTables {
   /** Definitions in Common SQL. */
   readonly common: string;
-  /** Further SQL for SQLite, such as triggers. */
+  /** Additional SQL for SQLite only, such as triggers. */
   readonly sqlite: string;
   /** The same for PostgreSQL; loaded only for it. */
   readonly postgres: () => Promise<string>;

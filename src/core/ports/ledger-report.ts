@@ -173,7 +173,7 @@ export interface WorkMeasure {
 /** Removed tokens as counted by the provider (for a sample of requests), and as estimated. */
 export interface CheckedShare {
   readonly requests: number;
-  /** Requests that the provider gave no count for. */
+  /** Requests for which the provider returned no token count. */
   readonly failed: number;
   /** The same by reason (a code of `CountAnswer.failure`), the most frequent first. */
   readonly failures: readonly { readonly reason: string; readonly requests: number }[];

@@ -10,7 +10,7 @@ interface ResultShown {
   readonly call: ToolCall | undefined;
   /** The files that it shows. */
   readonly files: readonly string[];
-  /** It, or the file that it shows, was shown earlier in the conversation. */
+  /** The text, or the file that it shows, occurred earlier in the conversation. */
   readonly isRepeated: boolean;
   readonly text: string;
   /** The conversation before it. */

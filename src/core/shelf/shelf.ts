@@ -58,7 +58,7 @@ interface CachedConversation {
   readonly keptMs: number;
 }
 
-/** Maximum number of cuts in all remembered conversations; a conversation without any counts as one. */
+/** Maximum number of cuts over all remembered conversations. A conversation without cuts counts as one. */
 const MAX_CUTS = 50_000;
 /** If the history is free, a first request that arrives again after this time starts a new conversation. */
 const SAME_CONVERSATION_MS = 3_600_000;

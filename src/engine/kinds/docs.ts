@@ -29,7 +29,7 @@ export const docs: Kind = {
   ranksByAllWords: true,
   rank: (reading) => rankByMeasures(docs.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, DOCS_WEIGHTS),
-  // documents and goals seldom share words, so only lines that are clearly off the subject are cut
+  // documents and goals seldom share words, so only lines that are clearly off topic are cut
   boldness: {
     atCeiling: { ...always(0.65), command: 1.3, unknown: 1.3 },
     readSize: READ_SIZE,

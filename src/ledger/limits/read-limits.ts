@@ -16,7 +16,7 @@ export interface LimitReading {
   readonly provider: 'anthropic' | 'openai';
   /** The provider's id of the account in the answer, or `''`. */
   readonly accountId: string;
-  /** Name of the subscription's plan, or `null`. */
+  /** Name of the subscription's plan; `null` if the provider does not report it. */
   readonly plan: string | null;
   readonly windows: readonly WindowReading[];
 }

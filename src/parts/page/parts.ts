@@ -53,7 +53,7 @@ export interface PageParts {
   /** The length at which a client compacts; `null` if it is unknown. May reject with `StoreUnavailable`. */
   readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold | null>;
   readonly recall: Pick<Recall, 'search'>;
-  /** The project that is searched where none is named. */
+  /** The project to search if none is given. */
   readonly project: string;
   /** Whether the first words of conversations are kept. */
   readonly keepsTitles: boolean;

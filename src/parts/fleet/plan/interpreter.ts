@@ -3,7 +3,7 @@ import type { Status, TaskNode, TreeNode } from './tree.ts';
 
 /** The effects that a tree needs. */
 export interface World {
-  /** Milliseconds on any monotonic scale; stops while the run is paused. */
+  /** Milliseconds of any monotonic clock; it does not advance while the run is paused. */
   nowMs(): number;
   /** The value of a condition's key. */
   read(key: string): Promise<unknown>;

@@ -25,7 +25,7 @@ export interface UsedLine {
   readonly at: number;
   /** Index of the message with the result that it was used from; -1 if unknown. */
   readonly from: number;
-  /** Whether the forwarded form of that result still contained it. */
+  /** Whether the needed text was still in the tool result as it was forwarded. */
   readonly kept: boolean;
   /** Whether the forwarded form of that result, or of any other that the model had received by then, contained it. */
   readonly visible: boolean;

@@ -1,6 +1,6 @@
 import { Thread } from './recorded.ts';
 
-/** A call of a tool by the model. */
+/** A tool call made by the model. */
 export interface ChatCall {
   readonly id: string;
   readonly name: string;

@@ -75,7 +75,7 @@ export class Rehearsal {
         usage: request.usage,
         // savings are negated, so that the counterfactual bill is the pruned one
         messages: facts.messages.map((message, i) => ({ ...message, removed: -(cuts[i] ?? 0) / bytesPerToken })),
-        // tools and instructions are not in the file: they are what was billed beyond the messages
+        // the session file has no tools and no instructions: their size is what was billed beyond the messages
         bytes: Math.max(body.length, (request.usage.input ?? 0) * bytesPerToken),
         cacheUpTo: request.wire === 'messages' ? facts.messages.length : null,
       },
