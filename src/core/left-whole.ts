@@ -1,3 +1,4 @@
+import { count, plural } from '../base/counts.ts';
 import { forcedReason } from '../errors/passed-whole.ts';
 
 /** Why a text was left whole, by the code in decisions, events and the ledger. */
@@ -30,4 +31,9 @@ const WORDS: Readonly<Record<string, string>> = {
 export function leftWholeWords(code: string): string {
   const known = Object.hasOwn(WORDS, code) ? code : (forcedReason(code) ?? code);
   return WORDS[known] ?? code.replaceAll('_', ' ');
+}
+
+/** How many texts were left whole, or how many requests if their texts were not counted. */
+export function leftWholeAmount({ texts, requests }: { readonly texts: number; readonly requests: number }): string {
+  return texts === 0 && requests > 0 ? plural(requests, 'request') : count(texts);
 }

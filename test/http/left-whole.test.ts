@@ -4,6 +4,7 @@ import { startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
+import { until } from '../helpers/until.ts';
 
 describe('what is left whole by default', () => {
   it("results of Anthropic's memory tool", async () => {
@@ -16,6 +17,17 @@ describe('what is left whole by default', () => {
     };
     expect(await send('memory', { command: 'view', path: '/memories/server.log' })).toBe(true);
     expect(await send('view_file', { command: 'view', path: '/memories/server.log' })).toBe(false);
+  });
+
+  it('a request that is switched off by its header, and its log line has the model', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const body = chatBody(oneResult(serverLog(200, 1)));
+    const { model } = JSON.parse(body.toString()) as { readonly model: string };
+    await (await proxy.chat(body, { 'x-mcp-pruner': 'off' })).text();
+    expect(upstream.last.body.equals(body)).toBe(true);
+    const line = await until(async () => (await proxy.logLines()).find(({ status }) => status === 200));
+    expect([line.model, model]).toEqual([model, expect.stringMatching(/./)]);
   });
 
   it('outputs shorter than a least size that a user raised', async () => {

@@ -1,6 +1,6 @@
 import { count, plural } from '../../base/counts.ts';
 import { columnDecimals } from '../../base/decimals.ts';
-import { leftWholeWords } from '../../core/left-whole.ts';
+import { leftWholeAmount, leftWholeWords } from '../../core/left-whole.ts';
 import type { MissCause } from '../../core/ports/ledger.ts';
 import {
   type Difference,
@@ -101,7 +101,7 @@ function leftWholePart({ leftWhole }: LedgerReport): Part {
     },
     [
       ['reason', ({ reason }) => leftWholeWords(reason)],
-      ['texts', ({ texts }) => count(texts)],
+      ['texts', leftWholeAmount],
     ],
     leftWhole,
   );

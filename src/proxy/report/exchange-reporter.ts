@@ -144,7 +144,7 @@ export class ExchangeReporter {
     return {
       isAnswer,
       ...content,
-      model: model ?? content.model,
+      model: model ?? (content.model || this.asked || ''),
       stream: stream ?? content.stream,
       newFrom: isAnswer ? content.newFrom : content.outcomes.length,
       small: isAnswer ? content.small : 0,

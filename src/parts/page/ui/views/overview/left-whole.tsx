@@ -1,6 +1,5 @@
-import { number } from '../../../../../app/page/ui/format.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
-import { leftWholeWords } from '../../../../../core/left-whole.ts';
+import { leftWholeAmount, leftWholeWords } from '../../../../../core/left-whole.ts';
 import type { LeftWhole } from '../../../../../core/ports/ledger-report.ts';
 
 /** Why new results were left whole. */
@@ -9,10 +8,10 @@ export function LeftWholeCard({ reasons }: { reasons: readonly LeftWhole[] }) {
   return (
     <Card title="Why results were left whole" flush>
       <Table label="Why results were left whole" heads={['Reason', { amount: 'Texts' }]}>
-        {reasons.map(({ reason, texts }) => (
-          <tr key={reason}>
-            <th scope="row">{leftWholeWords(reason)}</th>
-            <td class="amount">{number(texts)}</td>
+        {reasons.map((left) => (
+          <tr key={left.reason}>
+            <th scope="row">{leftWholeWords(left.reason)}</th>
+            <td class="amount">{leftWholeAmount(left)}</td>
           </tr>
         ))}
       </Table>
