@@ -539,7 +539,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await expect
         .poll(() => page.locator('.sentence').innerText())
         .toMatch(
-          /^27 days: \$[\d.]+ instead of \$[\d.]+; \d+ cuts were needed after all.*; 1 compaction by clients\.$/,
+          /^27 days: \$[\d.]+ instead of \$[\d.]+; the lines of \d+ cuts were needed later.*; 1 compaction by clients\.$/,
         );
       expect(await figure('Saved, net')).toMatch(/\$[\d.]+\n\d+ % of what it would have cost/);
       const main = page.getByRole('main');

@@ -18,6 +18,8 @@ interface PlotProps {
   readonly kind: 'areas' | 'bars';
   readonly label: (day: string) => string;
   readonly tick: (value: number) => string;
+  /** Prints the values of the axis alike; default: `tick`. */
+  readonly ticksOf?: ((values: readonly number[]) => (value: number) => string) | undefined;
 }
 
 const HEIGHT = 230;
@@ -84,7 +86,7 @@ function dataOf(days: readonly string[], series: readonly Series[]): uPlot.Align
 
 function optionsFor(
   box: HTMLElement,
-  { days, series, kind, label, tick }: PlotProps,
+  { days, series, kind, label, tick, ticksOf }: PlotProps,
   onRead: (index: number | null) => void,
 ): uPlot.Options {
   const bars = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.72, 28], radius: 0.15 }) : undefined;
@@ -106,7 +108,7 @@ function optionsFor(
       x: { time: false, range: [-half, days.length - 1 + half] },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
-    axes: axesFor(box, { days, series, label, tick }),
+    axes: axesFor(box, { days, series, label, tick, ticksOf }),
     // in the order of `dataOf`
     series: [
       {},
@@ -119,7 +121,10 @@ function optionsFor(
   };
 }
 
-function axesFor(box: HTMLElement, { days, series, label, tick }: Omit<PlotProps, 'kind'>): uPlot.Axis[] {
+function axesFor(
+  box: HTMLElement,
+  { days, series, label, tick, ticksOf = () => tick }: Omit<PlotProps, 'kind'>,
+): uPlot.Axis[] {
   const { fontFamily } = getComputedStyle(box);
   const axis = { stroke: colourOf(box, '--muted'), font: `12px ${fontFamily}`, ticks: { show: false } };
   // an axis without a value would show made-up steps between 0 and 1
@@ -139,7 +144,10 @@ function axesFor(box: HTMLElement, { days, series, label, tick }: Omit<PlotProps
       ...axis,
       size: 56,
       grid: { stroke: colourOf(box, '--line'), width: 1 },
-      values: (_, splits) => splits.map((at) => (isEmpty && at > 0 ? '' : tick(at))),
+      values: (_, splits) => {
+        const words = ticksOf(splits);
+        return splits.map((at) => (isEmpty && at > 0 ? '' : words(at)));
+      },
     },
   ];
 }

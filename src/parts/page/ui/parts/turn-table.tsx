@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { clock, compact, dollars } from '../../../../app/page/ui/format.tsx';
+import { clock, compact, dollarColumn } from '../../../../app/page/ui/format.tsx';
 import { Badge, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { TurnShown } from '../../shapes.ts';
 import { CAUSES } from '../views/overview/misses.tsx';
@@ -22,6 +22,10 @@ export function AsTable({ turns }: { turns: readonly TurnShown[] }) {
 }
 
 function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
+  const costs = dollarColumn(turns.flatMap(({ dollars }) => dollars ?? []));
+  const savings = dollarColumn(
+    turns.flatMap(({ dollars, dollarsWithout }) => (dollars === null ? [] : (dollarsWithout ?? dollars) - dollars)),
+  );
   return (
     <Table label="What its requests cost" heads={HEADS}>
       {turns.map((turn) => {
@@ -34,8 +38,8 @@ function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
             <th scope="row" class="breaks">
               {model}
             </th>
-            <td class="amount">{cost === null ? <span class="quiet">no price</span> : dollars(cost)}</td>
-            <td class="amount">{cost === null || dollarsWithout === null ? '–' : dollars(dollarsWithout - cost)}</td>
+            <td class="amount">{cost === null ? <span class="quiet">no price</span> : costs(cost)}</td>
+            <td class="amount">{cost === null || dollarsWithout === null ? '–' : savings(dollarsWithout - cost)}</td>
             <td class="amount">
               {compact(fresh + writtenIn(turn))}
               {turn.estimated && <span class="quiet"> est.</span>}

@@ -283,7 +283,7 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
             </>
           )}
           {cuts.length === 0 && !isGone && `${plural(text.lines, 'line')} · `}
-          about {compact(text.tokens)} tokens
+          about {compact(text.tokens)} {text.tokens === 1 ? 'token' : 'tokens'}
         </span>
         <Actions text={text} title={title} project={project} onChange={onChange}>
           {ids.length > 0 && (

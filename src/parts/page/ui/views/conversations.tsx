@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
-import { ago, compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { ago, compact, dollarColumn, number, plural, share } from '../../../../app/page/ui/format.tsx';
 import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, BoundBadge, Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { ConversationShown, ConversationsShown, FacetsShown } from '../../shapes.ts';
@@ -125,6 +125,9 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
       (cause: unknown) => setFailure(failureOf(cause)),
     );
   };
+  const bills = all.flatMap(({ bill }) => bill ?? []);
+  const costs = dollarColumn(bills.flatMap(({ dollars }) => dollars ?? []));
+  const savings = dollarColumn(bills.flatMap(({ dollars, dollarsWithout }) => (dollarsWithout ?? 0) - (dollars ?? 0)));
   return (
     <>
       <div class="talk-heads quiet small" aria-hidden="true">
@@ -137,7 +140,7 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
       </div>
       <ul class="rows talks" aria-label="Conversations">
         {all.map((one) => (
-          <Row key={one.row} conversation={one} />
+          <Row key={one.row} conversation={one} cost={costs} saved={savings} />
         ))}
       </ul>
       {failure && <Trouble failure={failure} />}
@@ -155,7 +158,14 @@ export function nameOf({ opening, task, name }: Pick<ConversationShown, 'opening
   return opening || task || name.slice(0, 20);
 }
 
-function Row({ conversation }: { conversation: ConversationShown }) {
+interface RowProps {
+  readonly conversation: ConversationShown;
+  /** Print the dollars of the columns. */
+  readonly cost: (dollars: number) => string;
+  readonly saved: (dollars: number) => string;
+}
+
+function Row({ conversation, cost: costWords, saved: savedWords }: RowProps) {
   const { project, bound, name, turns, seenMs, client, bill, compactions, continues, hit, side } = conversation;
   const cost = bill?.dollars ?? null;
   const without = bill?.dollarsWithout ?? null;
@@ -175,7 +185,7 @@ function Row({ conversation }: { conversation: ConversationShown }) {
           {number(bill?.requests ?? turns)} <span class="talk-unit">requests</span>
         </span>
         <span class="talk-figure">
-          <span class="talk-unit">cost</span> {cost === null ? '–' : dollars(cost)}
+          <span class="talk-unit">cost</span> {cost === null ? '–' : costWords(cost)}
         </span>
         <span class="talk-figure">
           <span class="talk-unit">saved</span>{' '}
@@ -183,7 +193,7 @@ function Row({ conversation }: { conversation: ConversationShown }) {
             '–'
           ) : (
             <span class={without > cost ? 'saves' : ''}>
-              {dollars(without - cost)} <span class="quiet small">{share(without - cost, without)}</span>
+              {savedWords(without - cost)} <span class="quiet small">{share(without - cost, without)}</span>
             </span>
           )}
         </span>

@@ -161,8 +161,8 @@ function Sentence({ report, contexts }: { report: LedgerReport; contexts: Contex
         </>
       )}
       {regrets > 0
-        ? `; ${plural(regrets, 'cut')} ${regrets === 1 ? 'was' : 'were'} needed after all`
-        : '; no cut was needed after all'}
+        ? `; the lines of ${plural(regrets, 'cut')} were needed later`
+        : '; no line that was cut was needed later'}
       {avoided > 0 && `; ${plural(avoided, 'compaction')} avoided`}
       {seen > 0 && `; ${plural(seen, 'compaction')} by clients`}.
     </p>

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { compact, dayName, dollars, number, plural } from '../../../../../app/page/ui/format.tsx';
+import { compact, dayName, dollarColumn, dollars, number, plural } from '../../../../../app/page/ui/format.tsx';
 import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import type { LedgerDay, LedgerReport } from '../../../../../core/ports/ledger-report.ts';
@@ -55,6 +55,7 @@ export function Spend({ report, days }: { report: LedgerReport; days: number }) 
         kind="areas"
         label={dayName}
         tick={unit === 'dollars' ? dollars : compact}
+        ticksOf={unit === 'dollars' ? dollarColumn : undefined}
       />
       <details class="as-table">
         <summary>The same as a table</summary>
@@ -146,15 +147,22 @@ const DAY_HEADS = [
 ];
 
 function DayTable({ rows }: { rows: readonly (readonly [string, LedgerDay | null])[] }) {
+  const columnOf = (what: (day: LedgerDay) => number) => {
+    const words = dollarColumn(rows.flatMap(([, day]) => (day === null ? [] : what(day))));
+    return (day: LedgerDay | null): string => words(day === null ? 0 : what(day));
+  };
+  const billed = columnOf(({ dollars }) => dollars);
+  const net = columnOf((day) => day.net);
+  const regret = columnOf(({ regretDollars }) => regretDollars);
   return (
     <Table label="By day" heads={DAY_HEADS}>
       {rows.map(([name, day]) => (
         <tr key={name}>
           <th scope="row">{name}</th>
           <td class="amount">{number(day?.requests ?? 0)}</td>
-          <td class="amount">{dollars(day?.dollars ?? 0)}</td>
-          <td class="amount">{dollars(day?.net ?? 0)}</td>
-          <td class="amount">{dollars(day?.regretDollars ?? 0)}</td>
+          <td class="amount">{billed(day)}</td>
+          <td class="amount">{net(day)}</td>
+          <td class="amount">{regret(day)}</td>
           <td class="amount">{number(day ? inputOf(day) : 0)}</td>
           <td class="amount">{number(day?.read ?? 0)}</td>
           <td class="amount">{number(day?.removed ?? 0)}</td>
