@@ -126,9 +126,9 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     aside: asideOf(facts, next, usage, { price, calibration, layout, cached }),
     newFrom,
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
-    ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, layout) : noMiss(price)),
     entering: price && entering(usage, price),
     known: next,
+    ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, layout) : noMiss(price)),
   };
 }
 

@@ -144,7 +144,7 @@ export class Billing {
     const would = shadow ? wouldBe(bill) : null;
     const share = shadow || bill.checked ? 0 : scale.deviation(facts);
     const savedDeviation = share * Math.abs((bill.dollarsWithout ?? 0) - (bill.dollars ?? 0));
-    const counted = { ...seen, checked: bill.checked, checkFailure, reportsCache, savedDeviation, would };
+    const counted = { checked: bill.checked, checkFailure, reportsCache, savedDeviation, would, ...seen };
     if (bill.checked) scale.seeRemoved(facts, bill.checked.exact);
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);

@@ -205,7 +205,7 @@ export function countWork(before: WorkState | undefined, facts: WorkFacts): read
   const redTests = facts.tests.filter((outcome) => outcome === 'red').length;
   const counts = { userMessages, corrections, recoveries, edits, failedEdits };
   return [
-    { ...counts, calls: facts.calls.length, callsAgain, redTests, turnedGreen },
+    { calls: facts.calls.length, callsAgain, redTests, turnedGreen, ...counts },
     { calls: calls.slice(-MAX_CALLS), red },
   ];
 }

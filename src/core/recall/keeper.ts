@@ -99,7 +99,7 @@ export class ResultKeeper implements Observer {
     for (const result of results) {
       const part = parts.get(result.call) ?? 0;
       parts.set(result.call, part + 1);
-      portion.results.push({ ...result, ordinal: index, part });
+      portion.results.push({ ordinal: index, part, ...result });
       portion.chars += result.text.length;
     }
   }

@@ -47,7 +47,7 @@ export class ResultWriter implements ResultSink {
     const owner = isOwned ? project : undefined;
     const batchOf = (some: readonly KeptResult[], conversation?: string): StoreBatch => {
       const decisions = some.map(({ text, hash, tool }) => {
-        return { ...keptText(text, hash, tool), packed: stored.has(hash) ? undefined : pack?.(text) };
+        return { packed: stored.has(hash) ? undefined : pack?.(text), ...keptText(text, hash, tool) };
       });
       return { decisions, touch: [], conversation, owner };
     };
@@ -58,7 +58,7 @@ export class ResultWriter implements ResultSink {
     await store.recall.keep(
       originals,
       (keepsAll ? results : known).map(({ text, hash: _, ...result }): NotedResult => {
-        return { ...result, project, task, conversationId, chars: text.length, atMs };
+        return { project, task, conversationId, chars: text.length, atMs, ...result };
       }),
     );
   }

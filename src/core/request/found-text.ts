@@ -133,7 +133,7 @@ export function textsOf(piece: Piece, result: ResultInContext, keepWhole: string
           ? 'input_too_large'
           : '';
     const whole = jobOf(text, goal, withFrame(facts, text), tool, settings, way, keepWhole);
-    const job = text.length < settings.minPruneChars ? { ...whole, small: true } : whole;
+    const job = text.length < settings.minPruneChars ? { small: true, ...whole } : whole;
     const [outermost, ...inner] = json;
     const at = outermost === undefined ? start : 0;
     const within = outermost === undefined ? [] : [start + outermost, ...inner];
@@ -193,7 +193,7 @@ export function jobOf(
     reasonLanguage,
     recoverCommand: way === 'shell' ? recoverCommand : undefined,
   };
-  return keepWhole === '' ? base : { ...base, keepWhole };
+  return keepWhole === '' ? base : { keepWhole, ...base };
 }
 
 /** A text of a result: the result itself, or a long string in its JSON. */

@@ -80,7 +80,7 @@ export class PersistStage {
     // these records are needed to repeat the same bytes, although the store does not have them
     const isKept = recordsWholeMessages(request) || (failure !== null && request.policy.history === 're-prune');
     if (isKept) this.#options.sent.add(records);
-    return { ...decided, spliced, failed: true };
+    return { spliced, failed: true, ...decided };
   }
 
   /**

@@ -217,7 +217,7 @@ export class RequestPipeline {
     const { reasonLanguage } = findOf?.((request.scope ?? NO_SCOPE).project, find) ?? find;
     const offline = skipReason !== null || state.failure !== null;
     const read = await this.#readTexts(request, policies, state, match, offline);
-    if (read.policy.unchanged !== undefined) return { ...read, known: NO_HISTORY, found: [] };
+    if (read.policy.unchanged !== undefined) return { known: NO_HISTORY, found: [], ...read };
     const recall = () => recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), skipReason);
     const known = await inSpan(traces, 'look-up', recall);
     return directRequest(read, known, reasonLanguage);

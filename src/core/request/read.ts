@@ -211,7 +211,6 @@ export class ReadStage {
       secondKeys,
       conversation,
       conversationId: conversation.id,
-      ...this.#nameOf(request, { scanned, prefixes, contentId: conversation.id, begins }),
       begins,
       match,
       first,
@@ -224,6 +223,7 @@ export class ReadStage {
       tokens,
       editsBefore: upTo(match?.body.edits ?? [], checkpoint?.edits ?? 0),
       outcomesBefore: upTo(match?.body.outcomes ?? [], checkpoint?.outcomes ?? 0),
+      ...this.#nameOf(request, { scanned, prefixes, contentId: conversation.id, begins }),
     };
   }
 

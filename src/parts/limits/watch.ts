@@ -171,8 +171,23 @@ class Watched implements WatchedAnswer {
   }
 
   ended(request: EndedRequest, atMs: number): void {
+    const { conversationId, model, cloud, status, usage, isAnswer, hourCache } = request;
     const endedMs = this.#endedMs ?? Math.trunc(atMs);
-    this.#onEnded({ ...this.#request, ...request, startedMs: this.#startedMs, endedMs }, this.#limits);
+    this.#onEnded(
+      {
+        conversationId,
+        model,
+        cloud,
+        status,
+        usage,
+        isAnswer,
+        hourCache,
+        startedMs: this.#startedMs,
+        endedMs,
+        ...this.#request,
+      },
+      this.#limits,
+    );
   }
 }
 

@@ -63,7 +63,7 @@ export function budgetDoor(options: BudgetDoorOptions): Gatekeeper {
     const cost = costOfPath(pathOf(req));
     if (cost === 'free') return next();
     if (cost === 'later') return refuse(options, coming, 'cost_not_shown');
-    void enter(options, { ...coming, context, route });
+    void enter(options, { context, route, ...coming });
   };
 }
 

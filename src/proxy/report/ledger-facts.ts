@@ -63,6 +63,8 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
   const { tools, system, summary } = checksumsOf(rewritten);
   const { caller = '', project, wire } = about;
   const fresh = freshOf(rewritten, messages, tail, forwardedOriginal);
+  const { cacheUpTo, cacheHourUpTo } = cachePlaces(rewritten, wire);
+  const { shelved } = rewritten;
   return {
     requestId: about.requestId,
     project: about.project,
@@ -77,10 +79,11 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     system,
     summary,
     messages,
-    ...(rewritten.shelved && !forwardedOriginal && { head: headOf(received, rewritten.shelved) }),
+    head: shelved && !forwardedOriginal ? headOf(received, shelved) : undefined,
     bytes: forwardedOriginal ? received.length : body.length,
-    ...cachePlaces(rewritten, about.wire),
-    retentionHours: about.wire === 'messages' ? undefined : retentionHoursOf(rewritten),
+    cacheUpTo,
+    cacheHourUpTo,
+    retentionHours: wire === 'messages' ? undefined : retentionHoursOf(rewritten),
     texts: outcomes
       .slice(unsure)
       .filter(({ tokensBefore }) => tokensBefore > 0)

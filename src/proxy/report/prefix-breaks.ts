@@ -41,8 +41,8 @@ export class PrefixBreaks {
 export function prefixSums({ model, facts }: RequestReport, isReported: boolean, atMs: number): SumGroup[] {
   const day = new Date(atMs).toISOString().slice(0, 10);
   const at = { day, project: facts?.project ?? '', slice: 'prefix' } as const;
-  const ofModel = { ...at, key: prefixKeyOf('model', model), fields: { requests: 1, reported: isReported ? 1 : 0 } };
+  const ofModel = { key: prefixKeyOf('model', model), fields: { requests: 1, reported: isReported ? 1 : 0 }, ...at };
   if (!isReported) return [ofModel];
   const conversation = facts?.conversationId ?? '';
-  return [ofModel, { ...at, key: prefixKeyOf('conversation', conversation), fields: { reported: 1 } }];
+  return [ofModel, { key: prefixKeyOf('conversation', conversation), fields: { reported: 1 }, ...at }];
 }

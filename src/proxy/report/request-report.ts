@@ -91,19 +91,21 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
   const answerTokens = answer.textBytes / BYTES_PER_TOKEN;
   const isCut = report.end === 'client_gone' || report.upstreamError !== null;
   if (reports.prefixMismatches > 0) fallbacks.push('prefix_binding_mismatch' satisfies FallbackCode);
-  return Object.assign(report, {
+  return {
     usage: answer.usage && isCut ? withOutput(answer.usage, answerTokens) : answer.usage,
-    upstreamError: report.upstreamError ?? (error && report.status < 300 ? `answer_${error}` : null),
     reports,
     answerTokens,
+    ...report,
+    upstreamError: report.upstreamError ?? (error && report.status < 300 ? `answer_${error}` : null),
     facts: !facts || hasFailed(answer) ? null : answeredFacts(facts, answer),
-    tools: tools && !hasFailed(answer) ? { ...tools, calls: turn.calls } : undefined,
-  });
+    tools: tools && !hasFailed(answer) ? { calls: turn.calls, ...tools } : undefined,
+  };
 }
 
 function answeredFacts(facts: OpenFacts, { model, reports }: Answer): OpenFacts {
   const { clearedTokens } = reports;
-  return { ...facts, model: facts.model || (model ?? ''), ...(clearedTokens > 0 && { cleared: clearedTokens }) };
+  const named = { ...facts, model: facts.model || (model ?? '') };
+  return clearedTokens > 0 ? { ...named, cleared: clearedTokens } : named;
 }
 
 /** The output of an answer that broke off is reported only up to some point, so it may have to be estimated. */

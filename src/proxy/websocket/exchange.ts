@@ -134,8 +134,6 @@ export class FrameExchange {
       foreign: false,
       wire: this.#about.dialect.name,
       verifiesHistory: this.#about.dialect.verifiesHistory,
-      ...contentOf(this.#shown),
-      stream: true,
       forwardedOriginal: this.#bytesOut === this.#bytesIn,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,
@@ -149,6 +147,8 @@ export class FrameExchange {
       watched: this.watched,
       facts: isAnswered ? this.#facts() : null,
       tools: isAnswered ? this.#tools() : undefined,
+      ...contentOf(this.#shown),
+      stream: true,
     };
     return withAnswer(report, this.answer());
   }

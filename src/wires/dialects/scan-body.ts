@@ -68,7 +68,7 @@ class BodyScan {
       cursor.expect(CLOSE_BRACE);
     } else cursor.object(field);
     if (cursor.peek() !== undefined) throw new JsonShapeError(`unexpected data after the body at byte ${cursor.at}`);
-    return { ...this.#head, messages: this.#messages, before: this.#before ?? this.#head };
+    return { messages: this.#messages, before: this.#before ?? this.#head, ...this.#head };
   }
 
   #field(key: string): void {
