@@ -4,7 +4,7 @@ import { proxyHealth, proxyUrl } from './run/proxy.ts';
 import { wrapped } from './wrap.ts';
 
 /** How to start the proxy that the agent now needs; a person at a terminal may start it here. @returns the exit code */
-export async function startAdvice(settings: Settings, io: Io): Promise<number> {
+export async function printStartupAdvice(settings: Settings, io: Io): Promise<number> {
   const url = proxyUrl(settings);
   if ((await proxyHealth(url)) !== null) {
     io.out(`the proxy runs at ${url}\n`);

@@ -11,9 +11,9 @@ import { type Call, type Command, configOption, type Io, textOption, UsageError 
 import { compactionHookEdit, compactionHookUndo, hasCompactionHook } from './compaction-hook.ts';
 import { fileReader } from './file-reader.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
-import { startAdvice } from './proxy-start.ts';
+import { printStartupAdvice } from './proxy-start.ts';
 import { readSettings } from './read-settings.ts';
-import { stdioTools } from './run/mcp.ts';
+import { stdioToolScope } from './run/mcp.ts';
 import { namedProxy, proxyUrl } from './run/proxy.ts';
 import { serverEnv } from './server-env.ts';
 import { statusLineEdit, statusLineUndo } from './status-line.ts';
@@ -86,7 +86,7 @@ export const setup: Command = {
     if (purpose === 'undo') return 0;
     // as a shell reads it: what is printed may be pasted anywhere
     explain(client, wiringOf(call, io, loaded, client, purpose, key && `$${KEY_VARIABLE}`), cloud, io);
-    return purpose === 'write' && namedProxy(call) === null ? startAdvice(loaded.settings, io) : 0;
+    return purpose === 'write' && namedProxy(call) === null ? printStartupAdvice(loaded.settings, io) : 0;
   },
 };
 
@@ -207,7 +207,7 @@ function mcpAccess(
     transport: 'stdio',
     server: {
       command: process.execPath,
-      args: [entry, 'stdio', '--tools', stdioTools(client)],
+      args: [entry, 'stdio', '--tools', stdioToolScope(client)],
       env: {
         PRUNER_URL: `${origin}/prune`,
         ...(token !== null && { PRUNER_TOKEN: token }),

@@ -47,7 +47,7 @@ async function lineWhenUp(call: Parameters<Command['run']>[0], io: Io, settings:
   const up = `mcp-pruner: the proxy runs at ${proxyUrl(settings)}`;
   const report = await readLedger(call, io, DAYS).catch(() => null); // the proxy may use a store that is not on this machine
   if (report === null || report.totals.requests === 0) return `${up}; no request in ${DAYS} days`;
-  return `${up}; ${savedText(report)} in ${DAYS} days`;
+  return `${up}; ${formatSavings(report)} in ${DAYS} days`;
 }
 
 interface Saved {
@@ -56,7 +56,7 @@ interface Saved {
 }
 
 /** The saving in a few words: tokens, dollars if prices are known, and avoided compactions, if any. */
-export function savedText({ totals, compactions }: Saved): string {
+export function formatSavings({ totals, compactions }: Saved): string {
   const { removedNew, gross, unpriced, requests } = totals;
   const { avoided } = compactions;
   const dollars = unpriced < requests ? ` ($${gross.toFixed(2)})` : '';

@@ -14,7 +14,7 @@ import { type ErrorBody, sendError } from './send-error.ts';
 import type { LoopGuard } from './upstream/headers.ts';
 import { discardUpload } from './upstream/unread-upload.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
-import { serveOrdinary } from './websocket/unsupported-upgrade.ts';
+import { serveAsPlainHttp } from './websocket/unsupported-upgrade.ts';
 
 /** Handles the requests of one wire, without express, which would double their cost. */
 export interface ModelHandler {
@@ -174,7 +174,7 @@ class ProxyServer implements ListeningServer {
 
   #onUpgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
     if (!wantsWebSocket(req)) {
-      serveOrdinary(this.#server, req, socket, head);
+      serveAsPlainHttp(this.#server, req, socket, head);
       return;
     }
     socket.on('error', () => {}); // a client that disconnected; reported by 'close'
@@ -289,7 +289,7 @@ class Connections {
   readonly #open = new Map<Socket, ConnectionState>();
 
   add(socket: Socket): void {
-    if (this.#open.has(socket)) return; // known already: `serveOrdinary` handed it back
+    if (this.#open.has(socket)) return; // known already: `serveAsPlainHttp` handed it back
     this.#open.set(socket, { requests: 0, last: null });
     socket.once('close', () => this.#open.delete(socket));
   }

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { savedText } from '../../src/cli/status.ts';
+import { formatSavings } from '../../src/cli/status.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { compiled } from '../helpers/built.ts';
 import { completion, startUpstream } from '../helpers/fake-upstream.ts';
@@ -43,10 +43,10 @@ describe('mcp-pruner status', () => {
   it('reports avoided compactions, and dollars if prices are known', () => {
     const totals = { requests: 4, unpriced: 0, removedNew: 1_234_567, gross: 3.456 };
     const avoided = (count: number) => ({ avoided: count });
-    expect(savedText({ totals, compactions: avoided(0) })).toBe('1.2M tokens saved ($3.46)');
-    expect(savedText({ totals, compactions: avoided(1) })).toBe('1.2M tokens saved ($3.46), 1 compaction avoided');
+    expect(formatSavings({ totals, compactions: avoided(0) })).toBe('1.2M tokens saved ($3.46)');
+    expect(formatSavings({ totals, compactions: avoided(1) })).toBe('1.2M tokens saved ($3.46), 1 compaction avoided');
     const unpriced = { totals: { ...totals, unpriced: 4 }, compactions: avoided(12) };
-    expect(savedText(unpriced)).toBe('1.2M tokens saved, 12 compactions avoided');
+    expect(formatSavings(unpriced)).toBe('1.2M tokens saved, 12 compactions avoided');
   });
 
   it('warns only an agent whose requests go to a proxy that does not run', async () => {

@@ -55,7 +55,7 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
     transport: 'stdio',
     server: {
       command: process.execPath,
-      args: path ? [entry] : [entry, 'stdio', '--tools', stdioTools(client)],
+      args: path ? [entry] : [entry, 'stdio', '--tools', stdioToolScope(client)],
       env: { PRUNER_URL: prunerUrl, ...own, MCP_PRUNER_CWD: io.cwd, ...storeEnv, [PRESENCE_VARIABLE]: socket },
     },
   };
@@ -65,7 +65,7 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
  * The tools that a server started by the agent offers. Agents on chat completions have tools of their own and only need
  * recovery.
  */
-export function stdioTools({ wire }: Client): 'pruner' | 'all' {
+export function stdioToolScope({ wire }: Client): 'pruner' | 'all' {
   return wire === 'chat' ? 'pruner' : 'all';
 }
 

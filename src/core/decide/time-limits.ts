@@ -79,7 +79,7 @@ function recentUsage(withinMs: number): NodeJS.CpuUsage {
  *
  * @returns a function that ends the wait
  */
-export function onImpatience({ intervalMs, intervals }: Patience, callback: () => void): () => void {
+export function whenPatienceEnds({ intervalMs, intervals }: Patience, callback: () => void): () => void {
   let left = intervals;
   let startedMs = 0;
   let usage: NodeJS.CpuUsage;
@@ -111,7 +111,7 @@ export const TIMED_OUT = new Error('deciding took too long');
 export function within<T>(work: Promise<T>, patience: Patience, onLate: (cause: unknown) => void): Promise<T | null> {
   return new Promise((resolve, reject) => {
     let failed = reject;
-    const end = onImpatience(patience, () => {
+    const end = whenPatienceEnds(patience, () => {
       failed = onLate;
       resolve(null);
     });

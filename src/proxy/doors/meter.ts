@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BudgetGate, Reservation } from '../../core/ports/budgets.ts';
 import type { MeteredFacts, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock } from '../../core/ports.ts';
-import { unreadFacts } from '../report/ledger-facts.ts';
+import { factsOfUnread } from '../report/ledger-facts.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { AskedModel } from './asked-model.ts';
 import type { MeasuredUsage, UsageWatch } from './exchange-usage.ts';
@@ -98,7 +98,7 @@ export class Meter {
     const [named = ''] = asked.models;
     const about = { requestId, project: scope.project, wire: UNREAD, cloud, keyId, client: scope.agent };
     ledger.request({
-      ...unreadFacts({ ...about, model: usage.model ?? named }, asked.bytes),
+      ...factsOfUnread({ ...about, model: usage.model ?? named }, asked.bytes),
       atMs: clock.nowMs(),
       usage: usage.isReported ? reportedOf(usage) : null,
       metered: { model: named, output: usage.tokensOut },

@@ -13,7 +13,7 @@ import type { ModelDestination } from '../upstream/destinations.ts';
 import type { ExactCounts } from '../upstream/exact-counts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import { AnswerTap } from './answer-tap.ts';
-import { factsOf, type OpenFacts, shadowFacts, unreadFacts } from './ledger-facts.ts';
+import { factsOf, factsOfUnread, type OpenFacts, shadowFacts } from './ledger-facts.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './request-report.ts';
 
 /** What a report needs of the options of a wire. */
@@ -174,7 +174,7 @@ export class ExchangeReporter {
     const model = rewritten ? undefined : (to.operation.model ?? this.asked);
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };
     const about = { requestId, forwardedOriginal, countsCorrections, ...of };
-    if (rewritten === null) return unreadFacts(about, this.bytesIn);
+    if (rewritten === null) return factsOfUnread(about, this.bytesIn);
     try {
       return isShadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
     } catch (cause) {

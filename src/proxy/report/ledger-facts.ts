@@ -114,7 +114,7 @@ export function unprunedFacts(rewritten: Rewritten, about: Omit<Circumstances, '
 }
 
 /** Facts of a request that was forwarded unread. It belongs to no conversation. */
-export function unreadFacts(about: Omit<Circumstances, 'forwardedOriginal'>, bytes: number): OpenFacts {
+export function factsOfUnread(about: Omit<Circumstances, 'forwardedOriginal'>, bytes: number): OpenFacts {
   const { requestId, project, wire, cloud, keyId, client, model = '' } = about;
   return {
     ...{ requestId, project, wire, cloud, keyId, client, conversationId: '', arm: 'pruned' },

@@ -3,7 +3,7 @@ import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer, Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Pruned } from '../prune-step.ts';
-import { factsOf, type OpenFacts, shadowFacts, unreadFacts } from '../report/ledger-facts.ts';
+import { factsOf, factsOfUnread, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
 
 /** A request in a frame, as sent to the upstream. */
@@ -109,7 +109,7 @@ export class FrameExchange {
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
     const from = { caller, keyId, client: agent, cloud };
     const about = { requestId: this.requestId, project, wire: dialect.name, ...from, countsCorrections };
-    if (rewritten === null) return unreadFacts(about, this.#bytesIn);
+    if (rewritten === null) return factsOfUnread(about, this.#bytesIn);
     const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }

@@ -1,7 +1,7 @@
 import { JsonCursor } from '../../wires/json/cursor.ts';
 
 /** The frame that requests an answer. */
-export const REQUEST = 'response.create';
+export const RESPONSE_CREATE = 'response.create';
 /** The event with the state of a subscription's limits. */
 export const LIMITS = 'codex.rate_limits';
 

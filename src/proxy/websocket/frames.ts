@@ -11,7 +11,7 @@ import { hasFailed, type RequestReport } from '../report/request-report.ts';
 import { type RequestContext, withRequestId } from '../request-context.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { FrameExchange } from './exchange.ts';
-import { LIMITS, REQUEST, typeOfFrame } from './frame-type.ts';
+import { LIMITS, RESPONSE_CREATE, typeOfFrame } from './frame-type.ts';
 
 export interface FrameOptions extends PruneStepOptions {
   readonly rewriter: RequestPipeline;
@@ -86,7 +86,7 @@ export class Frames implements BridgeWatch {
     if (this.#connected.foreign) return data;
     const type = isBinary ? '' : typeOfFrame(data);
     if (type === '') this.#reportUnread();
-    return type === REQUEST ? this.#request(data) : data;
+    return type === RESPONSE_CREATE ? this.#request(data) : data;
   }
 
   fromUpstream(data: Buffer, isBinary: boolean): boolean {

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
  *
  * @param head - bytes received after the request's headers
  */
-export function serveOrdinary(server: Server, req: IncomingMessage, socket: Socket, head: Buffer): void {
+export function serveAsPlainHttp(server: Server, req: IncomingMessage, socket: Socket, head: Buffer): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = req;
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

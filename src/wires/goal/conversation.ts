@@ -3,10 +3,10 @@ import type { ToolCall } from '../transcript/tools.ts';
 import {
   type CallInContext,
   type Kept,
+  MAX_ANSWER_CHARS,
   MAX_KEPT_ARGS,
   MAX_KEPT_CALLS,
   MAX_KEPT_SHOWN,
-  MAX_SPOKEN_CHARS,
 } from './kept-conversation.ts';
 import { MAX_NAMING_CHARS, namesFile } from './named-files.ts';
 import { SharedLog } from './shared-log.ts';
@@ -238,7 +238,7 @@ export class Conversation {
    * answer.
    */
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
-    this.#spoken = calls.length === 0 ? text.slice(-MAX_SPOKEN_CHARS) : '';
+    this.#spoken = calls.length === 0 ? text.slice(-MAX_ANSWER_CHARS) : '';
     if (this.#shownSince.size > 0) this.#shownSince = new Map();
     const said = text.trim().slice(-MAX_SAID_CHARS) || this.#answerWords;
     this.#answerWords = said;

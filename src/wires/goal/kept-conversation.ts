@@ -44,4 +44,4 @@ export const MAX_KEPT_SHOWN = 200;
 /**
  * Maximum number of stored characters of an answer without native calls. Its end is kept, which contains the action.
  */
-export const MAX_SPOKEN_CHARS = 64 * 1024;
+export const MAX_ANSWER_CHARS = 64 * 1024;

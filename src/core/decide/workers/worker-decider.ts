@@ -7,7 +7,7 @@ import { workerLimits } from '../../../base/worker-limits.ts';
 import type { Decision } from '../../ports.ts';
 import { type Job, lateDecision } from '../decision.ts';
 import type { Decider } from '../decision-maker.ts';
-import { onImpatience, patienceOf, type TimeLimit } from '../time-limits.ts';
+import { patienceOf, type TimeLimit, whenPatienceEnds } from '../time-limits.ts';
 import type { Answer, Task } from './task.ts';
 
 export interface WorkerDeciderOptions {
@@ -146,7 +146,7 @@ export class WorkerDecider implements Decider {
       this.#next();
     };
     const patience = cpuMs === undefined ? { intervalMs: timeoutMs + GRACE_MS, intervals: 1 } : patienceOf(cpuMs);
-    const endWait = onImpatience(patience, () => {
+    const endWait = whenPatienceEnds(patience, () => {
       finish();
       this.#drop(worker);
       settle(lateDecision(job, key));

@@ -1,5 +1,5 @@
 /** How large the context of a request was, and how many tokens of it pruning would have left out. */
-export interface Size {
+export interface RequestSize {
   readonly tokens: number;
   readonly removed: number;
   /** The same list as long as the history goes on. */
@@ -13,7 +13,7 @@ const LEAST_LOSS = 0.3;
  * The number of compactions of a conversation, and an estimate of that number with cuts: for the same growth, with a
  * compaction at the largest size reached, down to the largest size left.
  */
-export function compactionsOf(sizes: readonly Size[]): { count: number; withCuts: number } {
+export function compactionsOf(sizes: readonly RequestSize[]): { count: number; withCuts: number } {
   let count = 0;
   let limit = 0;
   let left = 0;
@@ -41,6 +41,6 @@ export function compactionsOf(sizes: readonly Size[]): { count: number; withCuts
   return { count, withCuts: Math.min(count, withCuts) };
 }
 
-function isCompaction(before: Size, { history, tokens }: Size): boolean {
+function isCompaction(before: RequestSize, { history, tokens }: RequestSize): boolean {
   return history !== before.history && tokens < before.tokens * (1 - LEAST_LOSS);
 }

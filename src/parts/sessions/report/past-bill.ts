@@ -7,7 +7,7 @@ import type { Prices } from '../../../ledger/prices.ts';
 import { unpricedNotes } from '../../../ledger/report.ts';
 import type { SessionRequest } from '../readers/recorded.ts';
 import { UsedLines } from '../readers/used-lines.ts';
-import { compactionsOf, type Size } from './compactions.ts';
+import { compactionsOf, type RequestSize } from './compactions.ts';
 import { NO_TOTALS, type PastReport, type PastTool, type PastTotals, Sums } from './past-report.ts';
 import type { Rehearsed } from './rehearsal.ts';
 
@@ -27,7 +27,7 @@ export function wentThroughProxy(requests: readonly SessionRequest[]): boolean {
 
 interface Place {
   readonly known: Known | null;
-  readonly sizes: Size[];
+  readonly sizes: RequestSize[];
   readonly lines: { readonly history: SessionRequest['history']; readonly until: number } | null;
 }
 

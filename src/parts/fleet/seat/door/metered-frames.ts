@@ -1,7 +1,7 @@
 import type { ExchangeUsage } from '../../../../core/ports/exchange-usage.ts';
 import { usageIn } from '../../../../proxy/doors/exchange-usage.ts';
 import type { BridgeWatch } from '../../../../proxy/websocket/bridge.ts';
-import { REQUEST, typeOfFrame } from '../../../../proxy/websocket/frame-type.ts';
+import { RESPONSE_CREATE, typeOfFrame } from '../../../../proxy/websocket/frame-type.ts';
 import { AnswerReader } from '../../../../wires/dialects/answers/reader.ts';
 import { field, parsed } from '../../../../wires/json/value.ts';
 import type { ChildRefusal } from './child-refusal.ts';
@@ -73,5 +73,5 @@ export class MeteredFrames implements BridgeWatch {
  */
 function asksNothing(frame: Buffer): boolean {
   const first = typeOfFrame(frame);
-  return first !== '' && first !== REQUEST && field(parsed(frame.toString('utf8')), 'type') === first;
+  return first !== '' && first !== RESPONSE_CREATE && field(parsed(frame.toString('utf8')), 'type') === first;
 }
