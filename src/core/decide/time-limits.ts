@@ -12,7 +12,7 @@ export type TimeLimit =
 /** Returns whether a limit is reached. CPU time counts from this call on. */
 export function limitReached({ cpuMs, deadline }: TimeLimit): () => boolean {
   if (cpuMs === undefined) return () => performance.now() > deadline;
-  const startedMs = threadCpuMs();
+  const startedMs = recentThreadMs(cpuMs * SHARED_SHARE);
   const startedAt = performance.now();
   // a thread cannot use more CPU time than passes on the clock, which is much cheaper to read
   return () => performance.now() - startedAt >= cpuMs && threadCpuMs() - startedMs >= cpuMs;
@@ -26,9 +26,29 @@ export function threadCpuMs(): number {
   return msOf(threadCpuUsage.call(process));
 }
 
+function processCpuMs(): number {
+  return msOf(process.cpuUsage());
+}
+
 function msOf({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
+
+/** Starts within this share of a limit or an interval use one reading of CPU time: each takes up to a millisecond. */
+const SHARED_SHARE = 0.01;
+
+/** Returns the last figure of `read` if it is recent enough, else a new one. */
+function recent(read: () => number): (withinMs: number) => number {
+  let latest = { atMs: Number.NEGATIVE_INFINITY, cpuMs: 0 };
+  return (withinMs) => {
+    const atMs = performance.now();
+    if (Math.abs(atMs - latest.atMs) > withinMs) latest = { atMs, cpuMs: read() };
+    return latest.cpuMs;
+  };
+}
+
+const recentThreadMs = recent(threadCpuMs);
+const recentProcessMs = recent(processCpuMs);
 
 /** How long to wait for work of this process: some intervals of the wall clock. */
 export interface Patience {
@@ -62,16 +82,6 @@ export function longestMs({ intervalMs, intervals }: Patience): number {
 
 /** A process that used a smaller share of an interval has done nothing but its upkeep. */
 const IDLE_SHARE = 0.03;
-/** Waits that begin within this share of an interval have one reading of CPU time: each takes as long as a small parse. */
-const SHARED_SHARE = 0.01;
-let latest = { atMs: Number.NEGATIVE_INFINITY, usage: { user: 0, system: 0 } };
-
-/** CPU time of the process, read at most this long ago. */
-function recentUsage(withinMs: number): NodeJS.CpuUsage {
-  const nowMs = performance.now();
-  if (Math.abs(nowMs - latest.atMs) > withinMs) latest = { atMs: nowMs, usage: process.cpuUsage() };
-  return latest.usage;
-}
 
 /**
  * Calls back when patience is exhausted. An interval in which the whole process was stopped (a machine that slept) does
@@ -82,16 +92,16 @@ function recentUsage(withinMs: number): NodeJS.CpuUsage {
 export function whenPatienceEnds({ intervalMs, intervals }: Patience, callback: () => void): () => void {
   let left = intervals;
   let startedMs = 0;
-  let usage: NodeJS.CpuUsage;
+  let usedMs = 0;
   let timer: NodeJS.Timeout;
   const startInterval = (): void => {
     startedMs = performance.now();
-    usage = recentUsage(intervalMs * SHARED_SHARE);
+    usedMs = recentProcessMs(intervalMs * SHARED_SHARE);
     timer = setTimeout(endInterval, intervalMs);
   };
   const endInterval = (): void => {
     const elapsedMs = performance.now() - startedMs;
-    const isIdle = msOf(process.cpuUsage(usage)) < IDLE_SHARE * elapsedMs;
+    const isIdle = processCpuMs() - usedMs < IDLE_SHARE * elapsedMs;
     const wasStopped = elapsedMs > 2 * intervalMs;
     if (wasStopped || (--left > 0 && !isIdle)) startInterval();
     else callback();
