@@ -176,6 +176,32 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(checksumsOf(rewritten)).toBe(sums);
   });
 
+  it("leaves the user's own long texts, however old they are", async () => {
+    const session = new Session();
+    const own = session.work.say('user', sourceFile(40, 99));
+    session.work.say('assistant', 'Understood.');
+    session.read(14);
+    await session.send();
+    const gone = aside(await session.pause(31).send());
+    expect(gone.length).toBeGreaterThan(5);
+    expect(gone).not.toContain(own);
+    expect(contentOf(messagesOf((await session.send()).body), own)).toBe(contentOf(session.work.messages, own));
+  });
+
+  it('leaves a conversation that has only newest messages, however large they are', async () => {
+    const session = new Session();
+    for (let i = 0; i < 5; i++) {
+      session.work.tool('read_file', { path: `src/large${i}.ts` }, sourceFile(40, i), `Now large ${i}.`);
+    }
+    expect(session.work.messages).toHaveLength(12);
+    await session.send();
+    expect(aside(await session.pause(31).send())).toEqual([]);
+    session.work.tool('read_file', { path: 'src/large5.ts' }, sourceFile(40, 5), 'Now large 5.');
+    session.work.tool('read_file', { path: 'src/large6.ts' }, sourceFile(40, 6), 'Now large 6.');
+    await session.send();
+    expect(Math.max(...aside(await session.pause(31).send()))).toBe(session.work.messages.length - 13);
+  });
+
   it('puts nothing aside for less than 3,000 tokens', async () => {
     const session = new Session().read(9);
     await session.send();
