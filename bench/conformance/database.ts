@@ -9,8 +9,8 @@ export interface Database {
 }
 
 const SCHEMA = 'mcp_pruner';
-/** Longer than the kit's proxies wait for a database that they need: then a client is asked to send its request again. */
-const LOCK_MS = 5_000;
+/** Shorter than a proxy waits for a database that it needs. */
+const LOCK_MS = 500;
 
 export function databaseAt(url: string): Database {
   const connected = async (): Promise<Client> => {

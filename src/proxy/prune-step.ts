@@ -7,7 +7,7 @@ import type { IncomingRequest } from '../core/request/request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ObservedRequest, SeenReader } from '../core/seen/reader.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
-import { type FallbackCode, StoreUnavailable } from '../errors/errors.ts';
+import type { FallbackCode } from '../errors/errors.ts';
 import type { Dialect, Purpose } from '../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../wires/json/cursor.ts';
 import { type ByteBudget, readLimit } from './byte-budget.ts';
@@ -71,8 +71,6 @@ export interface Pruned {
    * Shadow mode and a bound history: the result of a dry run that prunes the whole conversation from scratch.
    */
   readonly dryRun?: Rewritten | null;
-  /** What was sent of its bound history is not known while the store is locked: the client is asked to retry. */
-  readonly retry?: boolean;
   /** Short constant codes of failures and omissions. */
   readonly fallbacks: readonly string[];
 }
@@ -141,9 +139,6 @@ export class PruneStep {
       } catch (cause) {
         if (!(cause instanceof HistoryUnknown)) throw cause;
         waits = await storeWait.wait(cause.cause, incoming.body.length, sinceMs);
-        const isLocked = cause.cause instanceof StoreUnavailable && cause.cause.reason === 'locked';
-        if (!waits && isLocked && cause.isBound)
-          return { ...unchanged('asked_to_retry' satisfies FallbackCode), retry: true };
       }
     }
     return this.#prune(incoming, false);

@@ -46,7 +46,6 @@ export interface WireOptions extends PruneStepOptions, ReporterOptions {
 
 /** How long a body above the limit waits until earlier ones are forwarded. */
 const LARGE_BODY_PATIENCE_MS = 30_000;
-const RETRY_AFTER_S = 5;
 
 /** Serves the requests of one wire: collect, prune, forward, report. */
 export class WireHandler {
@@ -124,8 +123,7 @@ class WireExchange {
     if (this.#reporter.foreign) return this.#passThrough('foreign_origin');
     this.#reporter.watched = this.#options.answers?.begin(begunOf(this.#context, this.#req.headers));
     const release = meters.has(this.#req) ? () => {} : await this.#room();
-    const mayBeBound = this.#options.dialect.verifiesHistory !== 'never';
-    if (release === null) return mayBeBound ? this.#askToRetry() : this.#passThrough('overloaded');
+    if (release === null) return this.#passThrough('overloaded');
     try {
       const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
       if (collected.kind === 'gone') return this.#reporter.report(null, false, { kind: 'client_gone', status: 0 });
@@ -152,9 +150,8 @@ class WireExchange {
     const limit = readLimit(this.#options);
     const declared = Number(this.#req.headers['content-length'] ?? limit);
     const isRead = dialect.verifiesHistory !== 'never' && limit > maxBodyBytes && declared <= limit;
-    if (!isRead) return this.#passThrough('body_too_large', start);
-    const release = await largeBodies.take(declared, LARGE_BODY_PATIENCE_MS);
-    if (release === null) return this.#askToRetry();
+    const release = isRead ? await largeBodies.take(declared, LARGE_BODY_PATIENCE_MS) : null;
+    if (release === null) return this.#passThrough('body_too_large', start);
     try {
       const collected = await collectBody(this.#req, limit, start);
       if (collected.kind === 'gone') return this.#reporter.report(null, false, { kind: 'client_gone', status: 0 });
@@ -163,15 +160,6 @@ class WireExchange {
     } finally {
       release();
     }
-  }
-
-  /** Forwarded unread, a bound history would change. */
-  #askToRetry(): void {
-    this.#reporter.fallbacks.push('asked_to_retry' satisfies FallbackCode);
-    if (!this.#res.headersSent) this.#res.setHeader('Retry-After', String(RETRY_AFTER_S));
-    sendError(this.#res, 'server_busy', undefined, undefined, this.#options.dialect.error);
-    discardUpload(this.#req);
-    this.#reporter.report(null, false, { kind: 'answered', status: 503, error: null });
   }
 
   /** Streams a body unread. */
@@ -193,8 +181,7 @@ class WireExchange {
       return this.#reporter.report(null, true, await this.#send(original, [], [], null));
     }
     if (treatment.kind === 'resign') this.#resign(treatment.scope);
-    const { rewritten, changed, dryRun, retry } = await this.#prune(original);
-    if (retry) return this.#askToRetry();
+    const { rewritten, changed, dryRun } = await this.#prune(original);
     if (rewritten === null) [this.#reporter.asked] = askedIn(original).models;
     if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
       return this.#reporter.report(rewritten, true, await this.#send(original, [], [], rewritten));

@@ -7,9 +7,7 @@ import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { LoopGuard } from '../../src/proxy/upstream/headers.ts';
 import { Upstream } from '../../src/proxy/upstream/upstream.ts';
 import { WireHandler, type WireOptions } from '../../src/proxy/wire-handler.ts';
-import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
-import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { openai } from '../../src/wires/providers/all.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
@@ -93,37 +91,6 @@ describe('a request for which the byte budget is spent', () => {
     expect(upstream.last.body.equals(sent)).toBe(true);
     await expect.poll(() => reports.slice(1)).toEqual([['overloaded'], ['overloaded']]);
     occupied?.();
-  });
-});
-
-describe('a request that finds no room in memory', () => {
-  const full = { take: async () => null };
-  const bodies: Partial<WireOptions> = { maxBodyBytes: 10, largeBodies: full };
-
-  it.each([
-    ['messages', { dialect: anthropicMessages, received: full }],
-    ['responses', { dialect: openaiResponses, received: full }],
-    ['messages, with a large body', { dialect: anthropicMessages, ...bodies }],
-  ])('is to be sent again where the provider may verify what was sent: %s', async (_name, over) => {
-    const reports: unknown[] = [];
-    const onReport: WireOptions['onReport'] = async (report) => {
-      const { status, fallbacks } = await report();
-      reports.push([status, fallbacks]);
-    };
-    const { url, upstream } = await startHandler({ ...over, onReport });
-    const { status, headers, body } = await send(url, { method: 'POST', body: BODY });
-    expect([status, headers['retry-after'], upstream.requests.length]).toEqual([503, '5', 0]);
-    const { error } = JSON.parse(body.toString('utf8'));
-    expect(error.message).toContain('Send the request again in a few seconds');
-    await expect.poll(() => reports).toEqual([[503, ['asked_to_retry']]]);
-  });
-
-  it('passes whole where nothing verifies it', async () => {
-    for (const over of [{ received: full }, bodies]) {
-      const { url, upstream } = await startHandler(over);
-      expect((await send(url, { method: 'POST', body: BODY })).status).toBe(200);
-      expect(upstream.last.body.equals(BODY)).toBe(true);
-    }
   });
 });
 

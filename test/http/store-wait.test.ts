@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
-import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { type IncomingBody, PruneStep } from '../../src/proxy/prune-step.ts';
 import { StoreWait } from '../../src/proxy/store-wait.ts';
-import { Frames } from '../../src/proxy/websocket/frames.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
-import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
@@ -61,8 +58,9 @@ class SharedStore {
     for (const resolve of this.#waiting.splice(0)) resolve(isBack);
   }
 
-  optionsOf(dialect: Dialect, { maxMs = 600_000, maxBytes = 1e9 } = {}) {
-    return {
+  /** A proxy that knows of conversations what it was sent itself. */
+  replica(dialect: Dialect, { maxMs = 600_000, maxBytes = 1e9 } = {}) {
+    const step = new PruneStep({
       dialect,
       rewriter: openPipeline({ store: this.asked }),
       modeOf: () => ({ enabled: true, shadow: false }),
@@ -72,12 +70,7 @@ class SharedStore {
       timeoutMs: 60_000,
       storeWait: new StoreWait({ problem: this.problem, untilBack: this.untilBack, maxMs, maxBytes }),
       onFailure: () => {},
-    };
-  }
-
-  /** A proxy that knows of conversations what it was sent itself. */
-  replica(dialect: Dialect, limits: { readonly maxMs?: number; readonly maxBytes?: number } = {}) {
-    const step = new PruneStep(this.optionsOf(dialect, limits));
+    });
     return (body: Buffer, more: Partial<IncomingBody> = {}) =>
       step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate', ...more });
   }
@@ -178,58 +171,6 @@ describe.each([
     store.reason = 'newer_schema';
     expect((await store.replica(dialect)(of(OLD, NEW))).changed).toBeNull();
     expect(store.waiting).toBe(0);
-  });
-});
-
-describe('a request whose bound history is only in a store that stays locked', () => {
-  it.each([
-    { dialect: anthropicMessages, of: messages, isRetried: true },
-    { dialect: openaiChat, of: chat, isRetried: undefined },
-  ])('is to be sent again, unless nothing verifies it: $isRetried', async ({ dialect, of, isRetried }) => {
-    const store = new SharedStore();
-    await store.replica(dialect)(of(OLD));
-    store.reason = 'locked';
-    const replica = store.replica(dialect, { maxMs: 0 });
-    const { retry, changed } = await replica(of(OLD, NEW));
-    expect([retry, changed]).toEqual([isRetried, null]);
-    expect((await replica(of(NEW))).retry).toBeUndefined(); // its first request
-  });
-
-  it('is answered with an error event in a frame', async () => {
-    const store = new SharedStore();
-    store.reason = 'locked';
-    const replies: string[] = [];
-    const statuses: number[] = [];
-    const frames = new Frames(
-      {
-        ...store.optionsOf(openaiResponses, { maxMs: 0 }),
-        refused: new RefusedConversations(store.asked),
-        newRequestId: () => 'id',
-        onReport: (report) => void statuses.push(report().status),
-        clock: { nowMs: () => 0 },
-        onNotUnderstood: () => {},
-      },
-      {
-        context: NO_CONTEXT,
-        begun: { requestId: '', project: '', session: '', client: '', caller: '', accountId: '' },
-        ...{ fields: [], foreign: false, cloud: 'openai' },
-        ...{ send: () => {}, reply: (text) => void replies.push(text.toString('utf8')), onClosed: () => {} },
-      },
-    );
-    const input = [
-      { role: 'user', content: 'Why did the payment fail?' },
-      { type: 'reasoning', id: 'r', summary: [], encrypted_content: 'thought' },
-      { type: 'function_call', call_id: 'c', name: 'bash', arguments: '{}' },
-      { type: 'function_call_output', call_id: 'c', output: OLD },
-      { role: 'assistant', content: 'It was refused.' },
-      { role: 'user', content: 'Go on.' },
-    ];
-    const frame = Buffer.from(JSON.stringify({ type: 'response.create', model: 'gpt-6.2-sol', input }));
-    expect(await frames.fromClient(frame, false)).toBeNull();
-    expect(replies.map((text) => JSON.parse(text))).toMatchObject([
-      { type: 'error', status: 503, error: { code: 'server_busy' } },
-    ]);
-    expect([statuses, frames.isBusy]).toEqual([[503], false]);
   });
 });
 

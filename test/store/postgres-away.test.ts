@@ -1,9 +1,7 @@
-import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { faultyWay } from '../helpers/faulty-way.ts';
-import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { hasPostgres, newDatabase } from '../helpers/postgres.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -34,36 +32,5 @@ describe.skipIf(!hasPostgres)('a proxy whose database becomes unreachable', () =
     way.mend();
     await until(async () => (await health()).status === 'healthy', 15_000);
     expect(await sent(known)).toEqual(before);
-  });
-});
-
-describe.skipIf(!hasPostgres)('a replica that finds the tables locked', () => {
-  it('asks for a request again whose history it does not know, and sends it as before once they are free', async () => {
-    const url = await newDatabase();
-    const upstream = await startUpstream();
-    const env = { MCP_PRUNER_DATABASE_URL: url, MCP_PRUNER_DATABASE_WAIT_MS: '1' };
-    const [one, other] = [await startProxy(upstream, { env }), await startProxy(upstream, { env })];
-    const send = ({ url: base }: { readonly url: string }, turns: number) => {
-      const more = Array.from({ length: turns }, (_, i) => [
-        { role: 'assistant', content: `Step ${i}.` },
-        { role: 'user', content: 'Go on.' },
-      ]).flat();
-      const body = messagesBody([...oneCall(serverLog(300, 1)), ...more]);
-      return fetch(`${base}/v1/messages`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-    };
-    expect((await send(one, 0)).status).toBe(200);
-    const sent = upstream.last.body.toString('utf8');
-    expect(sent.length).toBeLessThan(messagesBody(oneCall(serverLog(300, 1))).length);
-
-    const holder = new pg.Client({ connectionString: url });
-    await holder.connect();
-    await holder.query('BEGIN; LOCK TABLE mcp_pruner.sent IN ACCESS EXCLUSIVE MODE');
-    const busy = await send(other, 1);
-    expect([busy.status, busy.headers.get('retry-after'), upstream.requests.length]).toEqual([503, '5', 1]);
-    expect(await busy.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });
-    await holder.query('COMMIT');
-    await holder.end();
-    expect((await send(other, 1)).status).toBe(200);
-    expect(upstream.last.body.toString('utf8').startsWith(sent.slice(0, sent.lastIndexOf(']')))).toBe(true);
   });
 });

@@ -246,8 +246,7 @@ export class RequestPipeline {
     const { read, known, policy, binding } = directed;
     if (policy.unchanged !== undefined) return unchangedRequest(directed);
     if (this.#options.refused.covers(read)) return refusedRequest(directed);
-    if (policy.whenHistoryUnknown === 'wait' && known.unknown)
-      throw new HistoryUnknown(known.failure, binding !== 'free');
+    if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
     if (hasShortTools && binding !== 'free') return null;
     return policy.newTexts === 'prune' && this.#isHeldOut(directed) ? controlGroupRequest(directed) : null;
   }

@@ -5,11 +5,7 @@
 export class HistoryUnknown extends Error {
   override readonly name = 'HistoryUnknown';
 
-  /** The provider may verify this history. */
-  readonly isBound: boolean;
-
-  constructor(cause: unknown, isBound = false) {
+  constructor(cause: unknown) {
     super('history_unknown', { cause });
-    this.isBound = isBound;
   }
 }

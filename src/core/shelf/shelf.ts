@@ -101,7 +101,7 @@ export class ToolShelf {
       return cuts !== null && cuts.length > 0;
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
-      if (binding !== 'free' && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause, true);
+      if (binding !== 'free' && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
       onFailure('tools_unknown', cause);
       return false;
     }

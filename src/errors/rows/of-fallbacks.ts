@@ -20,10 +20,6 @@ export const fallbackTable = {
     about: 'the byte budget for bodies under rewriting was spent for a minute',
     hint: 'Recorded cuts were replayed and new texts passed whole. Give the process a larger heap.',
   },
-  asked_to_retry: {
-    about: 'no room in memory for 30 s, or a locked store, for a request that must repeat what was sent',
-    hint: 'It was answered with 503 and Retry-After. Give the process a larger heap.',
-  },
   body_too_large: {
     about: 'the body exceeds MCP_PRUNER_MAX_BODY_BYTES',
     hint: 'It was streamed through unread.',

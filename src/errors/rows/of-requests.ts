@@ -120,7 +120,7 @@ export const errorsOfRequests = {
   server_busy: {
     rpc: null,
     http: 503,
-    about: 'a request under a budget, or one that must repeat what was sent, found no room in memory or a locked store',
+    about: 'a request under a budget found no room in memory within a minute',
     hint: 'Send the request again in a few seconds. If this happens often, give the process more memory.',
   },
   shutting_down: {

@@ -3,7 +3,6 @@ import type { AnswerWatch, BegunRequest, WatchedAnswer } from '../../core/ports/
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
-import { errorTable } from '../../errors/errors.ts';
 import { field, parsed } from '../../wires/json/value.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
@@ -46,17 +45,12 @@ export interface Connected {
   readonly cloud: ProviderName;
   /** Sends a message of the proxy itself to the upstream. */
   readonly send: (text: Buffer) => void;
-  /** Sends a message of the proxy itself to the client. */
-  readonly reply: (text: Buffer) => void;
   /** The connection has ended. */
   readonly onClosed: () => void;
 }
 
 /** Errors caused by the connection, not by the cuts: resending the request unpruned would not help. */
 const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connection_limit_reached']);
-
-/** Clients send the same request again. */
-const BUSY = 503;
 
 /** Prunes the requests in frames of one connection, and reports each of them. */
 export class Frames implements BridgeWatch {
@@ -82,7 +76,7 @@ export class Frames implements BridgeWatch {
     return this.#current !== null;
   }
 
-  fromClient(data: Buffer, isBinary: boolean): Buffer | Promise<Buffer | null> {
+  fromClient(data: Buffer, isBinary: boolean): Buffer | Promise<Buffer> {
     if (this.#connected.foreign) return data;
     const type = isBinary ? '' : typeOfFrame(data);
     if (type === '') this.#reportUnread();
@@ -128,7 +122,7 @@ export class Frames implements BridgeWatch {
     this.#options.onNotUnderstood('frame_not_understood');
   }
 
-  async #request(frame: Buffer): Promise<Buffer | null> {
+  async #request(frame: Buffer): Promise<Buffer> {
     const { dialect, newRequestId } = this.#options;
     this.#overlapping = this.#current !== null;
     this.#end(200, 'answered', null);
@@ -150,11 +144,7 @@ export class Frames implements BridgeWatch {
     const about = { project, cloud, caller, keyId, client, agent: scope.agent, countsCorrections, watched };
     this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
-    if (pruned.retry !== true) return pruned.changed ?? frame;
-    const { error } = JSON.parse(dialect.error(BUSY, 'server_busy', errorTable.server_busy.hint).toString('utf8'));
-    this.#connected.reply(Buffer.from(JSON.stringify({ type: 'error', status: BUSY, error })));
-    this.#end(BUSY, 'answered', null);
-    return null;
+    return pruned.changed ?? frame;
   }
 
   /** @returns whether to forward the event to the client */

@@ -40,9 +40,7 @@ export class MeteredFrames implements BridgeWatch {
       return null;
     }
     this.#waiting.push(data.length);
-    const forwarded = await watch.fromClient(data, isBinary);
-    if (forwarded === null) this.#waiting.pop(); // the proxy has answered it
-    return forwarded;
+    return watch.fromClient(data, isBinary);
   }
 
   fromUpstream(data: Buffer, isBinary: boolean): boolean {
