@@ -85,7 +85,7 @@ export class CompactionWatch implements Observer {
 
   #compacted(request: SeenRequestHead, client: string, hasHistory: boolean): void {
     const { scope, session, bytes, conversationId } = request;
-    const { project, agent: product = '' } = scope;
+    const { project, client: product = '' } = scope;
     const continues = hasHistory ? conversationId : (this.#current.get(sessionKey(request)) ?? conversationId);
     const tokens = Math.round(bytes / BYTES_PER_TOKEN);
     const model = request.model.slice(0, MAX_NAME_CHARS);
