@@ -1,7 +1,7 @@
 import type { TokenCounts } from '../core/ports/ledger.ts';
 import type { RequestFacts } from '../core/ports/request-facts.ts';
 import type { BillBasis, HeadSaving } from './bill.ts';
-import { type Known, type Layout, removedIn, withoutCuts } from './known.ts';
+import { type Known, type Layout, NO_TOKENS, removedIn, withoutCuts } from './known.ts';
 import { dollarsOf, inputOf } from './prices.ts';
 import { readUpTo } from './twin.ts';
 
@@ -51,9 +51,7 @@ function wouldSave(tokens: number, isNow: boolean, usage: TokenCounts, price: Bi
   const kind = isWarm ? 'read' : enters;
   const less: TokenCounts =
     isWarm && isNow
-      ? { ...NO_INPUT, [enters]: Math.max(0, total - tokens), output: usage.output }
+      ? { ...NO_TOKENS, [enters]: Math.max(0, total - tokens), output: usage.output }
       : { ...usage, [kind]: Math.max(0, usage[kind] - tokens) };
   return { tokens, dollars: dollarsOf(usage, price) - dollarsOf(less, price) };
 }
-
-const NO_INPUT = { fresh: 0, write5m: 0, write1h: 0, read: 0 };

@@ -8,6 +8,7 @@ import {
   type Known,
   type Layout,
   layOut,
+  NO_TOKENS,
   removedIn,
   settled,
   shared,
@@ -226,8 +227,6 @@ function remembered(
 export function hasCacheFigures(usage: ReportedUsage | null): boolean {
   return usage === null || usage.read !== null || usage.written !== null;
 }
-
-const NO_TOKENS: TokenCounts = { fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 };
 
 function sumOf(a: TokenCounts, b: TokenCounts): TokenCounts {
   if (b === NO_TOKENS) return a;

@@ -7,6 +7,8 @@ const DIRECTED = '*';
 /** A message of the conversation; `exact` are the tokens cut from it, if the provider counted them. */
 export type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
 
+export const NO_TOKENS: TokenCounts = { fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 };
+
 /** The ledger's memory of a conversation's newest request. */
 export interface Known {
   readonly atMs: number;

@@ -171,23 +171,8 @@ class Watched implements WatchedAnswer {
   }
 
   ended(request: EndedRequest, atMs: number): void {
-    const { conversationId, model, cloud, status, usage, isAnswer, hourCache } = request;
     const endedMs = this.#endedMs ?? Math.trunc(atMs);
-    this.#onEnded(
-      {
-        conversationId,
-        model,
-        cloud,
-        status,
-        usage,
-        isAnswer,
-        hourCache,
-        startedMs: this.#startedMs,
-        endedMs,
-        ...this.#request,
-      },
-      this.#limits,
-    );
+    this.#onEnded({ startedMs: this.#startedMs, endedMs, ...request, ...this.#request }, this.#limits);
   }
 }
 

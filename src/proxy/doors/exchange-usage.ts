@@ -71,8 +71,8 @@ export function tapOf(res: ServerResponse): AnswerTap | undefined {
 }
 
 /**
- * The usage of one exchange, whatever its wire format. Doors use it to count what they have admitted. Whoever forwards
- * the upstream's answer feeds its `tap`.
+ * The usage of one exchange, whatever its wire format. Doors use it to count what they have admitted. The code that
+ * forwards the upstream's answer feeds its `tap`.
  */
 export class UsageWatch {
   readonly #req: IncomingMessage;
