@@ -60,6 +60,8 @@ describe('the time limit of a text', () => {
     let now = performance.now();
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     const isReached = limitReached({ cpuMs: 100 });
+    now += 1;
+    expect(isReached()).toBe(false);
     now += 60_000;
     cpu.ms += 99;
     expect(isReached()).toBe(false);
@@ -91,8 +93,9 @@ describe('a request that waits for its decisions', () => {
       isOver = true;
     });
     for (let interval = 1; interval <= 20; interval++) {
+      await vi.advanceTimersByTimeAsync(patience.intervalMs / 2);
       cpu.ms += cpuMs;
-      await vi.advanceTimersByTimeAsync(patience.intervalMs);
+      await vi.advanceTimersByTimeAsync(patience.intervalMs / 2);
       if (isOver) return interval;
     }
     return Number.POSITIVE_INFINITY;
@@ -116,9 +119,10 @@ describe('a request that waits for its decisions', () => {
       { intervalMs: 10_000, intervals: 1 },
       () => {},
     );
+    await vi.advanceTimersByTimeAsync(5_000);
     const { now } = performance;
     const slept = vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 3_600_000);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(5_000);
     slept.mockRestore();
     await vi.advanceTimersByTimeAsync(1);
     expect(await waiting).toBe('decided');

@@ -9,13 +9,21 @@ export type TimeLimit =
   | { readonly cpuMs: number; readonly deadline?: undefined }
   | { readonly deadline: number; readonly cpuMs?: undefined };
 
-/** Returns whether a limit is reached. CPU time counts from this call on. */
+/** Share of a limit or an interval that passes before CPU time is read: a reading takes up to a millisecond. */
+const UNMEASURED_SHARE = 0.01;
+
+/** Returns whether a limit is reached. CPU time counts once a hundredth of the limit has passed on the clock. */
 export function limitReached({ cpuMs, deadline }: TimeLimit): () => boolean {
   if (cpuMs === undefined) return () => performance.now() > deadline;
-  const startedMs = recentThreadMs(cpuMs * SHARED_SHARE);
   const startedAt = performance.now();
-  // a thread cannot use more CPU time than passes on the clock, which is much cheaper to read
-  return () => performance.now() - startedAt >= cpuMs && threadCpuMs() - startedMs >= cpuMs;
+  let startedMs: number | undefined;
+  return () => {
+    // a thread cannot use more CPU time than passes on the clock, which is much cheaper to read
+    const elapsedMs = performance.now() - startedAt;
+    if (elapsedMs < cpuMs * UNMEASURED_SHARE) return false;
+    startedMs ??= threadCpuMs();
+    return elapsedMs >= cpuMs && threadCpuMs() - startedMs >= cpuMs;
+  };
 }
 
 type CpuUsage = typeof process.cpuUsage;
@@ -33,22 +41,6 @@ function processCpuMs(): number {
 function msOf({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
-
-/** Starts within this share of a limit or an interval use one reading of CPU time: each takes up to a millisecond. */
-const SHARED_SHARE = 0.01;
-
-/** Returns the last figure of `read` if it is recent enough, else a new one. */
-function recent(read: () => number): (withinMs: number) => number {
-  let latest = { atMs: Number.NEGATIVE_INFINITY, cpuMs: 0 };
-  return (withinMs) => {
-    const atMs = performance.now();
-    if (Math.abs(atMs - latest.atMs) > withinMs) latest = { atMs, cpuMs: read() };
-    return latest.cpuMs;
-  };
-}
-
-const recentThreadMs = recent(threadCpuMs);
-const recentProcessMs = recent(processCpuMs);
 
 /** How long to wait for work of this process: some intervals of the wall clock. */
 export interface Patience {
@@ -95,9 +87,12 @@ export function whenPatienceEnds({ intervalMs, intervals }: Patience, callback: 
   let usedMs = 0;
   let timer: NodeJS.Timeout;
   const startInterval = (): void => {
+    timer = setTimeout(measureInterval, intervalMs * UNMEASURED_SHARE);
+  };
+  const measureInterval = (): void => {
     startedMs = performance.now();
-    usedMs = recentProcessMs(intervalMs * SHARED_SHARE);
-    timer = setTimeout(endInterval, intervalMs);
+    usedMs = processCpuMs();
+    timer = setTimeout(endInterval, intervalMs * (1 - UNMEASURED_SHARE));
   };
   const endInterval = (): void => {
     const elapsedMs = performance.now() - startedMs;
