@@ -10,6 +10,7 @@ const MAX_DIGITS = 10;
 
 /** Letters and digits, with the underscores of identifiers between them. */
 const RUN = /[\p{L}\p{N}\p{M}_]+/gu;
+const ASCII_RUN = /\w+/g;
 const IDEOGRAPHIC = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 const MARKS = /\p{M}/gu;
 const UNDERSCORE = 95;
@@ -22,11 +23,7 @@ export type TakeTerm = (term: string, offset: number) => void;
  * `getUser` and `get_user`), and identifiers as a whole without their separators (`getuser`). Terms repeat.
  */
 export function eachTerm(text: string, take: TakeTerm): void {
-  for (const { 0: run, index } of text.matchAll(RUN)) {
-    if (run.length > MAX_RUN) continue;
-    if (isAscii(run)) eachPart(run, index, take);
-    else eachForeign(run, index, take);
-  }
+  for (const { 0: run, index } of text.matchAll(RUN)) termsOfRun(run, index, take);
 }
 
 /**
@@ -42,8 +39,16 @@ export function folded(text: string): string {
 /** The distinct terms of a text, in the order of their first occurrence. */
 export function termsOf(text: string): string[] {
   const terms = new Set<string>();
-  eachTerm(text, (term) => terms.add(term));
+  // a repeated run adds nothing; on ASCII text, the simpler expression matches the same runs
+  const runs = new Set(text.match(isAscii(text) ? ASCII_RUN : RUN));
+  for (const run of runs) termsOfRun(run, 0, (term) => terms.add(term));
   return [...terms];
+}
+
+function termsOfRun(run: string, offset: number, take: TakeTerm): void {
+  if (run.length > MAX_RUN) return;
+  if (isAscii(run)) eachPart(run, offset, take);
+  else eachForeign(run, offset, take);
 }
 
 function eachPart(run: string, offset: number, take: TakeTerm): void {
@@ -126,7 +131,7 @@ export const FRAGMENT = 3;
  */
 export function namesIn(text: string): string {
   const names = new Set<string>();
-  for (const [name] of text.matchAll(NAME)) {
+  for (const name of text.match(NAME) ?? []) {
     if (name.length < MIN_NAME || !JOINED.test(name)) continue;
     names.add(indexForm(name).slice(0, MAX_NAME));
     if (names.size >= MAX_NAMES) break;
