@@ -6,6 +6,7 @@ import { groupByRequest, requestsBefore } from '../../../src/parts/page/requests
 import { openSqliteStore } from '../../../src/store/sqlite.ts';
 import { afterwards } from '../../helpers/afterwards.ts';
 import { hasPostgres, sharedDatabase } from '../../helpers/postgres.ts';
+import { until } from '../../helpers/until.ts';
 import { work } from './material.ts';
 import { openStage } from './stage.ts';
 
@@ -107,11 +108,14 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     const server = await openStage({ env: { MCP_PRUNER_DATABASE_URL: await emptyDatabase() } });
     afterwards(() => server.close());
     await work(server);
-    const read = async (path: string) => {
-      const answer = await fetch(`${server.url}/page/api/${path}`);
-      expect([path, answer.status]).toEqual([path, 200]);
-      return (await answer.json()) as Record<string, unknown>;
-    };
+    const read = (path: string) =>
+      until(async () => {
+        const answer = await fetch(`${server.url}/page/api/${path}`);
+        const found = (await answer.json()) as Record<string, unknown>;
+        if (answer.status === 503) return null; // the database was too busy to answer in time
+        expect([path, answer.status]).toEqual([path, 200]);
+        return found;
+      });
     const { requests } = (await read('requests')) as { requests?: { conversation: string; project: string }[] };
     const name = requests?.[0]?.conversation ?? '';
     expect(requests?.[0]).toMatchObject({ project: 'default' });
