@@ -1,20 +1,11 @@
 import { defaultWords } from '../../src/config/load.ts';
 import { baseUrl, headerSecret, httpUrl, onOff } from '../../src/config/rules.ts';
-import { backendsSettings } from '../../src/config/settings/backends.ts';
-import { cloudSettings } from '../../src/config/settings/clouds.ts';
-import { keepingSettings } from '../../src/config/settings/keeping.ts';
-import { ledgerSettings } from '../../src/config/settings/ledger.ts';
-import { operationSettings } from '../../src/config/settings/operation.ts';
-import { providerKeySettings } from '../../src/config/settings/provider-keys.ts';
-import { pruningSettings } from '../../src/config/settings/pruning.ts';
-import { serverSettings } from '../../src/config/settings/server.ts';
 import type { Setting } from '../../src/config/settings/setting.ts';
 import { toolsSettings } from '../../src/config/settings/tools.ts';
 import { isFeature } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
 import { edition } from '../../src/edition.ts';
 import { fleetSettings } from '../../src/parts/fleet/settings.ts';
-import { keysSettings } from '../../src/parts/team/keys/settings.ts';
 
 const { rows } = edition.settings;
 
@@ -47,26 +38,8 @@ function tomlValue(value: unknown): string {
   return grouped ? value.toLocaleString('en-US').replaceAll(',', '_') : JSON.stringify(value);
 }
 
-/** Sections of the page: the files of `src/config/settings/`, in the order of the table. */
-const sections: readonly (readonly [string, object])[] = [
-  ['Server and upstreams', serverSettings],
-  ['Clouds', cloudSettings],
-  ['Provider keys', providerKeySettings],
-  ['Pruning', pruningSettings],
-  ['Store', keepingSettings],
-  ['Backends', backendsSettings],
-  ['Tools', toolsSettings],
-  ['Ledger', ledgerSettings],
-  ['Operation', operationSettings],
-  ['Access keys', keysSettings.rows],
-  ['Fleet', fleetSettings],
-];
-
 /** `docs/configuration.md`. */
 export function configurationPage(): string {
-  const listed = new Set(sections.flatMap(([, group]) => Object.keys(group)));
-  const missing = rows.flatMap(({ key }) => (listed.has(key) ? [] : [key]));
-  if (missing.length > 0) throw new Error(`no section of the configuration page has ${missing.join(', ')}`);
   return `# Configuration
 
 The command line of \`mcp-pruner serve\` wins over the environment, the environment over a TOML file, the file over the default.
@@ -74,7 +47,7 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
 
 - The file is named by \`--config\` or \`MCP_PRUNER_CONFIG\`, else \`~/.config/mcp-pruner/config.toml\` (\`XDG_CONFIG_HOME\` applies; on
   Windows \`%APPDATA%\\mcp-pruner\\config.toml\`). A file in the working directory is never read, so that a repository cannot redirect
-  requests. Keys stand below \`[${SECTION}]\`: the variable without \`MCP_PRUNER_\`, in lower case, unless the table names another.
+  requests. Keys stand below \`[${SECTION}]\`: the variable without \`MCP_PRUNER_\`, in lower case, unless a line below names another.
   \`config/default.toml\` lists all.
 - A wrong value, an unknown key or a missing file stops the start with one line that says what to do (exit code 2). An unknown
   \`MCP_PRUNER_\` variable is a warning.
@@ -88,7 +61,9 @@ A *secret* is visible ASCII without blanks, only from the environment. *true* an
 
 ## Settings that many people change
 
-${tableOf(rows.filter(({ setting }) => setting.common === true))}
+With their defaults and allowed values:
+
+${listOf(rows.filter(({ setting }) => setting.common === true))}
 
 Features for \`MCP_PRUNER_ENABLE\`, all off by default:
 
@@ -102,23 +77,14 @@ ${featuresOf(toolsSettings)
 ## Internal settings
 
 Their defaults are measured; change one only for a reason. [config/default.toml](../config/default.toml) has the meaning, default and allowed
-values of each; those that only the environment may contain are described here.
+values of each. Only the environment may contain these:
 
-${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))).join('\n')}
-
-${tableOf(rows.filter(({ setting }) => setting.toml === null && setting.common !== true))}
+${listOf(rows.filter(({ setting }) => setting.toml === null && setting.common !== true))}
 
 ## Backends
 
 ${BACKENDS}
 `;
-}
-
-/** The names of a section's internal settings. */
-function sectionOf(title: string, keys: ReadonlySet<string>): string {
-  const own = rows.filter(({ key, setting }) => keys.has(key) && setting.common !== true && !isFeature(setting));
-  const names = own.map(({ setting: { env } }) => env.map((name) => `\`${name}\``).join(' or '));
-  return `- **${title}**: ${names.join(', ') || 'all above'}`;
 }
 
 /** What backends are. */
@@ -136,20 +102,17 @@ Five failures of one kind in a row open a circuit breaker for 30 seconds; \`Retr
 \`deepinfra_error\` with \`deepinfra_http_error\`, \`_parse_error\`, \`_config_error\`, \`_circuit_open\` or \`_no_goal\`. The log has the same codes in
 \`fallbacks\`, and \`backend_not_asked\` if no time was left.`;
 
-function tableOf(entries: typeof rows): string {
-  return `| variable | meaning | default (allowed) |\n|---|---|---|\n${entries.map(({ setting }) => pageRow(setting)).join('\n')}`;
+function listOf(entries: typeof rows): string {
+  return entries.map(({ setting }) => pageLine(setting)).join('\n');
 }
 
-function pageRow(setting: Setting<unknown>): string {
+function pageLine(setting: Setting<unknown>): string {
   const { env, toml, unit, doc, flag } = setting;
   const allowed = setting.flag === 'enable' ? 'features' : allowedInShort(setting);
   const usualKey = env[0]?.replace(/^MCP_PRUNER_/, '').toLowerCase();
   const remarks = [
-    toml === null && allowed !== 'secret'
-      ? 'Environment only.'
-      : toml === null || toml === usualKey
-        ? ''
-        : `Key: \`${toml}\`.`,
+    setting.common && toml === null && allowed !== 'secret' ? 'Environment only.' : '',
+    toml === null || toml === usualKey ? '' : `Key: \`${toml}\`.`,
     flag === undefined ? '' : `\`--${flag}\``,
   ];
   const meaning = [doc, ...remarks].filter((part) => part !== '').join(' ');
@@ -157,12 +120,8 @@ function pageRow(setting: Setting<unknown>): string {
     unit === undefined || setting.fallbackWords !== undefined
       ? defaultWords(setting)
       : `${defaultWords(setting)} ${unit}`;
-  const cells = [
-    env.map((name) => `\`${name}\``).join(', '),
-    meaning,
-    allowed === 'switch' ? fallback : `${fallback} (${allowed})`,
-  ];
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const facts = allowed === 'switch' ? fallback : allowed === 'secret' ? 'secret' : `${fallback}; ${allowed}`;
+  return `- ${env.map((name) => `\`${name}\``).join(', ')} (${facts}): ${meaning}`;
 }
 
 /** The features of a group of settings. */

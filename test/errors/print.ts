@@ -18,9 +18,8 @@ export function errorsPage(): string {
     .sort((a, b) => a.status - b.status);
   return `# Errors
 
-Every failure that a client can see. Codes and numbers are public: rows may be added, never renumbered. After a failure inside
-the proxy, the request is forwarded unchanged, and only the log reports it. Answers of the model's provider, errors included, pass
-unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors/\` and the \`errors.ts\` of optional parts.
+Every failure that a client can see. Codes and numbers are public: added to, never changed. After a failure inside
+the proxy, the request is forwarded unchanged, and only the log reports it. The provider's errors pass unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors/\` and the \`errors.ts\` of optional parts.
 
 ## Calls of \`POST /rpc\` and over stdio
 
@@ -29,12 +28,12 @@ unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors/
 \`\`\`
 
 Every readable request is answered with status 200. \`message\` is the code, with the hint behind it for fleet tools; the five numbers
-of JSON-RPC itself have a sentence. \`data.hint\` says what to do.
+of JSON-RPC itself have a sentence. \`data.hint\` says what to do, and what happened if the code does not.
 
-${rpc
-  .filter(({ code }) => !isOfFleet(code))
-  .map((row) => `- ${row.number}${row.http === null ? '' : `, HTTP ${row.http}`} \`${row.code}\`: ${sentences(row)}`)
-  .join('\n')}
+${listOf(
+  rpc.filter(({ code }) => !isOfFleet(code)),
+  ({ number, http, code }) => `${number} \`${code}\`${http === null ? '' : ` (HTTP ${http})`}`,
+)}
 
 Errors of the [fleet](fleet.md), whose hint and \`data\` say what to do: ${rpc
     .filter(({ code }) => isOfFleet(code))
@@ -43,12 +42,13 @@ Errors of the [fleet](fleet.md), whose hint and \`data\` say what to do: ${rpc
 
 ## HTTP
 
-Answers to HTTP requests have these codes, and those above with a status. On model routes they have the provider's shape, elsewhere \`{"error": {"message": "…", "type": "<code>"}}\`.
+Answers to HTTP requests have these codes, and those above with a status; the message says what to do. On model routes they have the provider's
+shape, elsewhere \`{"error": {"message": "…", "type": "<code>"}}\`.
 
-${http
-  .filter(({ rpc }) => rpc === null)
-  .map((row) => `- ${row.status} \`${row.code}\`: ${sentences(row)}`)
-  .join('\n')}
+${listOf(
+  http.filter(({ rpc }) => rpc === null),
+  ({ status, code }) => `${status} \`${code}\``,
+)}
 
 ## Fallbacks
 
@@ -57,7 +57,7 @@ There are also \`store_<reason>\`, \`upstream_refused_<status>\`, the codes of [
 [unreadable requests](wires.md#requests-that-cannot-be-read).
 
 ${Object.entries(fallbackTable)
-  .map(([code, row]) => `- \`${code}\`: ${sentences(row)}`)
+  .map(([code, { about }]) => `- \`${code}\`: ${about}`)
   .join('\n')}
 `;
 }
@@ -66,7 +66,9 @@ function isOfFleet(code: string): boolean {
   return code.startsWith('E-');
 }
 
-/** What happened, else what to do: every answer has the hint. */
-function sentences({ about, hint }: Pick<ErrorRow, 'about' | 'hint'>): string {
-  return about === undefined ? hint : `${about.charAt(0).toUpperCase()}${about.slice(1)}.`;
+/** What happened; after that, the codes that say it themselves: every answer has the hint. */
+function listOf<T extends ErrorRow>(errors: readonly T[], name: (error: T) => string): string {
+  const rows = errors.flatMap((error) => (error.about === undefined ? [] : [`- ${name(error)}: ${error.about}`]));
+  const plain = errors.filter(({ about }) => about === undefined);
+  return [...rows, `- also ${plain.map(name).join(', ')}`].join('\n');
 }

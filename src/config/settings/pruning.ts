@@ -20,7 +20,7 @@ export const pruningSettings = {
     common: true,
     rule: oneOf(['careful', 'balanced', 'bold']),
     fallback: 'careful',
-    doc: 'How much is cut: careful; balanced also cuts outputs of 4,000 characters and more that would pass whole; bold also cuts files if that saves 1,500 tokens. A context_focus_question is always an order to be bold.',
+    doc: 'How much is cut: careful; balanced also cuts outputs of 4,000 characters and more that would pass whole; bold also cuts files if that saves 1,500 tokens. A context_focus_question always asks for bold.',
   }),
   minPruneChars: setting({
     common: true,

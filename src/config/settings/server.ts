@@ -20,7 +20,7 @@ export const serverSettings = {
     rule: hostName(),
     fallback: '127.0.0.1',
     flag: 'host',
-    doc: 'Address to listen on. If it is not loopback, MCP_PRUNER_AUTH_TOKEN, MCP_PRUNER_LOCAL_TOKEN=auto or MCP_PRUNER_REQUIRE_KEY is required.',
+    doc: 'Address to listen on. Beyond loopback, MCP_PRUNER_AUTH_TOKEN, MCP_PRUNER_LOCAL_TOKEN=auto or MCP_PRUNER_REQUIRE_KEY is required.',
   }),
   port: setting({
     common: true,
@@ -55,7 +55,7 @@ export const serverSettings = {
     rule: headerSecret(),
     fallback: null,
     secret: true,
-    doc: 'Bearer token for /rpc, /prune and /metrics. If the host is not loopback, this token, MCP_PRUNER_LOCAL_TOKEN=auto or MCP_PRUNER_REQUIRE_KEY is required.',
+    doc: 'Bearer token for /rpc, /prune and /metrics.',
   }),
   localToken: setting({
     rule: oneOf(['off', 'auto']),

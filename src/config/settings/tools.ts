@@ -14,7 +14,7 @@ export const toolsSettings = {
     common: true,
     rule: oneOf(['on', 'provider', 'measure', 'off']),
     fallback: 'on',
-    doc: 'Puts old results aside when the provider has dropped its prompt cache anyway, where nothing checks the history: on, provider (Anthropic also clears them itself, by context_management), measure (only reports what it would save) or off (docs/context-gc.md).',
+    doc: 'Puts old results aside when the provider has dropped its prompt cache anyway, where nothing checks the history. provider: Anthropic also clears them itself, by context_management. measure: only reports what it would save (docs/context-gc.md).',
   }),
   stashSeenAgain: setting({
     rule: onOff(),
@@ -25,7 +25,7 @@ export const toolsSettings = {
     common: true,
     rule: oneOf(['off', 'measure', 'on', 'always']),
     fallback: 'measure',
-    doc: 'Shortens long descriptions of tools that are never called: on (in new conversations), always (for subscription logins too; their provider may refuse that), measure (only reports what it would save) or off (docs/context-gc.md).',
+    doc: 'Shortens long descriptions of tools that are never called. on: in new conversations. always: for subscription logins too; their provider may refuse that. measure: only reports what it would save (docs/context-gc.md).',
   }),
   toolShelfNever: setting({
     rule: list('tool names (globs)'),

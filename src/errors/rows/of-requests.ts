@@ -45,11 +45,13 @@ export const errorsOfRequests = {
   forbidden_origin: {
     rpc: null,
     http: 403,
+    about: 'a page of an Origin that MCP_PRUNER_ALLOWED_ORIGINS does not list',
     hint: 'Pages of this Origin may not call here; add it to MCP_PRUNER_ALLOWED_ORIGINS to allow it.',
   },
   forbidden_host: {
     rpc: null,
     http: 403,
+    about: 'a Host that MCP_PRUNER_ALLOWED_HOSTS does not list',
     hint: 'This Host is not allowed; use 127.0.0.1, or add it to MCP_PRUNER_ALLOWED_HOSTS.',
   },
   page_token_needed: {
@@ -88,6 +90,7 @@ export const errorsOfRequests = {
   dot_segments: {
     rpc: null,
     http: 400,
+    about: 'the path has segments . or .. in some spelling',
     hint: 'Send the path without the segments . and .. in any spelling.',
   },
   upstream_not_set: {
@@ -99,11 +102,13 @@ export const errorsOfRequests = {
   upgrade_refused: {
     rpc: null,
     http: 426,
+    about: 'a WebSocket on another path than /v1/responses',
     hint: 'WebSocket is offered at /v1/responses alone; send the request by POST.',
   },
   loop_detected: {
     rpc: null,
     http: 508,
+    about: 'MCP_PRUNER_UPSTREAM_URL leads back to this proxy',
     hint: 'Set MCP_PRUNER_UPSTREAM_URL to the address of the model: now it leads back to this proxy.',
   },
   upstream_unreachable: {
@@ -115,6 +120,7 @@ export const errorsOfRequests = {
   restart_needed: {
     rpc: null,
     http: 503,
+    about: 'a part could not be loaded; requests to models still work',
     hint: 'Restart mcp-pruner: a part of it could not be loaded, the log says why. Requests to models still work.',
   },
   server_busy: {

@@ -26,11 +26,13 @@ export const errorsOfKeys = {
   key_misplaced: {
     rpc: null,
     http: 401,
+    about: 'a key in Authorization, x-api-key or the query, which belong to the provider',
     hint: 'A key that begins with mpk_ goes into x-mcp-pruner-key or the base URL (/k/<key>/v1). Authorization, x-api-key and the query belong to the provider.',
   },
   key_project: {
     rpc: null,
     http: 403,
+    about: 'x-mcp-pruner-project names a project that the key does not open',
     hint: 'Remove x-mcp-pruner-project, or name a project of this key; mcp-pruner keys list shows them.',
   },
   user_without_project: {
