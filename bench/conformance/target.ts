@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { CLOCK_PRELOAD } from './clock.ts';
 import type { Database } from './database.ts';
 
@@ -132,8 +133,7 @@ export class OwnTarget implements Target, Control {
 
   async lock(): Promise<Mend> {
     if (this.#options.database !== null) return this.#options.database.lock();
-    const { default: Database } = await import('better-sqlite3');
-    const database = new Database(this.#store);
+    const database = new (sqliteDriver())(this.#store);
     try {
       database.exec('BEGIN IMMEDIATE');
     } catch {
