@@ -177,16 +177,23 @@ describe('a file of prices that was named', () => {
 });
 
 describe('cache writes with a long lifetime', () => {
-  it('are named where the model has no price for them, and only there', () => {
+  it('are named where the model has no price for them, and only there', async () => {
+    const dbPath = join(tempFolder(), 'store.db');
+    const store = openStore(dbPath);
     const sums = ['gpt-6-sol', 'claude-opus-5', 'unknown'].map((key) => {
       const of = { day: '2026-11-02', project: '', slice: 'model', field: 'write1h' } as const;
       return { ...of, key, value: 30_000 };
     });
-    const prices = pricesOf({ prices: null });
-    const { notes } = reportOf({ sinceDay: '2026-11-01' }, sums, [], [], prices);
-    expect(notes).toEqual([
-      '30,000 tokens of gpt-6-sol, written to the cache with a long lifetime, are priced short: no price is known',
-    ]);
+    await store.ledger.add([], sums);
+    const { notes } = await readReport(store.ledger, { sinceDay: '2026-11-01' }, pricesOf({ prices: null }));
+    const short =
+      '30,000 tokens of gpt-6-sol, written to the cache with a long lifetime, are priced short: no price is known';
+    expect(notes).toEqual([short]);
+    const at = { env: { MCP_PRUNER_DB_PATH: dbPath }, clock: { nowMs: () => Date.parse('2026-11-05') } };
+    expect((await run(['report'], at)).out.replaceAll(/\s+/g, ' ')).toContain(short);
+    const { out } = await run(['doctor', '--json'], at);
+    expect(out).toContain(short);
+    expect(out.split('priced short')).toHaveLength(2);
   });
 });
 

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { formatMarker } from '../../../src/engine/text/marker.ts';
-import type { PastLimit } from '../../../src/parts/sessions/report/past-report.ts';
+import type { PastLimit, SessionsReport } from '../../../src/parts/sessions/report/past-report.ts';
+import { sessionsText } from '../../../src/parts/sessions/report/text.ts';
 import { run } from '../../cli/fake-io.ts';
 import { tempFolder } from '../../helpers/afterwards.ts';
 import { serverLog } from '../../helpers/texts.ts';
@@ -212,6 +213,23 @@ describe('report --sessions', () => {
     expect(report.totals.dollars).toBeCloseTo(OPUS, 9);
   });
 
+  it('bills a compaction by the provider, whose tokens only `usage.iterations` lists', async () => {
+    const home = tempFolder();
+    const lines = claudeLines() as { message?: { usage?: object } }[];
+    const last = lines.at(-1)?.message;
+    const compaction = {
+      type: 'compaction',
+      input_tokens: 180_000,
+      cache_read_input_tokens: 10_000,
+      output_tokens: 3_500,
+    };
+    if (last) last.usage = { ...last.usage, iterations: [compaction, { type: 'message', ...last.usage }] };
+    write(home, '.claude/projects/-home-me-shop/s.jsonl', lines);
+    const { totals } = (await printed(home)).report;
+    expect(totals).toMatchObject({ fresh: 180_006, read: 80_000, output: 3_740 });
+    expect(totals.dollars).toBeCloseTo(OPUS + (180_000 * 5 + 10_000 * 0.5 + 3_500 * 25) / 1_000_000, 9);
+  });
+
   it('counts a session that went through the proxy, and estimates no further saving for it', async () => {
     const home = tempFolder();
     const lines = claudeLines();
@@ -257,6 +275,23 @@ describe('report --sessions', () => {
       ]);
       expect(lines.length).toBeLessThan(50);
     }
+  });
+
+  it('shows how many recoveries a session needs at most', async () => {
+    const home = tempFolder();
+    write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
+    const args = ['report', '--sessions', '--json'];
+    const { out } = await run(args, { homeDir: home, cwd: home, clock: { nowMs } });
+    const found = JSON.parse(out) as SessionsReport;
+    const shown = {
+      ...found,
+      sessions: 5,
+      throughProxy: 1,
+      report: { ...found.report, lines: { used: 300, lost: 6 } },
+    };
+    expect(sessionsText(shown, (_, text) => text).replaceAll(/\s+/g, ' ')).toContain(
+      'of 300 lines that the model used again, 6 (2.0 %) would have been cut: at most 1.5 recoveries per session',
+    );
   });
 
   it('prints a block for sharing without names, paths or texts of the sessions', async () => {
