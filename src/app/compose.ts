@@ -12,6 +12,7 @@ import type { Recall } from '../core/recall/recall.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../core/segments/verified-history-project.ts';
 import { ContextGc } from '../gc/context-gc.ts';
+import type { LearnedThresholds } from '../ledger/compactions.ts';
 import type { Learner } from '../ledger/learning.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Prices } from '../ledger/prices.ts';
@@ -48,6 +49,8 @@ export interface Services extends Context, Observers {
   /** Learns how boldly texts are cut; `null` if learning is off. */
   readonly learner: Learner | null;
   readonly prices: Prices;
+  /** The lengths at which clients compact. */
+  readonly thresholds: LearnedThresholds;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
   /** Settings that projects have of their own. */
@@ -82,7 +85,7 @@ export function openServices(
   const watches = openObservers(context, turns, counters);
   const { flushSeen, sink, toolWatch } = watches;
   const contextGc = openContextGc(context, flushSeen);
-  const { ledger, learner, ledgerStarted, prices } = openLedger(context, {
+  const { ledger, learner, ledgerStarted, prices, thresholds } = openLedger(context, {
     ...counters,
     onRated: ({ project, conversationId, atMs }, rate, { tokens, dollars }) =>
       toolWatch?.billed({ project, conversationId, atMs, rate, saved: { tokens, usd: dollars } }),
@@ -108,6 +111,7 @@ export function openServices(
     ledgerStarted,
     learner,
     prices,
+    thresholds,
     resources: openResources(context),
     idempotency: openIdempotency(context),
     projectBook,

@@ -1,7 +1,7 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
 import type { HeadSaving } from '../ledger/bill.ts';
-import { AvoidedCompactions } from '../ledger/compactions.ts';
+import { AvoidedCompactions, LearnedThresholds } from '../ledger/compactions.ts';
 import { pricesOf } from '../ledger/installed-prices.ts';
 import { Learner } from '../ledger/learning.ts';
 import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
@@ -17,7 +17,8 @@ export function openLedger(context: Context, counters: LedgerCounters = {}): Ope
   const onFailure = failures.of('ledger');
   const learner = settings.learn ? learnerOver(context) : null;
   const prices = loggedPrices(context);
-  const avoided = new AvoidedCompactions(store.compactions, onFailure);
+  const thresholds = new LearnedThresholds(store.compactions, onFailure);
+  const avoided = new AvoidedCompactions(thresholds);
   const ledger = new Ledger({
     store: store.ledger,
     prices,
@@ -39,10 +40,12 @@ export function openLedger(context: Context, counters: LedgerCounters = {}): Ope
     ),
   });
   const ledgerStarted = store.ready().then(
-    () => ledger.start(),
+    async () => {
+      await Promise.all([ledger.start(), thresholds.learn()]);
+    },
     (cause: unknown) => onFailure('calibration_not_read', cause),
   );
-  return { ledger, learner, ledgerStarted, prices };
+  return { ledger, learner, ledgerStarted, prices, thresholds };
 }
 
 /** Counters of bills, for metrics. */
@@ -74,6 +77,8 @@ interface OpenLedger {
   readonly ledger: Ledger;
   readonly learner: Learner | null;
   readonly prices: Prices;
+  /** The lengths at which clients compact. */
+  readonly thresholds: LearnedThresholds;
   /** Settles after the first write to the store, which announces this process to others. Never rejects. */
   readonly ledgerStarted: Promise<void>;
 }

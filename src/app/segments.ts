@@ -6,7 +6,6 @@ import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import { PayingSteps } from '../gc/paying-steps.ts';
 import type { StepOptions, TakenStep } from '../gc/take-step.ts';
-import { clientRowOf, installedClientRows } from '../ledger/client-lengths.ts';
 import type { Services } from './compose.ts';
 
 const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
@@ -18,7 +17,7 @@ const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
 
 /** The ports for segments: directives, and the collectors, if context GC is on. */
 export function segmentsOf(
-  { settings, store, clock, log, failures, cold }: Services,
+  { settings, store, clock, log, failures, cold, thresholds }: Services,
   hasProjects: boolean,
 ): SegmentPorts {
   const options: StepOptions = {
@@ -29,9 +28,7 @@ export function segmentsOf(
     onFailure: failures.of('segments'),
   };
   const { contextBudgetTokens: tokens } = settings;
-  const thresholdOf = (product: string, model: string) =>
-    clientRowOf(installedClientRows(), { product, model })?.tokens;
-  const collector = new ContextBudget({ ...options, tokens, thresholdOf, marks: new StoredMarks(store), stashId });
+  const collector = new ContextBudget({ ...options, tokens, thresholds, marks: new StoredMarks(store), stashId });
   return {
     directives: new DirectiveBook(store.segments),
     ...cold.ports(options),

@@ -11,8 +11,10 @@ import { type StepOptions, takeStep } from './take-step.ts';
 export interface BudgetOptions extends StepOptions, StayingOptions {
   /** Size of a request, in tokens, above which a step is taken; `auto`: depends on the client. */
   readonly tokens: number | 'auto';
-  /** The length in tokens at which a client compacts a conversation with a model; `undefined` if unknown. */
-  readonly thresholdOf?: (agent: string, model: string) => number | undefined;
+  /** The length in tokens at which a client compacts a conversation with a model in a project. */
+  readonly thresholds: {
+    of(client: { readonly project: string; readonly product: string; readonly model: string }): number | undefined;
+  };
 }
 
 /** `auto` is this, or a share of the client's threshold, whichever is larger. */
@@ -53,10 +55,10 @@ export class ContextBudget implements Collector {
     return tokens === 'auto' ? AUTO_TOKENS : tokens;
   }
 
-  #budgetOf({ agent = '' }: CollectedRequest['scope'], head: CollectedRequest['head']): number {
-    const { tokens, thresholdOf } = this.#options;
+  #budgetOf({ project, agent: product = '' }: CollectedRequest['scope'], head: CollectedRequest['head']): number {
+    const { tokens, thresholds } = this.#options;
     if (tokens !== 'auto') return tokens;
-    return Math.max(AUTO_TOKENS, AUTO_SHARE * (thresholdOf?.(agent, head().model) ?? 0));
+    return Math.max(AUTO_TOKENS, AUTO_SHARE * (thresholds.of({ project, product, model: head().model }) ?? 0));
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {

@@ -147,12 +147,10 @@ function keyOf(...parts: readonly string[]): string {
 const LEARN_MS = 600_000;
 const MAX_CONVERSATIONS = 10_000;
 
-/** Detects, request by request, conversations that would have passed the threshold unpruned and did not. */
-export class AvoidedCompactions {
+/** The thresholds of clients, which are learned in the background. */
+export class LearnedThresholds {
   readonly #store: Pick<CompactionStore, 'since'>;
   readonly #onFailure: FailureReporter;
-  /** Conversations that are beyond the threshold when unpruned. */
-  readonly #beyond = new BoundedMap<string, true>(MAX_CONVERSATIONS);
   #thresholds = thresholdsOf([], installedClientRows());
   #learntMs = Number.NEGATIVE_INFINITY;
 
@@ -161,12 +159,38 @@ export class AvoidedCompactions {
     this.#onFailure = onFailure;
   }
 
+  /** The threshold in tokens; `undefined` if it is unknown. */
+  of(compacting: Compacting): number | undefined {
+    if (performance.now() - this.#learntMs >= LEARN_MS) void this.learn();
+    return this.#thresholds(compacting)?.tokens;
+  }
+
+  /** Reads the compactions so far. Never rejects. */
+  async learn(): Promise<void> {
+    this.#learntMs = performance.now();
+    try {
+      this.#thresholds = thresholdsOf(await this.#store.since({ sinceMs: 0 }), installedClientRows());
+    } catch (cause) {
+      this.#onFailure('thresholds_not_read', cause);
+    }
+  }
+}
+
+/** Detects, request by request, conversations that would have passed the threshold unpruned and did not. */
+export class AvoidedCompactions {
+  readonly #thresholds: Pick<LearnedThresholds, 'of'>;
+  /** Conversations that are beyond the threshold when unpruned. */
+  readonly #beyond = new BoundedMap<string, true>(MAX_CONVERSATIONS);
+
+  constructor(thresholds: Pick<LearnedThresholds, 'of'>) {
+    this.#thresholds = thresholds;
+  }
+
   /** Whether this request is the one at which its conversation avoided a compaction. */
   billed({ project, conversationId, client, model, fresh, write5m, write1h, read, removed }: LedgerTurn): boolean {
     if (conversationId === '') return false;
-    this.#learn();
     const key = keyOf(project, conversationId);
-    const threshold = this.#thresholds({ project, product: client ?? '', model })?.tokens;
+    const threshold = this.#thresholds.of({ project, product: client ?? '', model });
     if (threshold === undefined) return false;
     const sent = fresh + write5m + write1h + read;
     if (sent + Math.max(0, removed) <= threshold) {
@@ -176,17 +200,5 @@ export class AvoidedCompactions {
     const isNew = !this.#beyond.has(key);
     this.#beyond.set(key, true);
     return isNew && sent <= threshold;
-  }
-
-  #learn(): void {
-    const now = performance.now();
-    if (now - this.#learntMs < LEARN_MS) return;
-    this.#learntMs = now;
-    this.#store.since({ sinceMs: 0 }).then(
-      (all) => {
-        this.#thresholds = thresholdsOf(all, installedClientRows());
-      },
-      (cause: unknown) => this.#onFailure('thresholds_not_read', cause),
-    );
   }
 }

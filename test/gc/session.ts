@@ -14,7 +14,7 @@ import { SegmentObserver } from '../../src/core/segments/observer.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
-import { ContextBudget } from '../../src/gc/budget.ts';
+import { type BudgetOptions, ContextBudget } from '../../src/gc/budget.ts';
 import { ColdBooks } from '../../src/gc/cold/books.ts';
 import { ColdMoments } from '../../src/gc/cold/cold-moments.ts';
 import { ColdStash } from '../../src/gc/cold/cold-stash.ts';
@@ -24,23 +24,23 @@ import { DirectiveBook } from '../../src/gc/directive-book.ts';
 import { PayingSteps } from '../../src/gc/paying-steps.ts';
 import { Recorder } from '../../src/gc/recorder.ts';
 import type { TakenStep } from '../../src/gc/take-step.ts';
-import type { SqliteStore } from '../../src/store/sqlite.ts';
+import type { StoreHandle } from '../../src/store/handle.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, type Message, toolTurn } from '../helpers/chat.ts';
 import { manualClock, openStore, TTL_MS } from '../helpers/rewriter.ts';
 
 export interface ReplicaParts {
-  readonly store?: SqliteStore;
+  readonly store?: StoreHandle;
   readonly clock?: ReturnType<typeof manualClock>;
   readonly minPruneChars?: number;
   /** Tokens; 0 for no budget. */
   readonly budget?: number | 'auto';
   /** Where a client compacts, for the budget `auto`. */
-  readonly thresholdOf?: (client: string, model: string) => number | undefined;
+  readonly thresholds?: BudgetOptions['thresholds'];
   /** Sets aside what was looked at again, where it pays. */
   readonly paying?: boolean;
   /** Puts old results aside at cold moments. */
-  readonly cold?: 'on' | 'measure';
+  readonly cold?: 'on' | 'measure' | 'off';
   /** The provider is on this machine. */
   readonly isLocal?: boolean;
   readonly neverPruneTool?: (name: string) => boolean;
@@ -49,7 +49,7 @@ export interface ReplicaParts {
 /** One process on a store: its pipeline, its memory and its tools. */
 export class Replica {
   readonly clock: ReturnType<typeof manualClock>;
-  readonly store: SqliteStore;
+  readonly store: StoreHandle;
   readonly recorder: Recorder;
   readonly gc: ContextGc;
   readonly steps: TakenStep[] = [];
@@ -57,6 +57,7 @@ export class Replica {
   readonly sums: SumGroup[] = [];
   readonly answers: LastAnswers;
   readonly marks: StoredMarks;
+  readonly books: ColdBooks;
   readonly #rewriter: RequestPipeline;
   readonly #seen: SeenReader;
 
@@ -83,13 +84,13 @@ export class Replica {
     this.answers = new LastAnswers(store.ledger);
     this.marks = new StoredMarks(store);
     const { answers, marks } = this;
-    const thresholdOf = parts.thresholdOf ?? (() => undefined);
-    const collector = new ContextBudget({ ...options, tokens, thresholdOf, marks, stashId });
+    const thresholds = parts.thresholds ?? { of: () => undefined };
+    const collector = new ContextBudget({ ...options, tokens, thresholds, marks, stashId });
     const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
-    const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
+    this.books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
     const moments = new ColdMoments(answers, () => parts.isLocal === true);
-    const cold = (setting: 'on' | 'measure') =>
-      new ColdStash({ ...options, settingOf: () => setting, moments, answers, marks, stashId, books });
+    const cold = (setting: NonNullable<ReplicaParts['cold']>) =>
+      new ColdStash({ ...options, settingOf: () => setting, moments, answers, marks, stashId, books: this.books });
     const find = {
       minPruneChars: parts.minPruneChars ?? 1_000,
       maxInputChars: 2_000_000,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { compactingClient, containsSummary } from '../../src/core/compactions/signs.ts';
 import type { ContextPeak, StoredCompaction } from '../../src/core/ports/compactions.ts';
 import { type ClientRow, clientRowOf, installedClientRows } from '../../src/ledger/client-lengths.ts';
-import { AvoidedCompactions, compactionsOf, readThreshold } from '../../src/ledger/compactions.ts';
+import { AvoidedCompactions, compactionsOf, LearnedThresholds, readThreshold } from '../../src/ledger/compactions.ts';
 import { run } from '../cli/fake-io.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
 import { aResult } from '../contract/recall.suite.ts';
@@ -127,7 +127,8 @@ describe('the compactions of a report', () => {
     expect(await readThreshold(store, { ...of, product: 'codex' })).toBeNull();
     const claude = { project: 'p', model: 'claude-opus-5', product: 'claude-cli/2.1.332' };
     expect(await readThreshold(store, claude)).toEqual({ tokens: 967_000, learned: false });
-    const watch = new AvoidedCompactions(store, () => expect.unreachable());
+    const thresholds = new LearnedThresholds(store, () => expect.unreachable());
+    const watch = new AvoidedCompactions(thresholds);
     const turn = { ...aTurn('1', { project: 'p', model: 'm' }), fresh: 0, write5m: 0, write1h: 0 };
     const billed = (client: string, read: number) =>
       watch.billed({ ...turn, client, conversationId: client, read, removed: 50_000 });
