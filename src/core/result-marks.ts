@@ -38,7 +38,9 @@ export class StoredMarks implements ResultMarks {
 
   async noteGivenOut(pruneIds: readonly string[]): Promise<readonly string[]> {
     const marks = await this.#store.wasServed(pruneIds.flatMap((pruneId) => [asideMark(pruneId), backMark(pruneId)]));
-    const back = pruneIds.filter((pruneId) => marks.has(asideMark(pruneId)) && !marks.has(backMark(pruneId)));
+    const back = [...new Set(pruneIds)].filter(
+      (pruneId) => marks.has(asideMark(pruneId)) && !marks.has(backMark(pruneId)),
+    );
     await this.#store.markServed([...pruneIds.map(givenOutMark), ...back.map(backMark)]);
     return back;
   }

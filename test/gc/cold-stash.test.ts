@@ -4,14 +4,18 @@ import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { givenOutMark } from '../../src/core/result-marks.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { isFailed } from '../../src/gc/cold/failed-result.ts';
+import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { afterwards } from '../helpers/afterwards.ts';
 import { type Message, messageBytes, messagesOf } from '../helpers/chat.ts';
 import { markersIn } from '../helpers/markers.ts';
-import { manualClock, openStore } from '../helpers/rewriter.ts';
+import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
+import { manualClock, openStore, TTL_MS } from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 import { Replica, type ReplicaParts, Work } from './session.ts';
 
 const MINUTE = 60_000;
+const database = sharedDatabase();
 
 type AnswerFacts = Partial<Parameters<Replica['answers']['note']>[0]>;
 
@@ -106,6 +110,45 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(other.body.equals(cold.body)).toBe(true);
   });
 
+  it.skipIf(!hasPostgres)('is decided once by all replicas on one PostgreSQL, and by two at once alike', async () => {
+    const clock = manualClock();
+    const url = await database();
+    const opened = async () => {
+      const store = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 1_000 });
+      afterwards(() => store.close());
+      await store.ready();
+      return store;
+    };
+    const session = new Session({ clock, store: await opened() }).read(14);
+    const { messages } = session.work;
+    const { conversationId } = await session.send();
+    const one = session.replica;
+    await one.store.ledger.add([turnOf(conversationId, clock.now)], []);
+    const parts = { cold: 'on', minPruneChars: 1e9, clock } as const;
+    const two = new Replica({ ...parts, store: await opened() });
+    const three = new Replica({ ...parts, store: await opened() });
+    clock.now += 31 * MINUTE;
+    const [first, same] = await Promise.all([one.send(messages), two.send(messages)]);
+    expect(aside(first).length).toBeGreaterThan(5);
+    expect(same.body.equals(first.body)).toBe(true);
+    expect((await three.send(messages)).body.equals(first.body)).toBe(true);
+    expect(three.steps).toEqual([]);
+    clock.now += MINUTE;
+    const last = messageBytes(first.body);
+    for (const other of [three, two, one]) {
+      const { body } = await other.send([...messages, { role: 'user', content: 'Go on.' }]);
+      expect(messageBytes(body).subarray(0, last.length).equals(last)).toBe(true);
+    }
+    expect([one, two, three].flatMap(({ failures }) => failures)).toEqual([]);
+  });
+
+  it('stays whole if that is switched off', async () => {
+    const session = new Session({ cold: 'off' }).read(14);
+    const first = await session.send();
+    expect((await session.pause(31).send()).body.equals(first.body)).toBe(true);
+    expect([session.replica.steps, session.replica.sums]).toEqual([[], []]);
+  });
+
   it('is judged again after a request that came in time and was not answered', async () => {
     const [clock, store] = [manualClock(), openStore()];
     const before = new Session({ clock, store }).read(14);
@@ -185,6 +228,7 @@ describe('a conversation that continues after its cache has expired', () => {
     const gone = aside(await session.pause(31).send());
     expect(gone.length).toBeGreaterThan(5);
     expect(gone).not.toContain(own);
+    expect(session.replica.steps).toMatchObject([{ segments: gone.length }]);
     expect(contentOf(messagesOf((await session.send()).body), own)).toBe(contentOf(session.work.messages, own));
   });
 
@@ -198,6 +242,13 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(aside(await session.pause(31).send())).toEqual([]);
     session.work.tool('read_file', { path: 'src/large5.ts' }, sourceFile(40, 5), 'Now large 5.');
     session.work.tool('read_file', { path: 'src/large6.ts' }, sourceFile(40, 6), 'Now large 6.');
+    await session.send();
+    expect(Math.max(...aside(await session.pause(31).send()))).toBe(session.work.messages.length - 13);
+  });
+
+  it('has the outputs of commands put aside up to the newest twelve messages', async () => {
+    const session = new Session();
+    for (let i = 0; i < 14; i++) session.work.tool('bash', { command: `make ${i}` }, sourceFile(7, i));
     await session.send();
     expect(Math.max(...aside(await session.pause(31).send()))).toBe(session.work.messages.length - 13);
   });
@@ -247,6 +298,16 @@ describe('a compaction by the client', () => {
     expect(aside(first).length).toBeGreaterThan(5);
     expect(session.replica.steps).toMatchObject([{ why: 'compaction' }]);
     expect((await session.send()).body.equals(first.body)).toBe(true);
+  });
+
+  it('is one as well if the conversation keeps its id, and not again with the next request', async () => {
+    const session = new Session();
+    session.work.messages[1] = { role: 'user', content: summary };
+    await session.send({ summary: 'of an earlier compaction' });
+    const first = await session.read(14).send();
+    expect(aside(first).length).toBeGreaterThan(5);
+    expect((await session.send()).body.equals(first.body)).toBe(true);
+    expect(session.replica.steps).toMatchObject([{ why: 'compaction' }]);
   });
 
   it('changes nothing in the request for the summary itself', async () => {
@@ -322,6 +383,8 @@ describe('results that stay when others are put aside', () => {
     expect(gone).toEqual(expect.arrayContaining([reread, enough]));
     for (const stays of [edited, named, failed, protectedText, never, small, pinned, asked])
       expect(gone).not.toContain(stays);
+    expect(replica.steps).toMatchObject([{ segments: gone.length }]);
+    expect(replica.sums).toMatchObject([{ fields: { results: gone.length } }]);
   });
 
   it('are those of which lines were given out', async () => {
@@ -391,8 +454,22 @@ describe('the first recovery of a result that was put aside', () => {
     const { marks } = session.replica;
     const pruneId = marker?.pruneId ?? '';
     const times = [];
-    for (let i = 0; i < 2; i++) times.push(await marks.noteGivenOut([pruneId]));
+    for (let i = 0; i < 2; i++) times.push(await marks.noteGivenOut([pruneId, pruneId]));
     expect([...times, await marks.noteGivenOut(['prn_000000000000'])]).toEqual([[pruneId], [], []]);
+  });
+
+  it('is booked once, however many recoveries come at the same time', async () => {
+    const session = new Session().read(14);
+    await session.send();
+    const cold = await session.pause(31).send();
+    const [marker] = markersIn(contentOf(messagesOf(cold.body), aside(cold)[0] ?? 0));
+    const { books, sums, failures } = session.replica;
+    const pruneIds = [marker?.pruneId ?? ''];
+    for (let i = 0; i < 3; i++) books.recovered(pruneIds);
+    books.recovered(['prn_000000000000']);
+    await books.flush();
+    expect(sums.filter(({ fields }) => 'recovered' in fields)).toMatchObject([{ fields: { recovered: 1 } }]);
+    expect(failures).toEqual([]);
   });
 });
 

@@ -187,6 +187,32 @@ describe('with `provider`, a conversation that continues after its cache has exp
     expect(betaOf(session.upstream.last)).not.toContain(BETA);
   });
 
+  it('begins after a restart only if the pause was long enough', async () => {
+    const session = await paused({}, '', 4);
+    await session.with();
+    expect(hasField(await session.turn())).toBe(false);
+    await session.answered();
+    session.pause(31); // the ledger of this model has no writes to the cache
+    await session.with();
+    expect(hasField(await session.turn())).toBe(true);
+  });
+
+  it("begins if the project's own setting says so, and does not if it forbids it", async () => {
+    const session = await paused({ MCP_PRUNER_COLD_STASH: 'off' });
+    const set = async (setting: string): Promise<void> => {
+      const io = { env: { MCP_PRUNER_DB_PATH: session.dbPath }, clock: { nowMs: () => session.clock.now } };
+      expect(await run(['projects', 'set', 'default', '--cold-stash', setting], io)).toMatchObject({ code: 0 });
+    };
+    await set('off');
+    await session.with();
+    expect(hasField(await session.turn())).toBe(false);
+    await session.answered();
+    session.pause(31);
+    await set('provider');
+    await session.with({ MCP_PRUNER_COLD_STASH: 'off' });
+    expect(hasField(await session.turn())).toBe(true);
+  });
+
   it.each([
     ['a request that failed', (session: Session) => session.fails()],
     ['a count of tokens', (session: Session) => session.agent.count(session.url)],

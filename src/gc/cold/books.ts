@@ -32,6 +32,8 @@ const UNKNOWN_PROJECT = 'default';
 /** Books the results that were put aside, and those that came back. What they save is part of a request's bill. */
 export class ColdBooks {
   readonly #options: ColdBooksOptions;
+  /** Recoveries are booked in turn, so that each finds the marks of the one before. */
+  #booked: Promise<void> = Promise.resolve();
 
   constructor(options: ColdBooksOptions) {
     this.#options = options;
@@ -69,7 +71,12 @@ export class ColdBooks {
         this.#count(place?.project ?? UNKNOWN_PROJECT, place?.newest?.model ?? '', { recovered: 1 });
       }
     };
-    void book().catch((cause: unknown) => onFailure('recovery_not_noted', cause));
+    this.#booked = this.#booked.then(book).catch((cause: unknown) => onFailure('recovery_not_noted', cause));
+  }
+
+  /** Resolves when all recoveries so far are booked. Never rejects. */
+  flush(): Promise<void> {
+    return this.#booked;
   }
 
   #count(project: string, key: string, fields: Partial<Figures>): void {

@@ -204,9 +204,9 @@ export class Reporter {
    *
    * @returns tokens that would have been put aside at this request
    */
-  #noteAnswer({ facts, status, wire, cloud, upstreamError }: RequestReport, atMs: number): number {
+  #noteAnswer({ facts, wire, cloud, upstreamError }: RequestReport, atMs: number): number {
     const { cold } = this.#options;
-    if (!cold || !facts || status >= 300 || upstreamError !== null) return 0;
+    if (!cold || !facts || upstreamError !== null) return 0;
     return cold.books.answered({ facts, atMs, isLocal: cold.isLocal(wire, cloud) });
   }
 
