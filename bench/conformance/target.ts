@@ -227,7 +227,7 @@ function portOf(child: ChildProcess): Promise<number> {
     const onData = (chunk: Buffer): void => {
       if (isOpen) return;
       output += chunk.toString();
-      const port = /127\.0\.0\.1:(\d+)/.exec(output)?.[1];
+      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output)?.[1];
       if (port === undefined) return;
       isOpen = true;
       done(Number(port));
