@@ -2,7 +2,7 @@ import type { AgentTurn } from './conversation.ts';
 
 /** How a wire writes a conversation. */
 interface WireForm {
-  /** @param carries - hidden reasoning is sent back, four characters a token, where the wire has items for it */
+  /** @param carries - hidden reasoning is sent back, four characters a token, where the wire has a place for it */
   readonly bodyOf: (turns: readonly AgentTurn[], carries?: boolean) => object;
   /** What asks for the cache, where the provider does not cache by itself. */
   readonly cacheControl?: object;
@@ -77,14 +77,18 @@ export const WIRES: Readonly<Record<'chat' | 'messages' | 'responses' | 'gemini'
     }),
   },
   gemini: {
-    bodyOf: (turns) => ({
+    bodyOf: (turns, carries = false) => ({
       systemInstruction: { parts: [{ text: SYSTEM }] },
-      contents: turns.flatMap(({ said, heard }, i) =>
+      contents: turns.flatMap(({ said, heard, thinks }, i) =>
         said
           ? [
               {
                 role: 'model',
-                parts: [{ text: said.words }, { functionCall: { id: `call_${i}`, name: said.tool, args: said.args } }],
+                parts: [
+                  ...(carries && thinks > 0 ? [{ text: 'why '.repeat(thinks), thought: true }] : []),
+                  { text: said.words },
+                  { functionCall: { id: `call_${i}`, name: said.tool, args: said.args } },
+                ],
               },
               {
                 role: 'user',

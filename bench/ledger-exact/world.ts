@@ -157,23 +157,20 @@ function piecesOf(body: Buffer, count: Count, readsThoughts: boolean): Piece[] {
   const fields = Object.entries(JSON.parse(body.toString()) as Readonly<Record<string, unknown>>);
   const read = fields.flatMap(([name, value]) => (READ.has(name) ? value : []));
   return read.map((one) => {
-    const says = textsOf(one);
-    if (isThought(one)) return { says, tokens: readsThoughts ? says.length / 4 : 0 };
-    return { says, tokens: FRAME + count(says) };
+    const { says, thoughts } = textsOf(one);
+    const thought = readsThoughts ? thoughts.length / 4 : 0;
+    return { says: says + thoughts, tokens: says === '' ? thought : FRAME + count(says) + thought };
   });
 }
 
-function isThought(one: unknown): boolean {
-  return typeof one === 'object' && one !== null && 'encrypted_content' in one;
-}
-
-/** All strings in a value, but for what frames them. */
-function textsOf(value: unknown): string {
-  const out: string[] = [];
-  const walk = (one: unknown): void => {
-    if (typeof one === 'string') out.push(one);
-    else if (one !== null && typeof one === 'object') for (const inner of Object.values(one)) walk(inner);
+/** All strings in a value, but for what frames them; hidden reasoning apart. */
+function textsOf(value: unknown): { readonly says: string; readonly thoughts: string } {
+  const [says, thoughts]: [string[], string[]] = [[], []];
+  const walk = (one: unknown, hidden: boolean): void => {
+    if (typeof one === 'string') (hidden ? thoughts : says).push(one);
+    else if (one !== null && typeof one === 'object')
+      for (const inner of Object.values(one)) walk(inner, hidden || 'encrypted_content' in one || 'thought' in one);
   };
-  walk(value);
-  return out.join('\n');
+  walk(value, false);
+  return { says: says.join('\n'), thoughts: thoughts.join('') };
 }

@@ -31,13 +31,18 @@ describe('the saving of a model that was never seen before', () => {
 });
 
 describe('hidden reasoning that is sent back', () => {
-  it.each(['read', 'left out'] as const)('does not change the scale if the provider reports it %s', async (carried) => {
+  const cases = (['responses', 'gemini'] as const).flatMap((wire) =>
+    (['read', 'left out'] as const).map((carried) => [wire, carried] as const),
+  );
+  it.each(cases)('over %s does not change the scale if the provider reports it %s', async (wire, carried) => {
     const conversations = Array.from({ length: 8 }, (_, i) => conversation(2_000 + i));
-    const { reported, really } = await play(
-      { wire: 'responses', count: TOKENISERS.dense, thinks: true, carried },
+    const { reported, really, range } = await play(
+      { wire, count: TOKENISERS.dense, thinks: true, carried },
       conversations,
     );
     expect(Math.abs(reported / really - 1)).toBeLessThan(0.03);
+    const [low, high] = range ?? [Number.NaN, Number.NaN];
+    expect([low <= really, really <= high]).toEqual([true, true]);
   });
 });
 

@@ -129,6 +129,7 @@ const CARRIERS = [
   '"signature"',
   '"encrypted_content"',
   '"thoughtSignature"',
+  '"thought"',
   '"reasoning_content"',
   '"reasoning_details"',
 ];
@@ -175,7 +176,8 @@ export function addedIn(rewritten: Rewritten, since: number, whole: boolean): Ad
 
 /** Adds the features of a message as forwarded. */
 function addMessage(into: number[], body: Buffer, { texts, calls }: ScannedMessage, edits: readonly BodyEdit[]): void {
-  for (const { literal } of texts) {
+  for (const { literal, use } of texts) {
+    if (use === 'thought') continue; // hidden reasoning, which the provider may leave out
     const edit = edits.find(({ start }) => start >= literal.start && start < literal.end);
     if (edit) addFeatures(into, edit.bytes, [0, edit.bytes.length], { marked: true });
     else addFeatures(into, body, [literal.start + 1, literal.end - 1]);

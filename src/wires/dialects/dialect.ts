@@ -67,7 +67,7 @@ export type Role = 'user' | 'assistant' | 'tool' | 'other';
  * The kind of a text. `result`: the answer to a tool call. `words`: a user's text, with files in it. `document`: a
  * whole file. `said`: the model's text. `other`: never changed.
  */
-export type TextUse = 'result' | 'words' | 'document' | 'said' | 'other';
+export type TextUse = 'result' | 'words' | 'document' | 'said' | 'thought' | 'other';
 
 /** A text of a message: one JSON string of the body. */
 export interface ScannedText {

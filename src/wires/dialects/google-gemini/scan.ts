@@ -36,7 +36,7 @@ function readContent(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
   const texts = found.texts.map((text): ScannedText => {
     if (own.has(text)) return { ...text, use };
     // only a client answers calls
-    return who === 'user' ? text : { ...text, use: 'other' };
+    return who === 'user' || text.use === 'thought' ? text : { ...text, use: 'other' };
   });
   return { span, role: who, texts, calls: who === 'assistant' ? found.calls : [], opaque: found.opaque || repeated };
 }
@@ -70,7 +70,7 @@ function readPart(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
     else readResponse(cursor, found, budget);
   });
   if (text === null) return;
-  const one: ScannedText = { literal: text, use: 'other', callId: '', name: '' };
+  const one: ScannedText = { literal: text, use: thought ? 'thought' : 'other', callId: '', name: '' };
   found.texts.push(one);
   if (!thought) found.own.push(one);
 }
