@@ -1,7 +1,7 @@
 import { recover } from '../../src/core/calls/recover.ts';
 import type { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
-import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
 import { JsonShapeError } from '../../src/wires/json/cursor.ts';
@@ -190,7 +190,12 @@ class Talk {
   }
 
   /** Rewrites a body and holds the result against what the store says was cut, byte for byte. */
-  async #checked(rewriter: RequestPipeline, body: Buffer, store: SqliteStore, sound: boolean): Promise<Rewritten> {
+  async #checked(
+    rewriter: RequestPipeline,
+    body: Buffer,
+    store: SqliteStore,
+    sound: boolean,
+  ): Promise<RewrittenRequest> {
     const rewritten = await rewriter.rewrite({ body, dialect: this.#wire.dialect });
     const pruned = new Map<number, Pruned[]>();
     for (const outcome of rewritten.outcomes) {

@@ -16,7 +16,7 @@ import type { BoldnessFact, BoldnessSteps } from '../../src/core/ports/boldness.
 import type { BoldnessStep } from '../../src/core/ports/ledger.ts';
 import type { RegretFacts, RequestFacts } from '../../src/core/ports/request-facts.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
-import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { edition } from '../../src/edition.ts';
 import { Learner } from '../../src/ledger/learning.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
@@ -93,7 +93,7 @@ async function open() {
 }
 
 /** Tells the ledger what a conversation cut and came to regret. */
-function recordConversation(ledger: Ledger, project: string, last: Rewritten, { lost }: ReplayTotals): void {
+function recordConversation(ledger: Ledger, project: string, last: RewrittenRequest, { lost }: ReplayTotals): void {
   const regretted = new Set(lost.map(({ from }) => from));
   const cut = last.outcomes.filter(({ pruneId }) => pruneId !== null);
   const regrets = cut.flatMap(({ messageIndex, tool, kind, pruneId, boldness = 0 }): RegretFacts[] =>
@@ -130,7 +130,7 @@ for (let round = 0; round < Number(values.rounds); round++) {
   const project = 'recorded';
   for await (const recording of recordingsIn(positionals)) {
     if (values.part !== 'all' && isUnseen(recording) !== (values.part === 'unseen')) continue;
-    const lasts: Rewritten[] = [];
+    const lasts: RewrittenRequest[] = [];
     const replay = new Replay({
       rewrite: async (body) => {
         // rounds are conversations of their own: what was sent in one must not hold in the next

@@ -2,13 +2,12 @@ import type { FailureReporter } from '../base/failures.ts';
 import { longestMs, type Patience, patienceOf, TIMED_OUT, within } from '../core/decide/time-limits.ts';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
-import { type Policies, policiesFor, type Situation } from '../core/request/policy.ts';
+import { type Policies, type PolicyInputs, policiesFor } from '../core/request/policy.ts';
 import type { IncomingRequest } from '../core/request/request.ts';
-import type { Rewritten } from '../core/request/rewritten.ts';
+import type { RewrittenRequest } from '../core/request/rewritten.ts';
 import type { ObservedRequest, SeenReader } from '../core/seen/reader.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
 import type { FallbackCode } from '../errors/errors.ts';
-import type { Dialect, Purpose } from '../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../wires/json/cursor.ts';
 import { type ByteBudget, readLimit } from './byte-budget.ts';
 import { decodeBody } from './decode-body.ts';
@@ -25,8 +24,6 @@ export interface ProjectMode {
 }
 
 export interface PruneStepOptions {
-  /** The wire of the requests. */
-  readonly dialect: Dialect;
   readonly rewriter: Pick<RequestPipeline, 'rewrite' | 'rewriteDry' | 'rewriteFromMemory'>;
   /** Whether requests of a project are pruned, and whether that is only reported. */
   readonly modeOf: (project: string) => ProjectMode;
@@ -48,29 +45,16 @@ export interface PruneStepOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** A received request, in a body or in a frame. */
-export interface IncomingBody {
-  readonly context: RequestContext;
-  readonly body: Buffer;
-  /** As in `content-encoding`; `''` for plain JSON. */
-  readonly encoding: string;
-  readonly purpose: Purpose;
-  /** As in `IncomingRequest`. */
-  readonly model?: string | undefined;
-  /** The provider rejected the unpruned history. */
-  readonly historyRefused?: boolean;
-}
-
-/** The result of the prune step. */
-export interface Pruned {
+/** A request after the prune step. */
+export interface PrunedRequest {
   /** `null`: pruning was off, the request could not be parsed, or pruning failed. */
-  readonly rewritten: Rewritten | null;
+  readonly rewritten: RewrittenRequest | null;
   /** The body to forward, plain JSON; `null`: forward the request unchanged. */
   readonly changed: Buffer | null;
   /**
    * Shadow mode and a bound history: the result of a dry run that prunes the whole conversation from scratch.
    */
-  readonly dryRun?: Rewritten | null;
+  readonly dryRun?: RewrittenRequest | null;
   /** Short constant codes of failures and omissions. */
   readonly fallbacks: readonly string[];
 }
@@ -84,112 +68,117 @@ const OTHER_INTERVALS = 2;
  */
 export class PruneStep {
   readonly #options: PruneStepOptions;
-  readonly #mayBeBound: boolean;
 
   constructor(options: PruneStepOptions) {
     this.#options = options;
-    this.#mayBeBound = options.dialect.verifiesHistory !== 'never';
   }
 
   /** Never rejects: after any fault the request is still forwarded. */
-  async prune(incoming: IncomingBody): Promise<Pruned> {
+  async prune(context: RequestContext, incoming: IncomingRequest): Promise<PrunedRequest> {
     const { onFailure, seen } = this.#options;
     await seen?.room(incoming.body.length);
-    const pruned = await this.#pruneIfAsked(incoming);
+    const pruned = await this.#pruneIfAsked(context, incoming);
     if (!pruned.rewritten)
-      void this.#observeUnread(incoming).catch((cause: unknown) => onFailure('results_not_kept', cause));
+      void this.#observeUnread(context, incoming).catch((cause: unknown) => onFailure('results_not_kept', cause));
     return pruned;
   }
 
   /** Results are stored even if pruning is off for the request, but not if it is disabled for the project. */
-  async #observeUnread({ context, purpose, body, encoding }: IncomingBody): Promise<void> {
+  async #observeUnread(context: RequestContext, incoming: IncomingRequest): Promise<void> {
     const { seen, maxBodyBytes } = this.#options;
+    const { purpose = 'generate', body, encoding = '' } = incoming;
     const isEnabled = this.#options.modeOf(context.scope.project).enabled;
     if (!seen || purpose !== 'generate' || !isEnabled || !this.#isOff(context) || body.length > maxBodyBytes) return;
     const plain = encoding === '' ? body : await decodeBody(body, encoding, maxBodyBytes);
-    if (plain !== null) this.#observe(context, purpose, { body: plain, read: null, segments: null });
+    if (plain !== null) this.#observe(context, { ...incoming, body: plain }, { read: null, segments: null });
   }
 
   #observe(
     { scope, sessions }: RequestContext,
-    asked: Purpose,
-    { body, read, segments }: Pick<ObservedRequest, 'body' | 'read' | 'segments'>,
+    { body, dialect, purpose: asked = 'generate' }: IncomingRequest,
+    { read, segments }: Pick<ObservedRequest, 'read' | 'segments'>,
   ): void {
-    const { seen, dialect, hasProjects: isOwned = false, modeOf } = this.#options;
+    const { seen, hasProjects: isOwned = false, modeOf } = this.#options;
     const purpose = modeOf(scope.project).enabled ? asked : null;
     const keepsResults = purpose === 'generate';
     seen?.add({ body, dialect, scope, purpose, sessions, keepsResults, isOwned, read, segments });
   }
 
-  #pruneIfAsked(incoming: IncomingBody): Promise<Pruned> {
+  #pruneIfAsked(context: RequestContext, incoming: IncomingRequest): Promise<PrunedRequest> {
     const { storeWait } = this.#options;
-    if (this.#isOff(incoming.context) && !this.#mayBeBound) return Promise.resolve(unchanged());
-    if (incoming.body.length > readLimit(this.#options))
+    if (this.#isOff(context) && !mayBeBound(incoming)) return Promise.resolve(unchanged());
+    if (incoming.body.length > this.#readLimit(incoming))
       return Promise.resolve(unchanged('body_too_large' satisfies FallbackCode));
     // a request whose history was refused has already waited
-    if (storeWait === undefined || incoming.historyRefused === true) return this.#prune(incoming, false);
-    return this.#pruneOnceKnown(incoming, storeWait);
+    if (storeWait === undefined || incoming.historyRefused === true) return this.#prune(context, incoming, false);
+    return this.#pruneOnceKnown(context, incoming, storeWait);
   }
 
-  async #pruneOnceKnown(incoming: IncomingBody, storeWait: Pick<StoreWait, 'wait'>): Promise<Pruned> {
+  async #pruneOnceKnown(
+    context: RequestContext,
+    incoming: IncomingRequest,
+    storeWait: Pick<StoreWait, 'wait'>,
+  ): Promise<PrunedRequest> {
     const sinceMs = performance.now();
     for (let waits = true; waits; ) {
       try {
-        return await this.#prune(incoming, true);
+        return await this.#prune(context, incoming, true);
       } catch (cause) {
         if (!(cause instanceof HistoryUnknown)) throw cause;
         waits = await storeWait.wait(cause.cause, incoming.body.length, sinceMs);
       }
     }
-    return this.#prune(incoming, false);
+    return this.#prune(context, incoming, false);
   }
 
   /** @throws HistoryUnknown if the request may wait for the store */
-  async #prune(incoming: IncomingBody, mayWait: boolean): Promise<Pruned> {
+  async #prune(context: RequestContext, incoming: IncomingRequest, mayWait: boolean): Promise<PrunedRequest> {
     const { maxBodyBytes, budget, lateBudget } = this.#options;
-    const granted = await budget.take(incoming.body.length, longestMs(this.#patience), incoming.context.keyId);
-    const release =
-      granted ?? (await lateBudget.take(incoming.body.length, this.#patience.intervalMs, incoming.context.keyId));
+    const { body: received, encoding = '', purpose = 'generate', historyRefused = false } = incoming;
+    const patience = this.#patienceOf(incoming);
+    const granted = await budget.take(received.length, longestMs(patience), context.keyId);
+    const release = granted ?? (await lateBudget.take(received.length, patience.intervalMs, context.keyId));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
     // a bound history must not be forwarded unpruned: it is replayed without a budget
-    if (release === null && !this.#mayBeBound) return unchanged(...fallbacks);
+    if (release === null && !mayBeBound(incoming)) return unchanged(...fallbacks);
     try {
-      const body =
-        incoming.encoding === ''
-          ? incoming.body
-          : await decodeBody(incoming.body, incoming.encoding, readLimit(this.#options));
+      const body = encoding === '' ? received : await decodeBody(received, encoding, this.#readLimit(incoming));
       if (body === null) return unchanged(...fallbacks, 'encoding_not_understood' satisfies FallbackCode);
-      const { purpose, historyRefused = false } = incoming;
       const isTooLarge = body.length > maxBodyBytes;
       if (isTooLarge) fallbacks.push('body_too_large' satisfies FallbackCode);
       const hasBudget = granted !== null && !isTooLarge;
-      const situation = { purpose, hasBudget, historyRefused, mayWait, ...this.#modeOf(incoming) };
-      return await this.#pruned(incoming, body, { policies: policiesFor(situation), situation, fallbacks });
+      const isShadow = this.#options.modeOf(context.scope.project).shadow;
+      const inputs = { purpose, hasBudget, historyRefused, mayWait, isOff: this.#isOff(context), isShadow };
+      return await this.#pruned(context, this.#plain(context, incoming, body), inputs, fallbacks);
     } finally {
       release?.();
     }
   }
 
-  async #pruned(
-    { context, model }: IncomingBody,
-    body: Buffer,
-    { policies, situation, fallbacks }: Plan,
-  ): Promise<Pruned> {
-    const time = new AbortController();
-    const { dialect } = this.#options;
-    const { requestId, scope, sessions } = context;
-    const { purpose: asked } = situation;
-    const request: IncomingRequest = {
-      onRead: ({ read, segments }) => this.#observe(context, situation.purpose, { body, read, segments }),
-      ...{ body, dialect, model, scope, purpose: asked, sessions, sender: context, signal: time.signal },
+  /** A request with its decoded body and its sender, as the pipeline takes it. */
+  #plain(context: RequestContext, { dialect, model, purpose }: IncomingRequest, body: Buffer): IncomingRequest {
+    const { scope, sessions } = context;
+    const plain: IncomingRequest = {
+      onRead: (read) => this.#observe(context, plain, read),
+      ...{ body, dialect, model, scope, purpose, sessions, sender: context },
     };
-    const rewritten = await this.#rewrite(requestId, request, policies, time, fallbacks);
+    return plain;
+  }
+
+  /** @param fallbacks - codes so far; more are added */
+  async #pruned(
+    { requestId }: RequestContext,
+    request: IncomingRequest,
+    inputs: PolicyInputs,
+    fallbacks: string[],
+  ): Promise<PrunedRequest> {
+    const rewritten = await this.#rewrite(requestId, request, policiesFor(inputs), fallbacks);
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
     fallbacks.push(...(rewritten?.fallbacks ?? []));
-    const { isShadow, isOff, hasBudget, purpose } = situation;
+    const { isShadow, isOff, hasBudget, purpose } = inputs;
     const isBound = rewritten?.binding !== 'free';
-    const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || isBound);
-    const needsDryRun = isShadow && this.#mayBeBound && hasBudget && purpose === 'generate' && !isOff;
+    const isSent = rewritten !== null && rewritten.body !== request.body && (!isShadow || isBound);
+    const needsDryRun = isShadow && mayBeBound(request) && hasBudget && purpose === 'generate' && !isOff;
     const dryRun =
       needsDryRun && rewritten !== null && !isSent
         ? await this.#dryRun(requestId, { ...request, onRead: undefined })
@@ -197,8 +186,12 @@ export class PruneStep {
     return { rewritten, changed: isSent ? rewritten.body : null, dryRun, fallbacks };
   }
 
-  get #patience(): Patience {
-    return patienceOf(this.#options.timeoutMs, this.#mayBeBound);
+  #patienceOf(request: IncomingRequest): Patience {
+    return patienceOf(this.#options.timeoutMs, mayBeBound(request));
+  }
+
+  #readLimit({ dialect }: IncomingRequest): number {
+    return readLimit({ dialect, maxBodyBytes: this.#options.maxBodyBytes });
   }
 
   /**
@@ -211,15 +204,16 @@ export class PruneStep {
     requestId: string,
     request: IncomingRequest,
     policies: Policies,
-    time: AbortController,
     fallbacks: string[],
-  ): Promise<Rewritten | null> {
+  ): Promise<RewrittenRequest | null> {
     const { rewriter, onFailure } = this.#options;
+    const time = new AbortController();
     try {
-      const isDry = !this.#mayBeBound && policies.free.unchanged === 'dry-run';
-      const work = isDry ? rewriter.rewriteDry(request) : rewriter.rewrite(request, policies);
+      const isDry = !mayBeBound(request) && policies.free.unchanged === 'dry-run';
+      const timed = { signal: time.signal, ...request };
+      const work = isDry ? rewriter.rewriteDry(timed) : rewriter.rewrite(timed, policies);
       // a backstop: finding, deciding and storing each have their own time limit
-      const { intervalMs, intervals } = this.#patience;
+      const { intervalMs, intervals } = this.#patienceOf(request);
       const rewritten = await within(work, { intervalMs, intervals: intervals + OTHER_INTERVALS }, (cause) => {
         // stopping late work is not a failure
         if (cause !== TIMED_OUT) onFailure('rewritten_too_late', cause, { requestId });
@@ -235,7 +229,7 @@ export class PruneStep {
     }
     time.abort(TIMED_OUT);
     try {
-      return await rewriter.rewriteFromMemory({ ...request, signal: undefined }, policies);
+      return await rewriter.rewriteFromMemory(request, policies);
     } catch (cause) {
       if (cause instanceof HistoryUnknown) throw cause;
       onFailure('not_repeated', cause, { requestId });
@@ -244,7 +238,7 @@ export class PruneStep {
   }
 
   /** The result of a dry run for a request that is forwarded unchanged; `null` if that takes too long or fails. */
-  async #dryRun(requestId: string, request: IncomingRequest): Promise<Rewritten | null> {
+  async #dryRun(requestId: string, request: IncomingRequest): Promise<RewrittenRequest | null> {
     const { rewriter, timeoutMs, onFailure } = this.#options;
     const failed = (cause: unknown): null => {
       onFailure('not_looked_at', cause, { requestId });
@@ -253,23 +247,16 @@ export class PruneStep {
     return within(rewriter.rewriteDry(request), { intervalMs: timeoutMs, intervals: 1 }, failed).catch(failed);
   }
 
-  #modeOf({ context }: IncomingBody): Pick<Situation, 'isOff' | 'isShadow'> {
-    return { isOff: this.#isOff(context), isShadow: this.#options.modeOf(context.scope.project).shadow };
-  }
-
   #isOff({ isOff, scope }: RequestContext): boolean {
     return !this.#options.modeOf(scope.project).enabled || isOff;
   }
 }
 
-/** How a request is pruned. */
-interface Plan {
-  readonly policies: Policies;
-  readonly situation: Situation;
-  /** Fallback codes so far; more are added. */
-  readonly fallbacks: string[];
+/** Whether a provider may verify the history of a request. */
+function mayBeBound({ dialect }: IncomingRequest): boolean {
+  return dialect.verifiesHistory !== 'never';
 }
 
-function unchanged(...fallbacks: string[]): Pruned {
+function unchanged(...fallbacks: string[]): PrunedRequest {
   return { rewritten: null, changed: null, fallbacks };
 }

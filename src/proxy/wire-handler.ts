@@ -5,7 +5,8 @@ import type { AnswerWatch } from '../core/ports/answer-watch.ts';
 import { inSpan } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
-import type { Rewritten } from '../core/request/rewritten.ts';
+import type { IncomingRequest } from '../core/request/request.ts';
+import type { RewrittenRequest } from '../core/request/rewritten.ts';
 import type { FallbackCode } from '../errors/errors.ts';
 import { CONTEXT_BETA, withContextEdit } from '../wires/dialects/anthropic-messages/context-edit.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
@@ -13,7 +14,7 @@ import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-b
 import { askedIn } from './doors/asked-model.ts';
 import { maskAnswer, SecretMask } from './doors/lent-keys.ts';
 import { meters } from './doors/meter.ts';
-import { type IncomingBody, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
+import { type PrunedRequest, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { ExchangeReporter, type ReporterOptions, savedBy } from './report/exchange-reporter.ts';
 import { hasFailed } from './report/request-report.ts';
 import { begunOf, contextOf, type RequestContext } from './request-context.ts';
@@ -192,7 +193,11 @@ class WireExchange {
   /** Sends a request, and once more in another form if the provider refuses this one. */
   async #sendOrResend(
     original: Buffer,
-    { rewritten, changed, dryRun }: Pick<Pruned, 'changed' | 'dryRun'> & { readonly rewritten: Rewritten },
+    {
+      rewritten,
+      changed,
+      dryRun,
+    }: Pick<PrunedRequest, 'changed' | 'dryRun'> & { readonly rewritten: RewrittenRequest },
   ): Promise<void> {
     const { dialect, rewriter } = this.#options;
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
@@ -232,7 +237,7 @@ class WireExchange {
 
   async #sendPruned(
     original: Buffer,
-    rewritten: Rewritten,
+    rewritten: RewrittenRequest,
     changed: Buffer | null,
     refusal?: Refusal,
   ): Promise<Exchange> {
@@ -255,30 +260,25 @@ class WireExchange {
     return exchange;
   }
 
-  async #prune(original: Buffer, historyRefused = false): Promise<Pruned> {
+  async #prune(original: Buffer, historyRefused = false): Promise<PrunedRequest> {
     const startedAt = performance.now();
     const { headers } = this.#req;
     const { open, purpose, model } = this.#to.operation;
-    const came = { context: this.#context, purpose, model, historyRefused };
+    const { dialect } = this.#options;
     const encoding = headers['content-encoding'] ?? '';
-    const pruned = open
-      ? await this.#pruneEnclosed(open, original, { ...came, encoding })
-      : await this.#step.prune({ body: original, encoding, ...came });
+    const incoming = { body: original, dialect, encoding, purpose, model, historyRefused };
+    const pruned = open ? await this.#pruneEnclosed(open, incoming) : await this.#step.prune(this.#context, incoming);
     this.#reporter.fallbacks.push(...pruned.fallbacks);
     this.#reporter.pruneMs = performance.now() - startedAt;
     return pruned;
   }
 
   /** Prunes a request inside a body of another shape. */
-  async #pruneEnclosed(
-    open: NonNullable<Operation['open']>,
-    body: Buffer,
-    came: Omit<IncomingBody, 'body'>,
-  ): Promise<Pruned> {
-    const enclosed = came.encoding === '' ? openedBy(open, body) : null;
+  async #pruneEnclosed(open: NonNullable<Operation['open']>, incoming: IncomingRequest): Promise<PrunedRequest> {
+    const enclosed = incoming.encoding === '' ? openedBy(open, incoming.body) : null;
     if (enclosed === null) return { rewritten: null, changed: null, fallbacks: ['body_not_understood'] };
-    const step = new PruneStep({ ...this.#options, dialect: enclosed.dialect });
-    const pruned = await step.prune({ ...came, body: enclosed.body });
+    const { body, dialect } = enclosed;
+    const pruned = await this.#step.prune(this.#context, { ...incoming, body, dialect });
     return { ...pruned, changed: pruned.changed && enclosed.close(pruned.changed) };
   }
 
@@ -286,7 +286,7 @@ class WireExchange {
     body: Buffer | Readable,
     extraRequestHeaders: readonly string[],
     without: readonly string[],
-    rewritten: Rewritten | null,
+    rewritten: RewrittenRequest | null,
     decline?: Decline,
   ): Promise<Exchange> {
     const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;

@@ -3,17 +3,17 @@ import {
   type Binding,
   bindingOf,
   type Policy,
+  type PolicyInputs,
   PRUNE,
   policiesFor,
   recordsWholeMessages,
-  type Situation,
 } from '../../src/core/request/policy.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 
-const ORDINARY: Situation = {
+const ORDINARY: PolicyInputs = {
   purpose: 'generate',
   isOff: false,
   isShadow: false,
@@ -23,7 +23,7 @@ const ORDINARY: Situation = {
 };
 
 /** What each situation makes of an ordinary request, where the history is bound and where it is free. */
-const ROWS: readonly [string, Partial<Situation>, Partial<Policy>, Partial<Policy>][] = [
+const ROWS: readonly [string, Partial<PolicyInputs>, Partial<Policy>, Partial<Policy>][] = [
   ['an ordinary request', {}, {}, {}],
   [
     'pruning that is switched off',

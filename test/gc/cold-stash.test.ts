@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checksumsOf } from '../../src/core/request/head-sums.ts';
-import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { givenOutMark } from '../../src/core/result-marks.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { isFailed } from '../../src/gc/cold/failed-result.ts';
@@ -36,7 +36,7 @@ class Session {
     return rewritten;
   }
 
-  answer(rewritten: Rewritten, facts: AnswerFacts = {}): void {
+  answer(rewritten: RewrittenRequest, facts: AnswerFacts = {}): void {
     const { clock, answers } = this.replica;
     const { conversationId, model } = rewritten;
     const head = {
@@ -65,7 +65,7 @@ class Session {
 }
 
 /** Indices of the messages of which only a marker is left. */
-function aside({ body }: Rewritten): number[] {
+function aside({ body }: RewrittenRequest): number[] {
   return messagesOf(body).flatMap(({ content }, i) =>
     typeof content === 'string' && parseMarker(content.trimEnd())?.reason === 'mis de côté' ? [i] : [],
   );

@@ -7,7 +7,7 @@ import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { ReadForObservers } from '../../src/core/request/request.ts';
-import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { StoredMarks } from '../../src/core/result-marks.ts';
 import { SeenReader } from '../../src/core/seen/reader.ts';
 import { SegmentObserver } from '../../src/core/segments/observer.ts';
@@ -136,7 +136,7 @@ export class Replica {
     messages: readonly Message[],
     scope: Partial<RequestScope> = {},
     dialect = openaiChat,
-  ): Promise<Rewritten> {
+  ): Promise<RewrittenRequest> {
     const whole = { project: 'default', task: '', requestId: 'req', ...scope };
     const body = chatBody(messages);
     const observed = {

@@ -11,7 +11,7 @@ import type { Clock, Store } from '../../src/core/ports.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { always, type Policy, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
-import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { renderRanges } from '../../src/engine/text/render.ts';
@@ -71,8 +71,8 @@ export interface RewriterParts {
 
 /** A pipeline for bodies of chat completions. */
 export interface ChatRewriter {
-  rewrite(body: Buffer, scope?: RequestScope): Promise<Rewritten>;
-  rewriteDry(body: Buffer): Promise<Rewritten>;
+  rewrite(body: Buffer, scope?: RequestScope): Promise<RewrittenRequest>;
+  rewriteDry(body: Buffer): Promise<RewrittenRequest>;
 }
 
 /** As `openPipeline`, for bodies of chat completions alone. */
@@ -153,6 +153,6 @@ export async function restored(text: string, store: Store): Promise<string> {
 }
 
 /** How each text that was looked at ended: `cut`, or why it stayed whole. */
-export function verdicts({ outcomes }: Rewritten): string[] {
+export function verdicts({ outcomes }: RewrittenRequest): string[] {
   return outcomes.map(({ pruneId, whole }) => (pruneId === null ? whole : 'cut'));
 }

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Policies } from '../../src/core/request/policy.ts';
 import type { IncomingRequest } from '../../src/core/request/request.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
-import { type IncomingBody, PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
+import { PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
+import type { RequestContext } from '../../src/proxy/request-context.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
@@ -47,7 +48,6 @@ function openSession() {
   const now: { limit: number; room: boolean; late: boolean } = { limit: 1e8, room: true, late: false };
   const all = new ByteBudget(1e8);
   const options: PruneStepOptions = {
-    dialect: openaiResponses,
     rewriter: {
       rewrite: (request: IncomingRequest, policies?: Policies) =>
         now.late ? Promise.reject(new Error('late')) : pipeline.rewrite(request, policies),
@@ -65,17 +65,19 @@ function openSession() {
     onFailure: () => {},
   };
   const step = new PruneStep(options);
-  const send = async (body: Buffer, over: Partial<IncomingBody> = {}): Promise<Buffer> => {
-    const pruned = await step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate', ...over });
+  const send = async (body: Buffer, over: Over = {}): Promise<Buffer> => {
+    const { context = NO_CONTEXT, ...incoming } = over;
+    const pruned = await step.prune(context, { body, dialect: openaiResponses, ...incoming });
     return pruned.changed ?? body;
   };
   return { mode, now, send, step };
 }
 
+type Over = Partial<IncomingRequest> & { readonly context?: RequestContext };
 type Session = ReturnType<typeof openSession>;
 
 /** Everything that must not change what was sent before. */
-const SWITCHES: readonly [string, (session: Session) => void, Partial<IncomingBody>][] = [
+const SWITCHES: readonly [string, (session: Session) => void, Over][] = [
   ['the kill switch', ({ mode }) => void Object.assign(mode, { enabled: false }), {}],
   ['the header of a request', () => {}, { context: { ...NO_CONTEXT, isOff: true } }],
   ['shadow mode', ({ mode }) => void Object.assign(mode, { shadow: true }), {}],
@@ -104,11 +106,9 @@ describe('a conversation with reasoning on the responses wire', () => {
 
   it('repeats what was sent as a delta when the client sends everything again under the kill switch', async () => {
     const { send, mode, step } = openSession();
-    const before = await step.prune({
-      context: NO_CONTEXT,
+    const before = await step.prune(NO_CONTEXT, {
       body: Buffer.from(JSON.stringify({ model: 'gpt-6.2', input: itemsOf([]), store: true })),
-      encoding: '',
-      purpose: 'generate',
+      dialect: openaiResponses,
     });
     expect(before.changed).toBeNull();
     const [delta = ''] = outputsOf(await send(bodyOf([A], { previous: 'resp_1' })));
@@ -151,7 +151,7 @@ describe('a conversation without reasoning on the responses wire', () => {
     const { step, mode } = openSession();
     mode.shadow = true;
     const body = bodyOf([A], { reasoning: false });
-    const pruned = await step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate' });
+    const pruned = await step.prune(NO_CONTEXT, { body, dialect: openaiResponses });
     expect(pruned.changed).toBeNull();
     expect(pruned.dryRun?.outcomes.map(({ pruneId }) => pruneId !== null)).toEqual([true]);
   });
@@ -161,6 +161,6 @@ it('a body that even the default limit would not let in is not read', async () =
   const { step, now } = openSession();
   now.limit = 1_000;
   const body = Buffer.alloc(64 * 1024 * 1024 + 1);
-  const pruned = await step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate' });
+  const pruned = await step.prune(NO_CONTEXT, { body, dialect: openaiResponses });
   expect(pruned).toEqual({ rewritten: null, changed: null, fallbacks: ['body_too_large'] });
 });

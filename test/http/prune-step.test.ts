@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import type { IncomingRequest } from '../../src/core/request/request.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
-import { type IncomingBody, PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
+import { PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
@@ -45,7 +45,6 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
     },
   }) as Store;
   const step = new PruneStep({
-    dialect,
     rewriter: openPipeline({ store: slow }),
     modeOf: () => ({ enabled: true, shadow: false }),
     maxBodyBytes: 1e8,
@@ -55,8 +54,8 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
     onFailure: () => {},
     ...over,
   });
-  const prune = (came: Buffer, more: Partial<IncomingBody> = {}) =>
-    step.prune({ context: NO_CONTEXT, body: came, encoding: '', purpose: 'generate', ...more });
+  const prune = (body: Buffer, more: Partial<IncomingRequest> = {}) =>
+    step.prune(NO_CONTEXT, { body, dialect, ...more });
   return { prune, hanging };
 }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
+import type { IncomingRequest } from '../../src/core/request/request.ts';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
-import { type IncomingBody, PruneStep } from '../../src/proxy/prune-step.ts';
+import { PruneStep } from '../../src/proxy/prune-step.ts';
 import { StoreWait } from '../../src/proxy/store-wait.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
@@ -61,7 +62,6 @@ class SharedStore {
   /** A proxy that knows of conversations what it was sent itself. */
   replica(dialect: Dialect, { maxMs = 600_000, maxBytes = 1e9 } = {}) {
     const step = new PruneStep({
-      dialect,
       rewriter: openPipeline({ store: this.asked }),
       modeOf: () => ({ enabled: true, shadow: false }),
       maxBodyBytes: 1e8,
@@ -71,8 +71,7 @@ class SharedStore {
       storeWait: new StoreWait({ problem: this.problem, untilBack: this.untilBack, maxMs, maxBytes }),
       onFailure: () => {},
     });
-    return (body: Buffer, more: Partial<IncomingBody> = {}) =>
-      step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate', ...more });
+    return (body: Buffer, more: Partial<IncomingRequest> = {}) => step.prune(NO_CONTEXT, { body, dialect, ...more });
   }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
-import { type IncomingBody, PruneStep } from '../../src/proxy/prune-step.ts';
+import { PruneStep } from '../../src/proxy/prune-step.ts';
+import type { RequestContext } from '../../src/proxy/request-context.ts';
 import { Refusal } from '../../src/proxy/upstream/pass-on.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
@@ -41,7 +42,6 @@ function openSession() {
   const mode = { enabled: true, shadow: false };
   const stepOver = (pipeline = openPipeline({ store })) =>
     new PruneStep({
-      dialect: anthropicMessages,
       rewriter: pipeline,
       modeOf: () => mode,
       maxBodyBytes: 1e8,
@@ -50,8 +50,8 @@ function openSession() {
       timeoutMs: 5_000,
       onFailure: () => {},
     });
-  const send = async (step: PruneStep, body: Buffer, over: Partial<IncomingBody> = {}) => {
-    const { changed } = await step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate', ...over });
+  const send = async (step: PruneStep, body: Buffer, context: RequestContext = NO_CONTEXT) => {
+    const { changed } = await step.prune(context, { body, dialect: anthropicMessages });
     return textsOf(changed ?? body);
   };
   return { mode, stepOver, send };
@@ -90,7 +90,7 @@ describe('a message thread', () => {
     await send(step, bodyOf([results(['toolu_1', A])], 'msg_1'));
     const history = [QUESTION, answer('toolu_1'), results(['toolu_1', A]), answer('toolu_2')];
     for (const other of [{ account: 'another' }, { scope: { ...NO_CONTEXT.scope, project: 'another' } }]) {
-      expect(await send(stepOver(), bodyOf(history, null), { context: { ...NO_CONTEXT, ...other } })).toEqual([A]);
+      expect(await send(stepOver(), bodyOf(history, null), { ...NO_CONTEXT, ...other })).toEqual([A]);
     }
     const [known = ''] = await send(stepOver(), bodyOf(history, null));
     expect(known.length).toBeLessThan(A.length / 2);
@@ -105,15 +105,10 @@ describe('a message thread', () => {
     const said = { id: 'msg_1', items: [], calls: new Map<string, number>() };
     const pipeline = openPipeline({ store: openStore() });
     const over = stepOver(pipeline);
-    const first = await over.prune({
-      context: NO_CONTEXT,
-      body: bodyOf([QUESTION]),
-      encoding: '',
-      purpose: 'generate',
-    });
+    const first = await over.prune(NO_CONTEXT, { body: bodyOf([QUESTION]), dialect: anthropicMessages });
     if (first.rewritten) await pipeline.answered('default', first.rewritten, said);
     const prune = async (body: Buffer) =>
-      (await over.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate' })).changed ?? body;
+      (await over.prune(NO_CONTEXT, { body, dialect: anthropicMessages })).changed ?? body;
     const continued = JSON.parse((await prune(bodyOf([attached], 'msg_1'))).toString('utf8')) as {
       messages: Message[];
     };

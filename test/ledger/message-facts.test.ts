@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Rewritten } from '../../src/core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { messagesOf } from '../../src/proxy/report/message-facts.ts';
 
 /** A request of tiny messages; a repeated one has the same objects. */
-function conversation(conversationId: string, count: number): Rewritten {
+function conversation(conversationId: string, count: number): RewrittenRequest {
   const messages = Array.from({ length: count }, (_, i) => ({ span: { start: i, end: i + 1 } }));
   const request = { conversationId, messages, prefixes: [], edits: [], outcomes: [], received: Buffer.alloc(count) };
-  return request as unknown as Rewritten;
+  return request as unknown as RewrittenRequest;
 }
 
 describe('the facts of messages', () => {

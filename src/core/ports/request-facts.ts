@@ -122,7 +122,7 @@ export interface CountAnswer {
   readonly failure: string;
 }
 
-/** A request that a model answered. Holds no text. */
+/** A request that a model answered. Holds no text. Its time and its usage are set when it has ended. */
 export interface RequestFacts extends NamedRequest {
   readonly usage: ReportedUsage | null;
   /** Tokens of the answer, estimated if they are not reported. Default: 0. */
@@ -161,6 +161,10 @@ export interface RequestFacts extends NamedRequest {
   readonly prefixBroken?: true;
   /** What this request adds after the model's last answer, as forwarded. */
   readonly fresh: FreshFacts;
+  /** How long the client asks the provider to keep its cache. */
+  readonly retentionHours?: number | undefined;
+  /** As in `HeadSums`. */
+  readonly summary?: string;
   /** Set if the request counts towards a budget. */
   readonly metered?: MeteredFacts | undefined;
 }

@@ -10,7 +10,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import { touchOriginals } from '../sent/history.ts';
 import type { FoundText } from './found-text.ts';
 import type { TextOutcome } from './prefix-memo.ts';
-import type { DecidedRequest, DirectedRequest } from './request.ts';
+import type { ReadRequest } from './request.ts';
 
 export interface DecideOptions {
   readonly store: Store;
@@ -28,30 +28,30 @@ export class DecideStage {
     this.#options = options;
   }
 
-  async run(request: DirectedRequest): Promise<DecidedRequest> {
+  async run(request: ReadRequest): Promise<DecidedTexts> {
     const { known, found, policy } = request;
     if (known.failure !== null) {
       return policy.history === 're-prune' ? this.#repruned(request) : this.whole(request, known.failure);
     }
-    if (found.length === 0) return { request, decisions: known.sent, fresh: [], fallbacks: [], failure: null };
+    if (found.length === 0) return { decisions: known.sent, fresh: [], fallbacks: [], failure: null };
     try {
       const lost = await touchOriginals(found, known.sent, this.#options.store);
       const decided = await this.#decideTexts(request);
       if (!decided) return this.whole(request, TIMED_OUT);
-      const { results, fresh, fallbacks } = decided;
+      const { decisions, fresh, fallbacks } = decided;
       const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
-      return { request, decisions: results, fresh: [...unique.values()], fallbacks, failure: null };
+      return { decisions, fresh: [...unique.values()], fallbacks, failure: null };
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
       return this.whole(request, cause);
     }
   }
 
-  /** A request whose recorded cuts are replayed and whose new texts stay whole; reports the cause. */
-  whole(request: DirectedRequest, cause: unknown): DecidedRequest {
+  /** Recorded cuts are replayed, and new texts stay whole; reports the cause. */
+  whole(request: ReadRequest, cause: unknown): DecidedTexts {
     const reason = cause === TIMED_OUT ? ('timeout' satisfies FallbackCode) : reasonOf(cause);
     this.#options.onFailure(reason, cause);
-    return { request, decisions: request.known.sent, fresh: [], fallbacks: [reason], failure: cause };
+    return { decisions: request.known.sent, fresh: [], fallbacks: [reason], failure: cause };
   }
 
   /** Decides about all texts without the store and records nothing. */
@@ -67,7 +67,7 @@ export class DecideStage {
   }
 
   /** Decisions about the texts of a request; `null` if they take too long. */
-  #decideTexts({ found, known, read, scope, binding }: DirectedRequest): Promise<DecidedTexts | null> {
+  #decideTexts({ found, known, read, scope, binding }: ReadRequest): Promise<DecidedTexts | null> {
     const { decisions, onFailure } = this.#options;
     const context = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, fixed: known.fixed };
     const deciding = decideTexts(found, read.outcomesBefore, decisions.backendDeadline(), context);
@@ -80,11 +80,11 @@ export class DecideStage {
    * pruned again, exactly as when they were new. If the provider accepts the request, the cuts were the same as before,
    * so their originals are already stored.
    */
-  async #repruned(request: DirectedRequest): Promise<DecidedRequest> {
+  async #repruned(request: ReadRequest): Promise<DecidedTexts> {
     const { found, known, read } = request;
     const answered = await this.dry(found.filter(({ messageIndex }) => messageIndex < read.tail));
     const decisions = new Map([...answered, ...known.sent]);
-    return { request, decisions, fresh: [], fallbacks: [reasonOf(known.failure)], failure: known.failure };
+    return { decisions, fresh: [], fallbacks: [reasonOf(known.failure)], failure: known.failure };
   }
 
   /** Another project's marker counts as unknown. */
@@ -99,12 +99,14 @@ export class DecideStage {
 }
 
 /** Decisions about the texts of one request. */
-interface DecidedTexts {
-  readonly results: ReadonlyMap<FoundText, Decision>;
-  /** Decisions that must be made durable before anything of them is sent. */
+export interface DecidedTexts {
+  readonly decisions: ReadonlyMap<FoundText, Decision>;
+  /** Decisions and originals that the store does not have. They must be durable before anything of them is sent. */
   readonly fresh: readonly NewDecision[];
   /** Codes of texts that were late, and of backends that failed. */
   readonly fallbacks: readonly string[];
+  /** Why no new decisions were made: the store failed, or `TIMED_OUT`. `null` if they were. */
+  readonly failure: unknown;
 }
 
 /** Dependencies of `decideTexts`, and texts that are already decided. */
@@ -134,7 +136,7 @@ async function decideTexts(
   const results = new Map<FoundText, Decision>(sent);
   const fallbacks: string[] = [];
   const fresh: NewDecision[] = [];
-  const decided = { results, fallbacks, fresh };
+  const decided = { decisions: results, fallbacks, fresh, failure: null };
   // a deleted text must not be stored again
   for (const text of found) {
     const { job } = text;

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import { containsSummary, openingEnd } from '../compactions/signs.ts';
-import type { Rewritten } from './rewritten.ts';
+import type { RewrittenRequest } from './rewritten.ts';
 
 /** Checksums of what stands before the messages of a request, and of a client's summary among the first of them. */
 export interface BodySums {
@@ -11,7 +11,7 @@ export interface BodySums {
   readonly summary: string;
 }
 
-type SummedBody = Pick<Rewritten, 'received' | 'outside' | 'messages'>;
+type SummedBody = Pick<RewrittenRequest, 'received' | 'outside' | 'messages'>;
 
 /** By body: cold moments and the ledger ask for the same sums. */
 const known = new WeakMap<Buffer, BodySums>();
@@ -49,7 +49,7 @@ function summed({ received, outside, messages }: SummedBody): BodySums {
 const BEGINNING = 600;
 
 /** Checksum of the client's summary among the first messages; `''`: there is none. */
-function summaryIn(received: Buffer, messages: Rewritten['messages']): string {
+function summaryIn(received: Buffer, messages: RewrittenRequest['messages']): string {
   const isSummary = ({ use, literal: { start, end } }: ScannedText): boolean =>
     use === 'words' &&
     containsSummary(

@@ -12,12 +12,12 @@ import { adoptRecords } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { controlPrefix, mayBeCut, recordsOf, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { underSecondKeys } from '../sent/second-keys.ts';
-import type { DecideStage } from './decide.ts';
+import type { DecidedTexts, DecideStage } from './decide.ts';
 import type { FoundText } from './found-text.ts';
 import { recordsWholeMessages } from './policy.ts';
 import { type Checkpoint, PrefixBytes, type RememberedBody } from './prefix-memo.ts';
 import { CHECKPOINTS } from './read.ts';
-import type { DecidedRequest, DirectedRequest, PersistedRequest } from './request.ts';
+import type { PersistedRequest, ReadRequest } from './request.ts';
 import { hasRawHistory } from './rewritten.ts';
 import { type Spliced, splice } from './splice.ts';
 
@@ -50,21 +50,22 @@ export class PersistStage {
   }
 
   /** @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written */
-  async run(decided: DecidedRequest): Promise<PersistedRequest> {
-    const { request, failure } = decided;
+  async run(request: ReadRequest, decided: DecidedTexts): Promise<PersistedRequest> {
+    const { decisions, fallbacks, failure } = decided;
     // after a time-out the store can still be written, and a provider that verifies the history requires records
-    if (failure !== null && !(failure === TIMED_OUT && recordsWholeMessages(request))) return this.unstored(decided);
+    if (failure !== null && !(failure === TIMED_OUT && recordsWholeMessages(request)))
+      return this.unstored(request, decided);
     // nothing to decide and nothing to record: no commit
     if (request.found.length === 0 && !(recordsWholeMessages(request) && wholeRecords(request).length > 0)) {
-      return { spliced: this.#splice(request, decided.decisions), failed: false, ...decided };
+      return { request, decisions, fallbacks, spliced: this.#splice(request, decisions), failed: false };
     }
     try {
-      const persisted = await this.#commit(decided);
+      const persisted = await this.#commit(request, decided);
       if (this.#options.owners && failure === null) await this.#claim(this.#options.owners, persisted);
       return persisted;
     } catch (cause) {
       throwIfUnsure(cause, request);
-      return this.unstored(this.#options.decide.whole(request, cause));
+      return this.unstored(request, this.#options.decide.whole(request, cause));
     }
   }
 
@@ -72,15 +73,14 @@ export class PersistStage {
    * The outcome of a request if nothing can be stored. If the provider verifies the history, the records are kept in
    * the memory of this process.
    */
-  unstored(decided: DecidedRequest): PersistedRequest {
-    const { request, failure } = decided;
+  unstored(request: ReadRequest, { decisions, fallbacks, failure }: DecidedTexts): PersistedRequest {
     // re-pruning decides about all answered texts, so the failure is not the reason why others stay whole
-    const undecidedReason = request.policy.history === 're-prune' ? undefined : decided.fallbacks[0];
-    const { spliced, records } = this.#outgoing(request, decided.decisions, undecidedReason);
+    const undecidedReason = request.policy.history === 're-prune' ? undefined : fallbacks[0];
+    const { spliced, records } = this.#outgoing(request, decisions, undecidedReason);
     // these records are needed to repeat the same bytes, although the store does not have them
     const isKept = recordsWholeMessages(request) || (failure !== null && request.policy.history === 're-prune');
     if (isKept) this.#options.sent.add(records);
-    return { spliced, failed: true, ...decided };
+    return { request, decisions, fallbacks, spliced, failed: true };
   }
 
   /**
@@ -89,7 +89,7 @@ export class PersistStage {
    * @returns `false` if another conversation with the same first words has sent one of its messages shortened
    * @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written
    */
-  async recordWhole(request: DirectedRequest): Promise<boolean> {
+  async recordWhole(request: ReadRequest): Promise<boolean> {
     const { decisions, sent } = this.#options;
     const records = controlRecords(request);
     if (records.length === 0) return true;
@@ -105,20 +105,21 @@ export class PersistStage {
   }
 
   /** As `recordWhole`, in the memory of this process alone. */
-  rememberWhole(request: DirectedRequest): void {
+  rememberWhole(request: ReadRequest): void {
     this.#options.sent.add(controlRecords(request));
   }
 
   /** The body of a dry run. */
-  dry(request: DirectedRequest, decisions: ReadonlyMap<FoundText, Decision>): Spliced {
+  dry(request: ReadRequest, decisions: ReadonlyMap<FoundText, Decision>): Spliced {
     return this.#splice(request, decisions);
   }
 
   /** @throws StoreUnavailable if nothing was stored */
-  async #commit({ request, decisions: made, fresh, fallbacks, failure }: DecidedRequest): Promise<PersistedRequest> {
+  async #commit(request: ReadRequest, decided: DecidedTexts): Promise<PersistedRequest> {
     const { decisions, turns, sent, owners } = this.#options;
+    const { fresh, fallbacks, failure } = decided;
     const { body, read, known, signal, scope } = request;
-    const byText = new Map(made);
+    const byText = new Map(decided.decisions);
     const undecidedReason = failure === null ? undefined : fallbacks[0];
     const attempt = () => inTurn(turns, body.length, () => this.#outgoing(request, byText, undecidedReason));
     let outgoing = await attempt();
@@ -147,7 +148,7 @@ export class PersistStage {
   }
 
   #outgoing(
-    request: DirectedRequest,
+    request: ReadRequest,
     decisions: ReadonlyMap<FoundText, Decision>,
     undecidedReason: string | undefined,
   ): SplicedBody {
@@ -162,7 +163,7 @@ export class PersistStage {
   }
 
   #splice(
-    { body, read: { editsBefore, outcomesBefore }, found }: DirectedRequest,
+    { body, read: { editsBefore, outcomesBefore }, found }: ReadRequest,
     decisions: ReadonlyMap<FoundText, Decision>,
     undecidedReason?: string,
   ): Spliced {
@@ -190,7 +191,7 @@ function cutIn(fresh: readonly NewDecision[], refused: ReadonlySet<string>): str
  * Records of the new messages that stay whole. If the provider verifies the history, these are all messages that other
  * settings might cut. Otherwise they are those with large texts: an identical message must stay whole again.
  */
-function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
+function wholeRecords(request: ReadRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
   const { known, read, found } = request;
   const recordsWhole = recordsWholeMessages(request);
   const replayed = new Set([...known.sent.keys()].map(({ messageIndex }) => messageIndex));
@@ -204,14 +205,14 @@ function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new S
 }
 
 /** Records with their copies under second keys, if the provider keeps the history. */
-function withSecondKeys({ dialect, read }: DirectedRequest, records: readonly SentMessage[]): readonly SentMessage[] {
+function withSecondKeys({ dialect, read }: ReadRequest, records: readonly SentMessage[]): readonly SentMessage[] {
   // in a thread that is opened, the history is known by the messages themselves
   const isKept = dialect.keepsHistory === 'items' || read.scanned.previous !== '';
   return isKept ? [...records, ...underSecondKeys(records, read.secondKeys)] : records;
 }
 
 /** What is recorded of a request in the control group. */
-function controlRecords(request: DirectedRequest): readonly SentMessage[] {
+function controlRecords(request: ReadRequest): readonly SentMessage[] {
   const { known, read } = request;
   const records = withSecondKeys(request, wholeRecords(request));
   return known.control ? records : [...records, wholeRecord(controlPrefix(read.shownId))];
@@ -222,7 +223,7 @@ function controlRecords(request: DirectedRequest): readonly SentMessage[] {
  *
  * @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written
  */
-function throwIfUnsure(cause: unknown, { policy }: DirectedRequest): void {
+function throwIfUnsure(cause: unknown, { policy }: ReadRequest): void {
   if (!(cause instanceof StoreUnavailable)) throw cause;
   const mayBeWritten = cause.reason === 'unreachable' || cause.mayBeDone;
   if (mayBeWritten && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);

@@ -7,7 +7,7 @@ import { inSpan } from '../ports/traces.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
 import type { DecidedSegments } from '../segments/describe.ts';
 import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
-import { NO_HISTORY, recallHistory } from '../sent/history.ts';
+import { recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { SentMemory } from '../sent/records.ts';
 import type { ShelvedTools } from '../shelf/shelf.ts';
@@ -21,15 +21,14 @@ import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
 import { ProviderEditStage } from './provider-edit.ts';
 import { AcceptedCuts, AnsweredConversations } from './provider-verdicts.ts';
 import { ReadStage } from './read.ts';
+import { type IncomingRequest, NO_SCOPE, type PersistedRequest, type ReadRequest, type StoreState } from './request.ts';
 import {
-  type DirectedRequest,
-  type IncomingRequest,
-  NO_SCOPE,
-  type PersistedRequest,
-  type ReadRequest,
-  type StoreState,
-} from './request.ts';
-import { controlGroupRequest, type Rewritten, refusedRequest, rewritten, unchangedRequest } from './rewritten.ts';
+  controlGroupRequest,
+  type RewrittenRequest,
+  refusedRequest,
+  rewritten,
+  unchangedRequest,
+} from './rewritten.ts';
 import { ServedLines } from './served-lines.ts';
 
 const ALWAYS_PRUNE = always(PRUNE);
@@ -86,20 +85,20 @@ export class RequestPipeline {
    * @throws JsonShapeError if the body is not understood; the caller then forwards it as it came
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  async rewrite(request: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<Rewritten> {
-    const first = await this.#run(request, policies);
+  async rewrite(incoming: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<RewrittenRequest> {
+    const first = await this.#run(incoming, policies);
     if (!isPersisted(first)) return first;
     const rerunWhole = async (): Promise<PersistedRequest | null> => {
-      const all = await this.#run(request, policies, false);
+      const all = await this.#run(incoming, policies, false);
       return isPersisted(all) ? all : null;
     };
     const mayCollect = first.request.policy.newTexts === 'prune' && !first.failed;
     const isCollected = mayCollect && (await this.#collect?.run(first, rerunWhole)) === true;
-    const last = isCollected ? await this.#run(request, policies) : first;
+    const last = isCollected ? await this.#run(incoming, policies) : first;
     if (!isPersisted(last)) return last;
     const shelved = (await this.#options.shelf?.run(last.request)) ?? null;
     const providerClears = (await this.#providerEdit?.run(last.request)) ?? false;
-    return { ...this.#remember(last, shelved), providerClears };
+    return this.#remember(last, shelved, providerClears);
   }
 
   /**
@@ -109,40 +108,39 @@ export class RequestPipeline {
    * @throws JsonShapeError if the body is not understood
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  async rewriteFromMemory(request: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<Rewritten> {
+  async rewriteFromMemory(incoming: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<RewrittenRequest> {
     const { clock, segments } = this.#options;
-    const { project } = request.scope ?? NO_SCOPE;
+    const { project } = incoming.scope ?? NO_SCOPE;
     const directives = segments?.directives.known(project) ?? NO_DIRECTIVES;
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
-    const match = this.#findRemembered(request, policies, state);
-    const directed = await this.#recall(request, policies, state, match, TIMED_OUT);
-    const shelved = this.#options.shelf?.fromMemory(directed) ?? null;
-    request.onRead?.({ read: directed.read, segments: null });
-    const bypassed = this.#bypass(directed, shelved !== null);
-    if (bypassed?.heldOut) this.#persist.rememberWhole(directed);
+    const match = this.#findRemembered(incoming, policies, state);
+    const request = await this.#recall(incoming, policies, state, match, TIMED_OUT);
+    const shelved = this.#options.shelf?.fromMemory(request) ?? null;
+    incoming.onRead?.({ read: request.read, segments: null });
+    const bypassed = this.#bypass(request, shelved !== null);
+    if (bypassed?.heldOut) this.#persist.rememberWhole(request);
     if (bypassed) return bypassed;
-    const unstored = this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT));
-    const providerClears = this.#providerEdit?.fromMemory(directed) ?? false;
-    return { ...this.#outcomeOf(unstored, [], shelved), providerClears };
+    const unstored = this.#persist.unstored(request, this.#decide.whole(request, TIMED_OUT));
+    const providerClears = this.#providerEdit?.fromMemory(request) ?? false;
+    return this.#outcomeOf(unstored, [], shelved, providerClears);
   }
 
   /** What would be cut if the whole conversation were new. Uses no store and changes nothing. */
-  async rewriteDry(request: IncomingRequest): Promise<Rewritten> {
+  async rewriteDry(incoming: IncomingRequest): Promise<RewrittenRequest> {
     const state: StoreState = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
-    const read = await this.#readTexts(request, ALWAYS_PRUNE, state, null, true);
-    const directed = directRequest(read, { ...NO_HISTORY, found: read.read.found }, undefined);
-    request.onRead?.({ read: read.read, segments: null });
-    const spliced = this.#persist.dry(directed, await this.#decide.dry(directed.found));
-    return rewritten({ request: directed, spliced }, []);
+    const request = await this.#readTexts(incoming, ALWAYS_PRUNE, state, null, true);
+    incoming.onRead?.({ read: request.read, segments: null });
+    const spliced = this.#persist.dry(request, await this.#decide.dry(request.found));
+    return rewritten({ request, spliced }, []);
   }
 
   /** Records that a provider does not know the field by which it would clear old results. Never rejects. */
-  async providerEditRefused({ model }: Rewritten): Promise<void> {
+  async providerEditRefused({ model }: RewrittenRequest): Promise<void> {
     await this.#providerEdit?.refused(model);
   }
 
   /** Records that a provider accepted a request. Never rejects. */
-  accepted(request: Rewritten): Promise<void> {
+  accepted(request: RewrittenRequest): Promise<void> {
     return this.#accepted.add(request);
   }
 
@@ -150,13 +148,13 @@ export class RequestPipeline {
    * Records an answer that the provider stores, for requests that continue from it without repeating it. Known to this
    * process at once, durable when the promise resolves. Never rejects.
    */
-  answered(project: string, { conversation, shownId }: Rewritten, turn: AnswerTurn): Promise<void> {
+  answered(project: string, { conversation, shownId }: RewrittenRequest, turn: AnswerTurn): Promise<void> {
     this.#names.kept(project, shownId, turn.id);
     return this.#answers.add(project, conversation, turn);
   }
 
   /** Records that a request was answered: the same request may begin another conversation from now on. */
-  completed(project: string, { begins, shownId }: Rewritten): void {
+  completed(project: string, { begins, shownId }: RewrittenRequest): void {
     if (begins) this.#names.answered(project, shownId);
   }
 
@@ -166,21 +164,25 @@ export class RequestPipeline {
    * @param mayResume - whether a remembered body is used
    * @returns the outcome at once if the request is bypassed
    */
-  async #run(request: IncomingRequest, policies: Policies, mayResume = true): Promise<PersistedRequest | Rewritten> {
-    const directed = await this.#prepare(request, policies, mayResume);
-    const { body, scope, read } = directed;
-    const hasShortTools = (await this.#options.shelf?.recall(directed)) ?? false;
-    const bypassed = await this.#bypassRecorded(directed, hasShortTools);
+  async #run(
+    incoming: IncomingRequest,
+    policies: Policies,
+    mayResume = true,
+  ): Promise<PersistedRequest | RewrittenRequest> {
+    const request = await this.#prepare(incoming, policies, mayResume);
+    const { body, scope, read } = request;
+    const hasShortTools = (await this.#options.shelf?.recall(request)) ?? false;
+    const bypassed = await this.#bypassRecorded(request, hasShortTools);
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
     await slideExpiry(this.#options, body, from, scope.project);
     if (bypassed) {
-      request.onRead?.({ read: directed.read, segments: null });
+      incoming.onRead?.({ read: request.read, segments: null });
       return bypassed;
     }
     const { traces } = this.#options;
-    const decided = await inSpan(traces, 'decide', () => this.#decide.run(directed));
-    const persisted = await inSpan(traces, 'commit', () => this.#persist.run(decided));
-    request.signal?.throwIfAborted();
+    const decided = await inSpan(traces, 'decide', () => this.#decide.run(request));
+    const persisted = await inSpan(traces, 'commit', () => this.#persist.run(request, decided));
+    incoming.signal?.throwIfAborted();
     return persisted;
   }
 
@@ -188,16 +190,16 @@ export class RequestPipeline {
    * Reads a request and recalls its history. If the store fails meanwhile, even a remembered body that cannot be
    * checked against the store is used.
    */
-  async #prepare(request: IncomingRequest, policies: Policies, mayResume: boolean): Promise<DirectedRequest> {
-    const state = await this.#storeState(request.scope ?? NO_SCOPE);
-    const match = mayResume ? this.#findRemembered(request, policies, state) : null;
-    const directed = await this.#recall(request, policies, state, match, null);
-    const failure = state.failure ?? directed.known.failure;
-    if (failure === null || !mayResume) return directed;
+  async #prepare(incoming: IncomingRequest, policies: Policies, mayResume: boolean): Promise<ReadRequest> {
+    const state = await this.#storeState(incoming.scope ?? NO_SCOPE);
+    const match = mayResume ? this.#findRemembered(incoming, policies, state) : null;
+    const request = await this.#recall(incoming, policies, state, match, null);
+    const failure = state.failure ?? request.known.failure;
+    if (failure === null || !mayResume) return request;
     const offline = { ...state, failure };
-    const offlineMatch = match ?? this.#findRemembered(request, policies, offline);
+    const offlineMatch = match ?? this.#findRemembered(incoming, policies, offline);
     const recalled =
-      offlineMatch === match ? directed : await this.#recall(request, policies, offline, offlineMatch, null);
+      offlineMatch === match ? request : await this.#recall(incoming, policies, offline, offlineMatch, null);
     return { ...recalled, known: { ...recalled.known, failure } };
   }
 
@@ -207,17 +209,17 @@ export class RequestPipeline {
    * @param skipReason - reason for not querying the store, or `null`
    */
   async #recall(
-    request: IncomingRequest,
+    incoming: IncomingRequest,
     policies: Policies,
     state: StoreState,
     match: PrefixMatch | null,
     skipReason: unknown,
-  ): Promise<DirectedRequest> {
+  ): Promise<ReadRequest> {
     const { decisions, find, findOf, traces } = this.#options;
-    const { reasonLanguage } = findOf?.((request.scope ?? NO_SCOPE).project, find) ?? find;
+    const { reasonLanguage } = findOf?.((incoming.scope ?? NO_SCOPE).project, find) ?? find;
     const offline = skipReason !== null || state.failure !== null;
-    const read = await this.#readTexts(request, policies, state, match, offline);
-    if (read.policy.unchanged !== undefined) return { known: NO_HISTORY, found: [], ...read };
+    const read = await this.#readTexts(incoming, policies, state, match, offline);
+    if (read.policy.unchanged !== undefined) return read;
     const recall = () => recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), skipReason);
     const known = await inSpan(traces, 'look-up', recall);
     return directRequest(read, known, reasonLanguage);
@@ -225,15 +227,15 @@ export class RequestPipeline {
 
   /** Reads a request and marks the lines in it that were recovered before. */
   async #readTexts(
-    request: IncomingRequest,
+    incoming: IncomingRequest,
     policies: Policies,
     state: StoreState,
     match: PrefixMatch | null,
     offline: boolean,
   ): Promise<ReadRequest> {
-    const reading = await this.#read.run(request, policies, state, match);
+    const reading = await this.#read.run(incoming, policies, state, match);
     const found = await this.#served.mark(reading.read.found, reading.scope.project, offline);
-    return found === reading.read.found ? reading : { ...reading, read: { ...reading.read, found } };
+    return found === reading.read.found ? reading : { ...reading, read: { ...reading.read, found }, found };
   }
 
   /**
@@ -242,51 +244,55 @@ export class RequestPipeline {
    *
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  #bypass(directed: DirectedRequest, hasShortTools: boolean): Rewritten | null {
-    const { read, known, policy, binding } = directed;
-    if (policy.unchanged !== undefined) return unchangedRequest(directed);
-    if (this.#options.refused.covers(read)) return refusedRequest(directed);
+  #bypass(request: ReadRequest, hasShortTools: boolean): RewrittenRequest | null {
+    const { read, known, policy, binding } = request;
+    if (policy.unchanged !== undefined) return unchangedRequest(request);
+    if (this.#options.refused.covers(read)) return refusedRequest(request);
     if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
     if (hasShortTools && binding !== 'free') return null;
-    return policy.newTexts === 'prune' && this.#isHeldOut(directed) ? controlGroupRequest(directed) : null;
+    return policy.newTexts === 'prune' && this.#isHeldOut(request) ? controlGroupRequest(request) : null;
   }
 
   /**
    * As `#bypass`. What a request of the control group sends whole is recorded: another conversation with the same first
    * words, or this one under another session, may belong to the other group. `null` if one of them has sent it shortened.
    */
-  async #bypassRecorded(directed: DirectedRequest, hasShortTools: boolean): Promise<Rewritten | null> {
-    const bypassed = this.#bypass(directed, hasShortTools);
+  async #bypassRecorded(request: ReadRequest, hasShortTools: boolean): Promise<RewrittenRequest | null> {
+    const bypassed = this.#bypass(request, hasShortTools);
     if (bypassed?.heldOut !== true) return bypassed;
     const { shelf } = this.#options;
-    if (shelf && directed.read.begins && !(await shelf.beginWhole(directed)) && directed.binding !== 'free')
-      return null;
-    return (await this.#persist.recordWhole(directed)) ? bypassed : null;
+    if (shelf && request.read.begins && !(await shelf.beginWhole(request)) && request.binding !== 'free') return null;
+    return (await this.#persist.recordWhole(request)) ? bypassed : null;
   }
 
   /**
    * Whether the conversation belongs to the control group. A conversation that was cut before keeps its cuts. A
    * conversation chosen for the control group stays in it, even if the configured share changes.
    */
-  #isHeldOut({ read: { shownId, editsBefore }, known, scope }: DirectedRequest): boolean {
+  #isHeldOut({ read: { shownId, editsBefore }, known, scope }: ReadRequest): boolean {
     if (known.sent.size + editsBefore.length > 0) return false;
     return known.control || (shownId !== '' && this.#options.isHeldOut?.(shownId, scope.project) === true);
   }
 
   /** Remembers a request for the next one of its conversation, and hands it to the observers. */
-  #remember(persisted: PersistedRequest, shelved: ShelvedTools | null): Rewritten {
+  #remember(persisted: PersistedRequest, shelved: ShelvedTools | null, providerClears: boolean): RewrittenRequest {
     const { request, fallbacks } = persisted;
     const isDecided = request.policy.newTexts === 'prune';
     if (request.onRead) request.onRead({ read: request.read, segments: isDecided ? segmentsOf(persisted) : null });
-    if (!isDecided) return this.#outcomeOf(persisted, fallbacks, shelved);
+    if (!isDecided) return this.#outcomeOf(persisted, fallbacks, shelved, providerClears);
     const body = bodyToRemember(persisted);
     if (body) this.#memo.add(body, request.read.match?.body ?? null);
     const isStuck = this.#collect?.isStuckOverBudget(persisted) === true;
-    return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks, shelved);
+    return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks, shelved, providerClears);
   }
 
-  #outcomeOf(persisted: PersistedRequest, fallbacks: readonly string[], shelved: ShelvedTools | null): Rewritten {
-    return this.#accepted.markAccepted(rewritten(persisted, fallbacks, shelved));
+  #outcomeOf(
+    persisted: PersistedRequest,
+    fallbacks: readonly string[],
+    shelved: ShelvedTools | null,
+    providerClears: boolean,
+  ): RewrittenRequest {
+    return this.#accepted.markAccepted(rewritten(persisted, fallbacks, shelved, providerClears));
   }
 
   /** The epoch of the store and the directives; if the store is unavailable, `failure` says why. */
@@ -334,6 +340,6 @@ function segmentsOf(persisted: PersistedRequest): DecidedSegments {
 }
 
 /** Whether a request went through all stages; if not, it was bypassed and is forwarded unchanged. */
-function isPersisted(result: PersistedRequest | Rewritten): result is PersistedRequest {
+function isPersisted(result: PersistedRequest | RewrittenRequest): result is PersistedRequest {
   return 'spliced' in result;
 }

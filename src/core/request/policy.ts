@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Dialect, Purpose, ScannedBody } from '../../wires/dialects/dialect.ts';
 import { checksHistory } from '../../wires/providers/checks-history.ts';
 
-/** What the pipeline does with one request. Decided once, from the wire and the situation of the request. */
+/** What the pipeline does with one request. Decided once, from the wire and the circumstances of the request. */
 export interface Policy {
   /**
    * What to do with texts without a record: `prune` them; `pass` them unchanged; or pass them and record that they were
@@ -47,7 +47,7 @@ export interface Policies {
 }
 
 /** The inputs of the policies. */
-export interface Situation {
+export interface PolicyInputs {
   readonly purpose: Purpose;
   /** The kill switch, or the header of this request, turns pruning off. */
   readonly isOff: boolean;
@@ -73,8 +73,8 @@ export function always(policy: Policy): Policies {
  * The policies of a request. If its history is bound, messages are repeated as they were first sent, whatever today's
  * settings are.
  */
-export function policiesFor(situation: Situation): Policies {
-  const { purpose, isOff, isShadow, hasBudget, historyRefused, mayWait } = situation;
+export function policiesFor(inputs: PolicyInputs): Policies {
+  const { purpose, isOff, isShadow, hasBudget, historyRefused, mayWait } = inputs;
   const isPruned = !isOff && !isShadow && hasBudget;
   const newTexts = (whole: Policy['newTexts']) => (purpose !== 'generate' ? 'pass' : isPruned ? 'prune' : whole);
   const rest = {

@@ -8,7 +8,7 @@ import type { Store } from '../ports.ts';
 import { acceptedPrefix, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { foldAnswer } from './find-texts.ts';
 import type { ReadBody } from './read.ts';
-import { newCutPrefixes, type Rewritten } from './rewritten.ts';
+import { newCutPrefixes, type RewrittenRequest } from './rewritten.ts';
 
 /**
  * Maximum number of messages whose accepted cuts are remembered. Each is needed for one turn only: an answer after a
@@ -35,7 +35,7 @@ export class AcceptedCuts {
   }
 
   /** Sets `acceptedBefore` if the provider is known to have accepted its cuts. */
-  markAccepted(request: Rewritten): Rewritten {
+  markAccepted(request: RewrittenRequest): RewrittenRequest {
     const isAccepted = request.acceptedBefore || newCutPrefixes(request).some((prefix) => this.#prefixes.has(prefix));
     return isAccepted === request.acceptedBefore ? request : { ...request, acceptedBefore: isAccepted };
   }
@@ -43,7 +43,7 @@ export class AcceptedCuts {
   /**
    * Records that a provider accepted a request: its new cuts, and the history that was forwarded whole. Never rejects.
    */
-  async add(request: Rewritten): Promise<void> {
+  async add(request: RewrittenRequest): Promise<void> {
     // only unanswered cuts need a record: an answer after a cut message proves that its cuts were accepted
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
     for (const prefix of fresh) this.#prefixes.set(prefix, true);

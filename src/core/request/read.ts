@@ -8,6 +8,7 @@ import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
 import { type ApplicableSteps, applicableSteps } from '../segments/apply-directives.ts';
+import { NO_HISTORY } from '../sent/history.ts';
 import { type SecondKey, secondKeysOf } from '../sent/second-keys.ts';
 import { BodyTexts } from './body-texts.ts';
 import { viewFor } from './collect.ts';
@@ -145,7 +146,22 @@ export class ReadStage {
       ? NO_STEPS
       : applicableSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
     const policy = binding === 'free' ? policies.free : policies.bound;
-    return { body, dialect, scope, signal, onRead, sender, policy, binding, state, read, steps };
+    const { found } = read;
+    return {
+      body,
+      dialect,
+      scope,
+      signal,
+      onRead,
+      sender,
+      policy,
+      binding,
+      state,
+      read,
+      steps,
+      known: NO_HISTORY,
+      found,
+    };
   }
 
   /**

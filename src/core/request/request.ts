@@ -1,6 +1,6 @@
 import type { Dialect, Purpose } from '../../wires/dialects/dialect.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
-import type { Decision, NewDecision } from '../ports.ts';
+import type { Decision } from '../ports.ts';
 import type { ApplicableSteps } from '../segments/apply-directives.ts';
 import type { DecidedSegments } from '../segments/describe.ts';
 import type { KnownHistory } from '../sent/history.ts';
@@ -12,14 +12,18 @@ import type { Spliced } from './splice.ts';
 
 /** The body of a request as received, and its project and conversation. */
 export interface IncomingRequest {
-  /** Plain JSON. */
+  /** Plain JSON where it is read. */
   readonly body: Buffer;
+  /** As in `content-encoding`. The prune step decodes the body; absent: it is plain JSON. */
+  readonly encoding?: string | undefined;
   readonly dialect: Dialect;
   readonly scope?: RequestScope | undefined;
   /** Default: an answer of the model. */
   readonly purpose?: Purpose | undefined;
   /** The model, where the path names it; absent: the body does. */
   readonly model?: string | undefined;
+  /** The provider rejected the unpruned history. */
+  readonly historyRefused?: boolean | undefined;
   /** Absent: its headers name no session. */
   readonly sessions?: SessionHeaders | undefined;
   /** Its sender; absent: its tools are not shortened. */
@@ -63,7 +67,10 @@ export interface StoreState {
   readonly failure: unknown;
 }
 
-/** A parsed request. Only the messages after the remembered prefix were read. */
+/**
+ * A parsed request. Only the messages after the remembered prefix were read. Once its history is recalled, the project's
+ * directives (pin, stash, delete) are applied too.
+ */
 export interface ReadRequest {
   readonly body: Buffer;
   readonly dialect: Dialect;
@@ -77,32 +84,16 @@ export interface ReadRequest {
   readonly read: ReadBody;
   /** The steps of context GC that apply to it. */
   readonly steps: ApplicableSteps;
-}
-
-/**
- * A request to which the project's directives (pin, stash, delete) were applied, with the records of what was sent of
- * it before.
- */
-export interface DirectedRequest extends ReadRequest {
+  /** The records of what was sent of it before; `NO_HISTORY` until they are recalled. */
   readonly known: KnownHistory;
+  /** Its texts. */
   readonly found: readonly FoundText[];
-}
-
-/** A request with decisions about its texts, which must be durable before it is forwarded. */
-export interface DecidedRequest {
-  readonly request: DirectedRequest;
-  readonly decisions: ReadonlyMap<FoundText, Decision>;
-  /** Decisions and originals that the store does not have. */
-  readonly fresh: readonly NewDecision[];
-  readonly fallbacks: readonly string[];
-  /** Why no new decisions were made: the store failed, or `TIMED_OUT`. `null` if they were. */
-  readonly failure: unknown;
 }
 
 /** A request as it is sent. Its decisions and records are stored; with `failed`, possibly not. */
 export interface PersistedRequest {
   /** Includes the cuts adopted from another process that sent the same messages first. */
-  readonly request: DirectedRequest;
+  readonly request: ReadRequest;
   readonly decisions: ReadonlyMap<FoundText, Decision>;
   readonly fallbacks: readonly string[];
   readonly spliced: Spliced;

@@ -6,11 +6,11 @@ import type { ShelvedTools } from '../shelf/shelf.ts';
 import { type Binding, recordsWholeMessages } from './policy.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 import { tailOf } from './read.ts';
-import type { DirectedRequest, PersistedRequest } from './request.ts';
+import type { PersistedRequest, ReadRequest } from './request.ts';
 import { applyToBody } from './splice.ts';
 
 /** A request after pruning. `body` is the received Buffer itself if nothing was cut. */
-export interface Rewritten {
+export interface RewrittenRequest {
   readonly body: Buffer;
   readonly model: string;
   readonly stream: boolean;
@@ -64,7 +64,8 @@ export function rewritten(
   { request, spliced }: Pick<PersistedRequest, 'request' | 'spliced'>,
   fallbacks: readonly string[],
   shelved: ShelvedTools | null = null,
-): Rewritten {
+  providerClears = false,
+): RewrittenRequest {
   const { read, known, found } = request;
   const { stream, messages, thread, previous } = read.scanned;
   // replayed texts are first, because they are older than new ones
@@ -94,7 +95,7 @@ export function rewritten(
     heldOut: false,
     shelved,
     begins: read.begins,
-    providerClears: false,
+    providerClears,
   };
 }
 
@@ -106,7 +107,7 @@ function withTools(body: Buffer, texts: readonly BodyEdit[], tools: readonly Bod
 }
 
 /** Keys of the last message of a request: its prefix and its second keys. */
-function refusalKeysOf({ prefixes, secondKeys }: DirectedRequest['read']): string[] {
+function refusalKeysOf({ prefixes, secondKeys }: ReadRequest['read']): string[] {
   const last = prefixes.at(-1);
   return last === undefined
     ? []
@@ -114,7 +115,7 @@ function refusalKeysOf({ prefixes, secondKeys }: DirectedRequest['read']): strin
 }
 
 /** The outcome of a request that is forwarded unchanged. */
-export function unchangedRequest(request: DirectedRequest): Rewritten {
+export function unchangedRequest(request: ReadRequest): RewrittenRequest {
   const { body, read, known } = request;
   const nothing = { ...read, editsBefore: [], outcomesBefore: [] };
   const untouched = { ...request, read: nothing, known: { ...known, sent: new Map() }, found: [] };
@@ -123,22 +124,22 @@ export function unchangedRequest(request: DirectedRequest): Rewritten {
 }
 
 /** The outcome of a request whose conversation was refused before. */
-export function refusedRequest(request: DirectedRequest): Rewritten {
+export function refusedRequest(request: ReadRequest): RewrittenRequest {
   return { ...unchangedRequest(request), refusedBefore: true };
 }
 
 /** The outcome of a request in the control group. */
-export function controlGroupRequest(request: DirectedRequest): Rewritten {
+export function controlGroupRequest(request: ReadRequest): RewrittenRequest {
   return { ...unchangedRequest(request), heldOut: true };
 }
 
 /** Whether answered texts are forwarded whole, and no record shows how they were sent before. */
-export function hasRawHistory({ read: { match }, known: { rawHistory } }: DirectedRequest): boolean {
+export function hasRawHistory({ read: { match }, known: { rawHistory } }: ReadRequest): boolean {
   return rawHistory.length > 0 || match?.body.rawHistory === true;
 }
 
 /** Prefixes of what was cut and not answered yet: messages, and the tools of a new conversation. */
-export function newCutPrefixes(request: Rewritten): string[] {
+export function newCutPrefixes(request: RewrittenRequest): string[] {
   const { outcomes, prefixes, messages, shelved, begins, conversationId } = request;
   const tail = tailOf(messages);
   const cut = new Set<number>();
@@ -152,7 +153,7 @@ export function newCutPrefixes(request: Rewritten): string[] {
 }
 
 /** Whether the model answered a message with cuts, so that its provider has accepted them. */
-function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, cutsAccepted } }: DirectedRequest): boolean {
+function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, cutsAccepted } }: ReadRequest): boolean {
   return (
     cutsAccepted ||
     outcomesBefore.some(({ pruneId, messageIndex }) => pruneId !== null && messageIndex < tail) ||
@@ -161,7 +162,10 @@ function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, cutsAccept
 }
 
 /** The bytes of a request before its first message and after its last one: short, however long the conversation is. */
-export function outsideMessages({ received, messages }: Pick<Rewritten, 'received' | 'messages'>): readonly Buffer[] {
+export function outsideMessages({
+  received,
+  messages,
+}: Pick<RewrittenRequest, 'received' | 'messages'>): readonly Buffer[] {
   const [first, last] = [messages[0]?.span, messages.at(-1)?.span];
   return first && last ? [received.subarray(0, first.start), received.subarray(last.end)] : [received];
 }

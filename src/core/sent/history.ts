@@ -8,7 +8,7 @@ import type { SentDecision, SentMessage, SentText, TextPlace } from '../ports/se
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/found-text.ts';
 import type { Binding } from '../request/policy.ts';
-import type { DirectedRequest, ReadRequest } from '../request/request.ts';
+import type { ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './records.ts';
 import {
   acceptedPrefix,
@@ -63,7 +63,7 @@ export const NO_HISTORY: KnownHistory = {
  * @param skipReason - reason for not querying the store, or `null`
  */
 export async function recallHistory(
-  { body, binding, policy, read }: Omit<ReadRequest, 'state' | 'steps' | 'scope' | 'signal'>,
+  { body, binding, policy, read }: Pick<ReadRequest, 'body' | 'binding' | 'policy' | 'read'>,
   memory: SentMemory,
   keysOf: (jobs: readonly Job[]) => readonly string[],
   skipReason: unknown = null,
@@ -141,7 +141,7 @@ function asPast(text: FoundText): FoundText {
  *
  * @param records - the records that apply, by prefixes or second keys of messages
  */
-export function adoptRecords(request: DirectedRequest, records: ReadonlyMap<string, SentMessage>): DirectedRequest {
+export function adoptRecords(request: ReadRequest, records: ReadonlyMap<string, SentMessage>): ReadRequest {
   const { body, read, known, found } = request;
   const sent = new Map(known.sent);
   const adopted: FoundText[] = [];

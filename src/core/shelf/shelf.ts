@@ -9,7 +9,7 @@ import type { Clock, Store } from '../ports.ts';
 import { keptText } from '../recall/kept-text.ts';
 import { recordsWholeMessages } from '../request/policy.ts';
 import type { BodyEdit } from '../request/prefix-memo.ts';
-import type { DirectedRequest, ReadRequest } from '../request/request.ts';
+import type { ReadRequest } from '../request/request.ts';
 import { editLiteral } from '../request/splice.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { type Declaration, declarationHash, declarationsOf, declaredTools } from './declarations.ts';
@@ -113,7 +113,7 @@ export class ToolShelf {
    *
    * @throws HistoryUnknown if the policy is to wait and the record may or may not have been written
    */
-  async run(request: DirectedRequest): Promise<ShelvedTools | null> {
+  async run(request: ReadRequest): Promise<ShelvedTools | null> {
     const { read, policy, binding } = request;
     if (read.conversationId === '' || policy.unchanged !== undefined) return null;
     try {
@@ -139,7 +139,7 @@ export class ToolShelf {
    *
    * @returns `false` if a conversation with the same beginning has shortened tools
    */
-  async beginWhole(request: DirectedRequest): Promise<boolean> {
+  async beginWhole(request: ReadRequest): Promise<boolean> {
     const { store, clock, shortens, onFailure } = this.#options;
     const { scope, read, binding } = request;
     const isFree = binding === 'free';
@@ -174,7 +174,7 @@ export class ToolShelf {
    *
    * @throws StoreUnavailable
    */
-  async #applyNew(request: DirectedRequest): Promise<readonly ShortenedText[]> {
+  async #applyNew(request: ReadRequest): Promise<readonly ShortenedText[]> {
     const { store, never, clock, evidence } = this.#options;
     const { body, dialect, binding, scope, read, sender, signal } = request;
     const { declarations, ...about } = declaredTools(body, dialect.name);
@@ -210,7 +210,7 @@ export class ToolShelf {
    *
    * @throws StoreUnavailable
    */
-  async #applyStored(request: DirectedRequest): Promise<readonly ShortenedText[]> {
+  async #applyStored(request: ReadRequest): Promise<readonly ShortenedText[]> {
     const { store, clock } = this.#options;
     const { project } = request.scope;
     const cuts = await store.shelf.cutsOf({ project, conversation: conversationOf(request), atMs: nowOf(clock) });
@@ -220,7 +220,7 @@ export class ToolShelf {
 
   /** Applies given cuts to a request, and checks from time to time that the originals are still stored. */
   async #apply(
-    request: DirectedRequest,
+    request: ReadRequest,
     cuts: readonly ShelfCut[],
     known?: readonly Declaration[],
   ): Promise<readonly ShortenedText[]> {
@@ -278,7 +278,7 @@ export class ToolShelf {
       .catch((cause: unknown) => onFailure('tools_not_noted', cause));
   }
 
-  #shortensFor({ sender, scope }: Pick<DirectedRequest, 'sender' | 'scope'>): boolean {
+  #shortensFor({ sender, scope }: Pick<ReadRequest, 'sender' | 'scope'>): boolean {
     const shortens = this.#options.shortens(scope.project);
     return sender !== undefined && (shortens === 'all' || (shortens === 'keys' && !sender.isSubscription));
   }

@@ -7,7 +7,7 @@ import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Dialect, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
 import type { SeenDeclaration, SeenTools, ShelfConversation, ShelfStore, ShelfSums } from '../ports/shelf.ts';
-import { outsideMessages, type Rewritten } from '../request/rewritten.ts';
+import { outsideMessages, type RewrittenRequest } from '../request/rewritten.ts';
 import { declarationHash, declarationsOf, declaredTools } from './declarations.ts';
 import { shorten } from './shorten.ts';
 
@@ -25,7 +25,7 @@ export interface AnsweredTools {
   readonly project: string;
   readonly client: string;
   readonly wire: Dialect['name'];
-  readonly read: Pick<Rewritten, 'received' | 'messages' | 'outside' | 'shownId' | 'shelved'>;
+  readonly read: Pick<RewrittenRequest, 'received' | 'messages' | 'outside' | 'shownId' | 'shelved'>;
   /** How often the answer calls each tool, by its declared name. */
   readonly calls: ReadonlyMap<string, number>;
 }

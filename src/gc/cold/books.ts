@@ -20,7 +20,7 @@ export interface ColdBooksOptions {
 
 /** An answered request, as far as these books need it. */
 export interface AnsweredRequest {
-  readonly facts: Omit<RequestFacts, 'atMs' | 'usage' | 'answerTokens' | 'counted'>;
+  readonly facts: RequestFacts;
   readonly atMs: number;
   /** The provider is on this machine or its network. */
   readonly isLocal: boolean;

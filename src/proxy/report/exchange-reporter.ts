@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
-import type { CountAnswer } from '../../core/ports/request-facts.ts';
+import type { CountAnswer, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Traces } from '../../core/ports/traces.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
-import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../core/request/rewritten.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import { tapOf } from '../doors/exchange-usage.ts';
 import { type Meter, meters } from '../doors/meter.ts';
@@ -13,11 +14,13 @@ import type { ModelDestination } from '../upstream/destinations.ts';
 import type { ExactCounts } from '../upstream/exact-counts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import { AnswerTap } from './answer-tap.ts';
-import { factsOf, factsOfUnread, type OpenFacts, shadowFacts } from './ledger-facts.ts';
+import { factsOf, factsOfUnread, shadowFacts } from './ledger-facts.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './request-report.ts';
 
 /** What a report needs of the options of a wire. */
-export interface ReporterOptions extends Pick<PruneStepOptions, 'dialect' | 'modeOf' | 'hasProjects' | 'onFailure'> {
+export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasProjects' | 'onFailure'> {
+  /** The wire of the requests. */
+  readonly dialect: Dialect;
   readonly rewriter: Pick<RequestPipeline, 'completed'>;
   /** The provider of the requests. */
   readonly cloud: ProviderName;
@@ -71,7 +74,7 @@ export class ExchangeReporter {
   }
 
   /** Reports the request. Never throws. */
-  report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
+  report(rewritten: RewrittenRequest | null, forwardedOriginal: boolean, exchange: Exchange): void {
     const { req, context } = this.#request;
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
     if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
@@ -111,7 +114,7 @@ export class ExchangeReporter {
   }
 
   /** Records that the model has answered, unless the answer is an error. Never rejects. */
-  async #completed(rewritten: Rewritten): Promise<void> {
+  async #completed(rewritten: RewrittenRequest): Promise<void> {
     const { to, context } = this.#request;
     if (to.operation.purpose !== 'generate' || hasFailed(await this.tap.end())) return;
     this.#options.rewriter.completed(context.scope.project, rewritten);
@@ -136,7 +139,7 @@ export class ExchangeReporter {
   }
 
   /** The fields about what the request asks. */
-  #content(rewritten: Rewritten | null) {
+  #content(rewritten: RewrittenRequest | null) {
     const { model, stream, purpose } = this.#request.to.operation;
     const content = contentOf(rewritten);
     // a request that is only counted was sent before, or will be
@@ -152,7 +155,7 @@ export class ExchangeReporter {
     };
   }
 
-  #trace({ model, status, end, outcomes, fallbacks, shadow }: UnreadReport, rewritten: Rewritten | null): void {
+  #trace({ model, status, end, outcomes, fallbacks, shadow }: UnreadReport, rewritten: RewrittenRequest | null): void {
     this.#options.traces?.note({
       'gen_ai.request.model': model,
       'http.response.status_code': status,
@@ -164,7 +167,11 @@ export class ExchangeReporter {
   }
 
   /** The ledger's facts of an answered request. */
-  #facts(rewritten: Rewritten | null, forwardedOriginal: boolean, { kind, status }: Exchange): OpenFacts | null {
+  #facts(
+    rewritten: RewrittenRequest | null,
+    forwardedOriginal: boolean,
+    { kind, status }: Exchange,
+  ): RequestFacts | null {
     const { context, to, isShadow } = this.#request;
     if (!this.#options.keepsLedger || this.foreign || to.operation.purpose !== 'generate') return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
@@ -183,7 +190,7 @@ export class ExchangeReporter {
     }
   }
 
-  #tools(read: Rewritten): NonNullable<UnreadReport['tools']> {
+  #tools(read: RewrittenRequest): NonNullable<UnreadReport['tools']> {
     const { client, scope } = this.#request.context;
     return { project: scope.project, client, wire: this.#options.dialect.name, read };
   }
@@ -193,7 +200,7 @@ export class ExchangeReporter {
     return isOff || !this.#options.modeOf(scope.project).enabled;
   }
 
-  #counted({ received, edits, shelved, providerClears }: Rewritten): Promise<CountAnswer> | null {
+  #counted({ received, edits, shelved, providerClears }: RewrittenRequest): Promise<CountAnswer> | null {
     const { counts } = this.#options;
     if (!counts || (edits.length === 0 && shelved === null) || providerClears) return null;
     const { req, context, to } = this.#request;
@@ -210,7 +217,7 @@ async function meteredReport(report: RequestReport, meter: Meter): Promise<Reque
 }
 
 /** Tokens saved in a request. */
-export function savedBy({ outcomes, shelved }: Rewritten): number {
+export function savedBy({ outcomes, shelved }: RewrittenRequest): number {
   const tools = shelved?.tokensSaved ?? 0;
   return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, tools);
 }

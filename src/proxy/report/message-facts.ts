@@ -4,7 +4,7 @@ import { fittedToHeap } from '../../base/fitted-to-heap.ts';
 import { WHOLE_CUTS } from '../../core/decide/decision.ts';
 import type { AddedMessages, HeadFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
-import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { userSigns } from '../../core/request/user-signs.ts';
 import type { ShelvedTools } from '../../core/shelf/shelf.ts';
 import { groupBy } from '../../engine/group-by.ts';
@@ -38,7 +38,7 @@ const remembered = new LRUCache<string, Remembered>({
  *
  * @param whole - it was forwarded unchanged
  */
-export function messagesOf(rewritten: Rewritten, whole: boolean): readonly MessageFacts[] {
+export function messagesOf(rewritten: RewrittenRequest, whole: boolean): readonly MessageFacts[] {
   const { messages, prefixes, shownId } = rewritten;
   const id = `${whole} ${shownId}`;
   const before = remembered.get(id);
@@ -138,7 +138,7 @@ const CARRIERS = [
 const REASONING = '"reasoning"';
 
 /** Whether a message is part of a model's answer: the Responses wire returns hidden reasoning as separate items. */
-export function isAnswer({ messages, received }: Rewritten, index: number): boolean {
+export function isAnswer({ messages, received }: RewrittenRequest, index: number): boolean {
   const message = messages[index];
   if (message?.role !== 'other') return message?.role === 'assistant';
   const bytes = received.subarray(message.span.start, message.span.end);
@@ -151,7 +151,7 @@ export function isAnswer({ messages, received }: Rewritten, index: number): bool
  * @param since - index of the first of them
  * @param whole - the request was forwarded unchanged
  */
-export function addedIn(rewritten: Rewritten, since: number, whole: boolean): AddedMessages {
+export function addedIn(rewritten: RewrittenRequest, since: number, whole: boolean): AddedMessages {
   const { messages, received, outside } = rewritten;
   const edits = new Cursor(whole ? [] : rewritten.edits, since < FEW_MESSAGES ? 0 : (messages[since]?.span.start ?? 0));
   const [said, texts, before] = [noFeatures(), noFeatures(), noFeatures()];
@@ -189,7 +189,7 @@ function addMessage(into: number[], body: Buffer, { texts, calls }: ScannedMessa
   }
 }
 
-export function outcomeAt({ messages, outcomes }: Rewritten, { start }: BodyEdit) {
+export function outcomeAt({ messages, outcomes }: RewrittenRequest, { start }: BodyEdit) {
   const index = messages.findIndex(({ span }) => span.start <= start && start < span.end);
   return outcomes.find(({ messageIndex, pruneId }) => messageIndex === index && pruneId !== null);
 }
@@ -203,7 +203,7 @@ const NOT_RECOVERED =
  * another conversation counts nowhere.
  */
 export function shellRecoveries(
-  { received, messages, conversation, outcomes }: Rewritten,
+  { received, messages, conversation, outcomes }: RewrittenRequest,
   since: number,
 ): RegretFacts[] {
   const regrets: RegretFacts[] = [];
@@ -242,7 +242,7 @@ type Counts = { -readonly [Field in keyof WorkFacts]: WorkFacts[Field] } & { cal
  * @param since - index of the first of these messages
  * @param corrections - whether the user's words are searched for corrections
  */
-export function workOf(rewritten: Rewritten, since: number, corrections: boolean): WorkFacts {
+export function workOf(rewritten: RewrittenRequest, since: number, corrections: boolean): WorkFacts {
   const { received, messages, conversation } = rewritten;
   const work: Counts = {
     since,

@@ -1,7 +1,7 @@
 import type { RegretFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
-import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { ScannedCall } from '../../wires/dialects/dialect.ts';
 import { decodeString } from '../../wires/json/cursor.ts';
@@ -21,7 +21,7 @@ const MAX_ARGS_BYTES = 256 * 1024;
  * Lines that an agent quotes in an edit although they were pruned from its context: it knew them from elsewhere, or
  * guessed. Examines only the newest answer of requests with cuts.
  */
-export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
+export function quotedCuts(rewritten: RewrittenRequest): RegretFacts[] {
   const { received, messages, edits } = rewritten;
   const tail = tailOf(messages);
   const message = messages[tail - 1];

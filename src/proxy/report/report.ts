@@ -8,7 +8,7 @@ import type { ToolWatch } from '../../core/shelf/watch.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
-import { endedFacts, type OpenFacts } from './ledger-facts.ts';
+import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { type PrefixBreaks, prefixSums } from './prefix-breaks.ts';
 import { leftWhole, lineOf, sumsOf, tenths, useSums } from './report-line.ts';
@@ -19,7 +19,7 @@ import type { SavingWatch } from './saving-watch.ts';
 /** Where answers are noted for cold moments. */
 export interface ColdReports {
   readonly books: {
-    answered(request: { readonly facts: OpenFacts; readonly atMs: number; readonly isLocal: boolean }): number;
+    answered(request: { readonly facts: RequestFacts; readonly atMs: number; readonly isLocal: boolean }): number;
   };
   isLocal(wire: string, cloud?: ProviderName): boolean;
 }

@@ -1,14 +1,13 @@
 import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
-import type { CountAnswer } from '../../core/ports/request-facts.ts';
+import type { CountAnswer, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
-import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import type { AnsweredTools } from '../../core/shelf/watch.ts';
 import type { FallbackCode } from '../../errors/errors.ts';
 import type { Answer, Dialect, ProviderReports, ProviderUsage } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
-import type { OpenFacts } from './ledger-facts.ts';
 
 /** The report of one request: counts, names and codes; never a text or a credential. */
 export interface RequestReport {
@@ -60,7 +59,7 @@ export interface RequestReport {
   /** Tokens of the answer, estimated from its text. */
   readonly answerTokens?: number;
   /** For the ledger; `null` if nothing was read or generated. */
-  readonly facts?: OpenFacts | null;
+  readonly facts?: RequestFacts | null;
   /** For the tool shelf; absent if nothing was generated. */
   readonly tools?: AnsweredTools | undefined;
   /** Observes its answer. */
@@ -102,7 +101,7 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
   };
 }
 
-function answeredFacts(facts: OpenFacts, { model, reports }: Answer): OpenFacts {
+function answeredFacts(facts: RequestFacts, { model, reports }: Answer): RequestFacts {
   const { clearedTokens } = reports;
   const named = { ...facts, model: facts.model || (model ?? '') };
   return clearedTokens > 0 ? { ...named, cleared: clearedTokens } : named;
@@ -118,7 +117,7 @@ const MAX_MODEL_CHARS = 200;
 
 /** A report's fields about a request's content; `null` if it was not read. */
 export function contentOf(
-  rewritten: Rewritten | null,
+  rewritten: RewrittenRequest | null,
 ): Pick<
   RequestReport,
   'conversationId' | 'model' | 'stream' | 'messages' | 'outcomes' | 'newFrom' | 'small' | 'unexamined'
@@ -136,7 +135,7 @@ export function contentOf(
 }
 
 /** Results after the model's last answer in which no large text was found. Reads nothing before it. */
-function resultsWithoutText({ messages, outcomes }: Rewritten): number {
+function resultsWithoutText({ messages, outcomes }: RewrittenRequest): number {
   let count = 0;
   let next = outcomes.length - 1;
   for (let i = messages.length - 1, tail = tailOf(messages); i >= tail; i--) {
@@ -154,7 +153,7 @@ function resultsWithoutText({ messages, outcomes }: Rewritten): number {
  * (`mayBeNewFrom` in `ledger-facts.ts` requires only one of the two). After a restart, on another replica and in shadow
  * mode, texts of older turns are unknown but not new.
  */
-function newTextsFrom({ outcomes, newFrom, messages }: Rewritten): number {
+function newTextsFrom({ outcomes, newFrom, messages }: RewrittenRequest): number {
   const tail = tailOf(messages);
   const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);
   return Math.max(newFrom, behind < 0 ? outcomes.length : behind);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import { refusesContextEdit } from '../../wires/dialects/anthropic-messages/context-edit.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
@@ -272,7 +272,7 @@ export class Refusal implements Decline {
   /** @param mayResend - the request was pruned and generates an answer (not a token count) */
   constructor(
     dialect: Dialect,
-    rewritten: Pick<Rewritten, 'rawHistory' | 'acceptedBefore' | 'isKept' | 'providerClears'>,
+    rewritten: Pick<RewrittenRequest, 'rawHistory' | 'acceptedBefore' | 'isKept' | 'providerClears'>,
     mayResend: boolean,
   ) {
     const { rawHistory, acceptedBefore, isKept, providerClears } = rewritten;

@@ -1,9 +1,10 @@
 import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
+import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer, Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
-import type { Pruned } from '../prune-step.ts';
-import { factsOf, factsOfUnread, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
+import type { PrunedRequest } from '../prune-step.ts';
+import { factsOf, factsOfUnread, shadowFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
 
 /** A request in a frame, as sent to the upstream. */
@@ -12,7 +13,7 @@ export interface SentFrame {
   readonly dialect: Dialect;
   /** As received from the client. */
   readonly original: Buffer;
-  readonly pruned: Pruned;
+  readonly pruned: PrunedRequest;
   readonly pruneMs: number;
   /** Its project, if a ledger is kept. */
   readonly project: string | null;
@@ -31,7 +32,7 @@ export interface SentFrame {
 /** One request in a frame and its answer. */
 export class FrameExchange {
   readonly requestId: string;
-  readonly pruned: Pruned;
+  readonly pruned: PrunedRequest;
   readonly watched: WatchedAnswer | undefined;
   /** Whether the upstream accepted only the unpruned form. */
   wasRefused = false;
@@ -98,11 +99,11 @@ export class FrameExchange {
   }
 
   /** What the report shows. */
-  get #shown(): Pruned['rewritten'] {
+  get #shown(): PrunedRequest['rewritten'] {
     return this.pruned.dryRun ?? this.pruned.rewritten;
   }
 
-  #facts(): OpenFacts | null {
+  #facts(): RequestFacts | null {
     const rewritten = this.#shown;
     const { project, dialect, caller, keyId, agent, cloud, countsCorrections } = this.#about;
     if (project === null) return null;

@@ -3,6 +3,7 @@ import type { AnswerWatch, BegunRequest, WatchedAnswer } from '../../core/ports/
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { field, parsed } from '../../wires/json/value.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
@@ -13,6 +14,8 @@ import { FrameExchange } from './exchange.ts';
 import { LIMITS, RESPONSE_CREATE, typeOfFrame } from './frame-type.ts';
 
 export interface FrameOptions extends PruneStepOptions {
+  /** The wire of the requests. */
+  readonly dialect: Dialect;
   readonly rewriter: RequestPipeline;
   readonly refused: RefusedConversations;
   readonly newRequestId: () => string;
@@ -129,12 +132,7 @@ export class Frames implements BridgeWatch {
     const requestId = newRequestId();
     const startedAt = performance.now();
     const context = withRequestId(this.#connected.context, requestId);
-    const pruned = await this.#step.prune({
-      context,
-      body: frame,
-      encoding: '',
-      purpose: 'generate',
-    });
+    const pruned = await this.#step.prune(context, { body: frame, dialect, purpose: 'generate' });
     const pruneMs = performance.now() - startedAt;
     const project = this.#options.keepsLedger ? context.scope.project : null;
     const { cloud } = this.#connected;

@@ -1,7 +1,7 @@
 import { MemoryLedger } from '../../../cli/memory-ledger.ts';
 import type { Settings } from '../../../config/settings.ts';
 import type { Clock } from '../../../core/ports.ts';
-import type { Rewritten } from '../../../core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../../core/request/rewritten.ts';
 import { pricesOf } from '../../../ledger/installed-prices.ts';
 import { Ledger, readReport } from '../../../ledger/ledger.ts';
 import { unprunedFacts, usageFacts } from '../../../proxy/report/ledger-facts.ts';
@@ -33,7 +33,7 @@ export class Bills {
   }
 
   /** @param response - the answer as it was recorded; `undefined` where it was not */
-  add(rewritten: Rewritten, dialect: Dialect, response: unknown): void {
+  add(rewritten: RewrittenRequest, dialect: Dialect, response: unknown): void {
     const answer = new AnswerReader();
     if (response !== undefined) answer.data(Buffer.from(JSON.stringify(response)));
     const about = { requestId: String(this.#count++), project: '', wire: dialect.name };

@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/ports.ts';
 import type { RequestPipeline } from '../../../core/request/pipeline.ts';
 import type { TextOutcome } from '../../../core/request/prefix-memo.ts';
 import { RefusedConversations } from '../../../core/request/provider-verdicts.ts';
-import type { Rewritten } from '../../../core/request/rewritten.ts';
+import type { RewrittenRequest } from '../../../core/request/rewritten.ts';
 import { unprunedFacts } from '../../../proxy/report/ledger-facts.ts';
 import type { StoreHandle } from '../../../store/handle.ts';
 import { anthropicMessages } from '../../../wires/dialects/anthropic-messages/dialect.ts';
@@ -125,7 +125,7 @@ export class Rehearsal {
 }
 
 /** The number of bytes that would have been cut from each message. */
-function cutBytesOf({ messages, edits }: Rewritten): number[] {
+function cutBytesOf({ messages, edits }: RewrittenRequest): number[] {
   let at = 0;
   return messages.map(({ span }) => {
     let bytes = 0;
@@ -136,7 +136,7 @@ function cutBytesOf({ messages, edits }: Rewritten): number[] {
   });
 }
 
-function shownOf({ received, messages, edits }: Rewritten, index: number): string {
+function shownOf({ received, messages, edits }: RewrittenRequest, index: number): string {
   const span = messages[index]?.span;
   if (span === undefined) return '';
   let text = '';
