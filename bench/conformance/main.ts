@@ -7,14 +7,16 @@ import { ForeignTarget, OwnTarget } from './target.ts';
 import type { Plan, Wire } from './types.ts';
 import type { Outcome } from './world.ts';
 
+const OWN_PROGRAM = join(process.env.MCP_PRUNER_BENCH_ROOT ?? '.', 'dist', 'cli.js');
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     sessions: { type: 'string', default: '200' },
     turns: { type: 'string', default: '40' },
     agents: { type: 'string', default: '20' },
-    program: { type: 'string', default: join(process.env.MCP_PRUNER_BENCH_ROOT ?? '.', 'dist', 'cli.js') },
+    program: { type: 'string', default: OWN_PROGRAM },
     'other-program': { type: 'string' },
+    processes: { type: 'boolean', default: false },
     'base-url': { type: 'string' },
     header: { type: 'string', multiple: true, default: [] },
     wire: { type: 'string', multiple: true },
@@ -39,7 +41,8 @@ const open: OpenTarget = async (upstream) => {
   const other = values['other-program'];
   const programs: [string, ...string[]] = [values.program, ...(other === undefined ? [] : [other])];
   await database?.empty();
-  return new OwnTarget({ programs, upstream: upstream.origin, database });
+  const onlyProcesses = values.processes || values.program !== OWN_PROGRAM;
+  return new OwnTarget({ programs, upstream: upstream.origin, database, onlyProcesses });
 };
 
 function print(line: string): void {

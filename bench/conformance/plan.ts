@@ -118,6 +118,19 @@ const FAULTS: Events = [
   ['replica', 12],
 ];
 
+/** Steps after which another run of the proxy goes on. */
+const ENDS_RUN: ReadonlySet<StepKind> = new Set(['settings', 'upgrade', 'restart', 'kill', 'lose-store']);
+
+/** Whether the run of the proxy that begins before a step is killed, or has its disk filled. */
+export function isDestroyed(steps: readonly Step[], from: number): boolean {
+  for (let i = from; i < steps.length; i++) {
+    const kind = steps[i]?.kind ?? 'turn';
+    if (kind === 'kill' || kind === 'disk') return true;
+    if (ENDS_RUN.has(kind)) return false;
+  }
+  return false;
+}
+
 function eventsFor(only: string | undefined, isCalm: boolean, hasControl: boolean): Events {
   if (only === 'threads' || only === 'header') return [['count', 4]];
   if (only === 'stash') return [['stash', 60]];

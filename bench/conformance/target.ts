@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { CLOCK_PRELOAD } from './clock.ts';
 import type { Database } from './database.ts';
+import { type ProxyRun, startHere, startProcess } from './proxy-run.ts';
 
 /** The proxy behind which the upstreams are. */
 export interface Target {
@@ -24,7 +25,8 @@ export type Mend = () => Promise<void>;
 
 /** What can be done to this product. */
 export interface Control {
-  start(settings: Readonly<Record<string, string>>): Promise<void>;
+  /** @param mustBeProcess - what follows needs a process of its own: it is killed, or its disk is full */
+  start(settings: Readonly<Record<string, string>>, mustBeProcess: boolean): Promise<void>;
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Deletes everything that was stored; no process runs. */
   loseStore(): Promise<void>;
@@ -63,14 +65,11 @@ export interface OwnOptions {
   readonly upstream: string;
   /** An empty PostgreSQL database, on which two replicas run; `null`: SQLite, and one process. */
   readonly database: Database | null;
+  /** Every run is a process of its own, which takes five times the CPU time. */
+  readonly onlyProcesses?: boolean;
 }
 
-interface Replica {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
-
-/** This product, in processes of its own. */
+/** This product, in this process from its sources, or in processes of its own. */
 export class OwnTarget implements Target, Control {
   readonly control = this;
   readonly headers = {};
@@ -78,9 +77,10 @@ export class OwnTarget implements Target, Control {
   readonly #programs: OwnOptions['programs'];
   readonly #folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   readonly #clock = join(this.#folder, 'clock');
-  #replicas: readonly Replica[] = [];
+  #replicas: readonly ProxyRun[] = [];
   #current = 0;
   #build = 0;
+  #offsetMs = 0;
   #settings: Readonly<Record<string, string>> = {};
 
   constructor(options: OwnOptions) {
@@ -90,40 +90,29 @@ export class OwnTarget implements Target, Control {
     this.#programs = [cold(first, 0), ...others.map((program, i) => cold(program, i + 1))];
     writeFileSync(join(this.#folder, 'clock.cjs'), CLOCK_PRELOAD);
     writeFileSync(this.#clock, '0');
-    process.once('exit', this.#killAll);
   }
-
-  readonly #killAll = (): void => {
-    for (const { child } of this.#replicas) child.kill('SIGKILL');
-  };
 
   get url(): string {
-    const { port = 9 } = this.#replicas[this.#current % this.#replicas.length] ?? {};
-    return `http://127.0.0.1:${port}`;
+    return this.#replicas[this.#current % this.#replicas.length]?.url ?? 'http://127.0.0.1:9';
   }
 
-  async start(settings: Readonly<Record<string, string>>): Promise<void> {
+  async start(settings: Readonly<Record<string, string>>, mustBeProcess: boolean): Promise<void> {
     this.#settings = settings;
-    const count = this.#options.database === null ? 1 : 2;
-    const started: Replica[] = [];
-    for (let i = 0; i < count; i++) {
-      const child = spawn(process.execPath, [this.#program, 'serve', '--port', '0'], {
-        env: this.#environment,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      started.push({ child, port: await portOf(child) });
+    const { database, programs, onlyProcesses } = this.#options;
+    const isProcess = mustBeProcess || onlyProcesses === true || programs.length > 1;
+    const clock = { nowMs: () => Date.now() + this.#offsetMs };
+    const started: ProxyRun[] = [];
+    for (let i = 0; i < (database === null ? 1 : 2); i++) {
+      const run = isProcess ? startProcess(this.#program, this.#environment) : startHere(this.#environment, clock);
+      started.push(await run);
     }
     this.#replicas = started;
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    const running = this.#replicas.filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    const running = this.#replicas;
     this.#replicas = [];
-    const ends = running.map(async ({ child }) => {
-      child.kill(signal);
-      await once(child, 'exit');
-    });
-    await Promise.all(ends);
+    await Promise.all(running.map((run) => run.stop(signal)));
   }
 
   async loseStore(): Promise<void> {
@@ -145,7 +134,7 @@ export class OwnTarget implements Target, Control {
   async fillDisk(): Promise<Mend> {
     // the limit of the process on the size of files; databases of servers are not ours
     const isPossible = this.#options.database === null && existsSync('/usr/bin/prlimit');
-    const pids = isPossible ? this.#replicas.map(({ child }) => child.pid) : [];
+    const pids = isPossible ? this.#replicas.flatMap(({ pid }) => pid ?? []) : [];
     const limit = (bytes: string) => {
       for (const pid of pids) spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
     };
@@ -154,6 +143,7 @@ export class OwnTarget implements Target, Control {
   }
 
   moveClock(offsetMs: number): void {
+    this.#offsetMs = offsetMs;
     writeFileSync(this.#clock, String(offsetMs));
   }
 
@@ -172,7 +162,6 @@ export class OwnTarget implements Target, Control {
 
   async close(): Promise<void> {
     await this.stop('SIGKILL');
-    process.off('exit', this.#killAll);
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
@@ -217,23 +206,4 @@ function coldStart(program: string, path: string): string {
   const start = `await runProgram(new URL(${urlOf('../package.json')}), { warmsUp: false });`;
   writeFileSync(path, `import { runProgram } from ${urlOf(parts)};\n${start}\n`);
   return path;
-}
-
-/** Waits until the server says on which port it listens. */
-function portOf(child: ChildProcess): Promise<number> {
-  return new Promise((done, reject) => {
-    let output = '';
-    let isOpen = false;
-    const onData = (chunk: Buffer): void => {
-      if (isOpen) return;
-      output += chunk.toString();
-      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output)?.[1];
-      if (port === undefined) return;
-      isOpen = true;
-      done(Number(port));
-    };
-    child.stdout?.on('data', onData);
-    child.stderr?.on('data', onData);
-    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${output.slice(-2000)}`)));
-  });
 }

@@ -1,7 +1,7 @@
 import { Random } from '../fuzz/random.ts';
 import { Agent, type Ground } from './agents.ts';
 import { Correspondent, runName } from './correspondent.ts';
-import { checksHistory, modelOf, offsetOf, projectOf, settingsOf, UNMARKED } from './plan.ts';
+import { checksHistory, isDestroyed, modelOf, offsetOf, projectOf, settingsOf, UNMARKED } from './plan.ts';
 import { Rpc } from './rpc.ts';
 import type { Control, Mend, Target } from './target.ts';
 import type { AgentPlan, Break, Plan, StepKind } from './types.ts';
@@ -53,6 +53,8 @@ export class World {
   /** Faults that last for some more turns. */
   #faults: { turns: number; readonly mend: Mend }[] = [];
   #made = 0;
+  /** Index of the next step. */
+  #next = 0;
 
   constructor(plan: Plan, target: Target, upstream: CheckingUpstream) {
     this.#plan = plan;
@@ -71,10 +73,11 @@ export class World {
 
   async run(): Promise<Outcome> {
     const { control } = this.#target;
-    await control?.start(this.#settings);
+    if (control !== null) await this.#start(control);
     for (const plan of this.#plan.agents) this.#agents.push(this.#agentOf(plan));
     try {
       for (const { kind, agent: index, seed } of this.#plan.steps) {
+        this.#next++;
         const agent = this.#agents[index];
         if (agent !== undefined) await this.#actions[kind](agent, seed);
       }
@@ -168,7 +171,11 @@ export class World {
     this.#settings = settings;
     for (const agent of this.#agents) agent.close();
     await control.stop(signal);
-    await control.start(settings);
+    await this.#start(control);
+  }
+
+  #start(control: Control): Promise<void> {
+    return control.start(this.#settings, isDestroyed(this.#plan.steps, this.#next));
   }
 
   async #fault(seed: number, begin: () => Promise<Mend>): Promise<void> {
@@ -190,7 +197,7 @@ export class World {
     for (const agent of this.#agents) agent.close();
     await control.stop('SIGTERM');
     await control.loseStore();
-    await control.start(this.#settings);
+    await this.#start(control);
     // only a refusal says that a history was pruned, and a kept history is not sent again
     for (const { at, plan } of this.#agents) {
       at.loseStore();
