@@ -23,9 +23,9 @@ export function answerMessages({ body, agent, stored }: Exchange): Reply {
   const thinking = body.thinking as { block_binding?: { prefix_mismatch_behavior?: string } } | undefined;
   const drops = thinking?.block_binding?.prefix_mismatch_behavior === 'drop_block';
   agent.compare(head, messages.map(messageText), at === null ? null : drops ? 'dropped' : 'refused');
-  noteResults(agent, messages);
+  noteBlocks(agent, messages);
   if (at !== null && !drops) return bindingError(at);
-  const message = answerOf(body, agent, chainOf(head, messages, messageText).at(-1) ?? '', at);
+  const message = answerOf({ ...body, messages }, agent, chainOf(head, messages, messageText).at(-1) ?? '', at);
   agent.answer = [{ role: 'assistant', content: message.content }];
   agent.answerId = String(message.id);
   if (thread) stored.set(agent.answerId, { items: [...messages, ...agent.answer], head, socket: null });
@@ -43,14 +43,17 @@ export function countMessages({ body, agent }: Exchange): Reply {
 
 const REFUSED = 400;
 
+/** What stands before the messages. A deferred tool is shown where it was found by a search, and is no part of it. */
 function headOf({ system = null, tools = null }: Json): unknown {
-  return [system, tools];
+  return [system, tools && (tools as Json[]).filter((tool) => tool.defer_loading !== true)];
 }
 
-function answerOf({ model }: Json, agent: Correspondent, signature: string, dropped: string | null): Json {
-  const { says, calls } = agent.script;
+function answerOf(body: Json, agent: Correspondent, signature: string, dropped: string | null): Json {
+  const { says, calls } = agent.says(body);
+  const { model, thinking } = body;
+  const thinks = thinking !== undefined && (thinking as Json).type !== 'disabled';
   const content: Json[] = [
-    { type: 'thinking', thinking: `I look at step ${agent.requests}.`, signature },
+    ...(thinks ? [{ type: 'thinking', thinking: `I look at step ${agent.requests}.`, signature }] : []),
     ...(says === '' ? [] : [{ type: 'text', text: says }]),
     ...calls.map(({ name, args }) => ({ type: 'tool_use', id: agent.nextId('toolu'), name, input: args })),
   ];
@@ -75,7 +78,7 @@ function streamed(message: Json): Reply {
     { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
     ...content.flatMap((block, index) => [
       { type: 'content_block_start', index, content_block: startOf(block) },
-      { type: 'content_block_delta', index, delta: deltaOf(block) },
+      ...deltasOf(block).map((delta) => ({ type: 'content_block_delta', index, delta })),
       { type: 'content_block_stop', index },
     ]),
     { type: 'message_delta', delta: { stop_reason: message.stop_reason }, usage: { output_tokens: 5 } },
@@ -88,21 +91,29 @@ function startOf(block: Json): Json {
   return block.type === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
 }
 
-function deltaOf(block: Json): Json {
-  if (block.type === 'thinking') return { type: 'signature_delta', signature: block.signature };
-  if (block.type === 'text') return { type: 'text_delta', text: block.text };
-  return { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+function deltasOf({ type, thinking, signature, text, input }: Json): Json[] {
+  if (type === 'text') return [{ type: 'text_delta', text }];
+  if (type !== 'thinking') return [{ type: 'input_json_delta', partial_json: JSON.stringify(input) }];
+  return [
+    { type: 'thinking_delta', thinking },
+    { type: 'signature_delta', signature },
+  ];
+}
+
+function isThinking({ type }: Json): boolean {
+  return type === 'thinking';
 }
 
 /** A message without thinking, in one spelling. */
 function messageText(message: unknown): string {
   const { role, content } = message as Json;
   const blocks = (typeof content === 'string' ? [{ type: 'text', text: content }] : content) as Json[];
-  return JSON.stringify(plain({ role, content: blocks.filter(({ type }) => type !== 'thinking') }));
+  return JSON.stringify(plain({ role, content: blocks.filter((block) => !isThinking(block)) }));
 }
 
-function noteResults(agent: Correspondent, messages: readonly Json[]): void {
+function noteBlocks(agent: Correspondent, messages: readonly Json[]): void {
   for (const block of messages.flatMap(({ content }) => (Array.isArray(content) ? (content as Json[]) : []))) {
+    if (isThinking(block)) agent.reasoning++;
     const text = block.type === 'tool_result' ? textOf(block.content) : null;
     if (text !== null) agent.results.set(String(block.tool_use_id), text);
   }
@@ -113,7 +124,7 @@ function mismatchIn(head: unknown, messages: readonly Json[]): string | null {
   const chain = chainOf(head, messages, messageText);
   for (const [i, { role, content }] of messages.entries()) {
     if (role !== 'assistant' || !Array.isArray(content)) continue;
-    const at = (content as Json[]).findIndex(({ type, signature }) => type === 'thinking' && signature !== chain[i]);
+    const at = (content as Json[]).findIndex((block) => isThinking(block) && block.signature !== chain[i]);
     if (at >= 0) return `messages.${i}.content.${at}`;
   }
   return null;

@@ -8,10 +8,14 @@ export class Correspondent {
   /** Whether its model checks the history. */
   checks: boolean;
   script: Script = { calls: [], says: '', fails: [], hangs: false, forgets: false };
+  /** What its model says to a request. @param _body - with the whole history */
+  says: (_body: Json) => Pick<Script, 'calls' | 'says'> = () => this.script;
   /** The last answer: messages of the assistant, or items. */
   answer: Json[] = [];
   answerId = '';
   requests = 0;
+  /** Blocks of reasoning that were sent back, in all requests together. */
+  reasoning = 0;
   readonly breaks: Break[] = [];
   /** Results as they were forwarded last, by the ids of their calls. */
   readonly results = new Map<string, string>();

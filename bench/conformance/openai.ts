@@ -46,9 +46,10 @@ function respond({ body, agent, stored }: Exchange, socket: WebSocket | null): J
     const text = isResult(type) ? textOf(output) : null;
     if (text !== null) agent.results.set(String(call_id), text);
   }
-  const { says, calls } = agent.script;
+  agent.reasoning += items.filter(({ type }) => type === 'reasoning').length;
+  const { says, calls } = body.generate === false ? SILENCE : agent.says({ ...body, input: items });
   const output: Json[] = [
-    ...(body.reasoning === undefined
+    ...(!body.reasoning || body.generate === false
       ? []
       : [
           {
@@ -59,19 +60,31 @@ function respond({ body, agent, stored }: Exchange, socket: WebSocket | null): J
           },
         ]),
     ...(says === '' ? [] : [wordsOf(says, agent.nextId('out'))]),
-    ...calls.map(({ name, args }) => {
-      const call = { type: 'function_call', id: agent.nextId('fc'), call_id: agent.nextId('call'), name };
+    ...calls.map(({ args, ...named }) => {
+      const call = { type: 'function_call', id: agent.nextId('fc'), call_id: agent.nextId('call'), ...named };
       return { ...call, arguments: JSON.stringify(args), status: 'completed' };
     }),
   ];
   agent.answer = output;
   agent.answerId = agent.nextId('resp');
   if (body.store !== false || socket) stored.set(agent.answerId, { items: [...items, ...output], head, socket });
-  const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5 };
+  const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5, total_tokens: 15 };
   const { model } = body;
-  const response = { id: agent.answerId, object: 'response', status: 'completed', model, output, usage };
+  const response = {
+    id: agent.answerId,
+    object: 'response',
+    created_at: CREATED_S,
+    status: 'completed',
+    model,
+    output,
+    usage,
+  };
   return { ...response, ...(removed.length > 0 && { input_transformations: removed }) };
 }
+
+/** The answer to `generate: false`, by which a client only sends the beginning of its history. */
+const SILENCE = { says: '', calls: [] };
+const CREATED_S = 1_700_000_000;
 
 /** The reasoning of a model that does not check. One that checks does not read it, which is no break. */
 const OTHER = 'of another model';
@@ -103,11 +116,19 @@ function wordsOf(text: string, id: string): Json {
 }
 
 function eventsOf(response: Json): Json[] {
-  const items = (response.output as Json[]).map((item, i) => ({
-    type: 'response.output_item.done',
-    output_index: i,
-    item,
-  }));
+  const items = (response.output as Json[]).flatMap((item, output_index) => {
+    const [{ text }] = (item.content ?? [{}]) as [Json];
+    const at = { output_index, item_id: item.id, content_index: 0 };
+    return [
+      {
+        type: 'response.output_item.added',
+        output_index,
+        item: { ...item, ...(text !== undefined && { content: [] }) },
+      },
+      ...(text === undefined ? [] : [{ type: 'response.output_text.delta', ...at, delta: text }]),
+      { type: 'response.output_item.done', output_index, item },
+    ];
+  });
   const created = { type: 'response.created', response: { ...response, output: [] } };
   return [created, ...items, { type: 'response.completed', response }];
 }
@@ -120,11 +141,12 @@ export function answerChat({ body, agent }: Exchange): Reply {
     const text = role === 'tool' ? textOf(content) : null;
     if (text !== null) agent.results.set(String(tool_call_id), text);
   }
-  const calls = agent.script.calls.map(({ name, args }) => {
+  const { says, calls: scripted } = agent.says(body);
+  const calls = scripted.map(({ name, args }) => {
     const made = { name, arguments: JSON.stringify(args) };
     return { id: agent.nextId('call'), type: 'function', function: made };
   });
-  const message = { role: 'assistant', content: agent.script.says, ...(calls.length > 0 && { tool_calls: calls }) };
+  const message = { role: 'assistant', content: says, ...(calls.length > 0 && { tool_calls: calls }) };
   agent.answer = [message];
   agent.answerId = agent.nextId('chatcmpl');
   const [id, model] = [agent.answerId, body.model];

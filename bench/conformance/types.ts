@@ -64,10 +64,17 @@ export interface Plan {
   readonly only?: string;
 }
 
+/** A call of a tool. `namespace`: the MCP server in which Codex declares it. */
+export interface ScriptedCall {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly args: Readonly<Json>;
+}
+
 /** What the model answers next. */
 export interface Script {
   /** The tools that it calls at once, by name and arguments. */
-  readonly calls: readonly { readonly name: string; readonly args: Readonly<Json> }[];
+  readonly calls: readonly ScriptedCall[];
   readonly says: string;
   /** Statuses of failures before the answer. */
   readonly fails: number[];

@@ -6,31 +6,40 @@ import { decompress } from 'fzstd';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type Exchange, type Reply, type Stored, send } from './answering.ts';
 import { answerMessages, countMessages } from './anthropic.ts';
-import type { Correspondent } from './correspondent.ts';
+import { digest, plain } from './chain.ts';
+import { Correspondent } from './correspondent.ts';
 import { answerGemini, answerInteractions } from './google.ts';
 import { answerChat, answerFrame, answerResponses, compactResponses } from './openai.ts';
-import type { Json } from './types.ts';
+import type { Json, Script, Wire } from './types.ts';
 
 /** What answers a path, by its end. */
-const ANSWERS: readonly (readonly [end: string, answer: (exchange: Exchange) => Reply])[] = [
-  ['/messages/count_tokens', countMessages],
-  ['/messages', answerMessages],
-  ['/responses/compact', compactResponses],
-  ['/responses', answerResponses],
-  ['/chat/completions', answerChat],
-  ['enerateContent', answerGemini],
-  ['/interactions', answerInteractions],
+const ANSWERS: readonly (readonly [end: string, wire: Wire, answer: (exchange: Exchange) => Reply])[] = [
+  ['/messages/count_tokens', 'messages', countMessages],
+  ['/messages', 'messages', answerMessages],
+  ['/responses/compact', 'responses', compactResponses],
+  ['/responses', 'responses', answerResponses],
+  ['/chat/completions', 'chat', answerChat],
+  ['enerateContent', 'gemini', answerGemini],
+  ['/interactions', 'interactions', answerInteractions],
 ];
 const MAX_FRAME_BYTES = 256 * 1024 * 1024;
+
+/** What the model says to clients that are not the kit's. @param body - with the whole history */
+export type Play = (wire: Wire, body: Json) => Pick<Script, 'calls' | 'says'>;
 
 /** Providers that check what the real ones check. They keep histories: threads, and answers on POST and WebSocket. */
 export class CheckingUpstream {
   readonly #server: Server;
   readonly #agents = new Map<string, Correspondent>();
   readonly #stored = new Map<string, Stored>();
+  readonly #play: Play | null;
+  /** The conversations of other clients, by their first entries. */
+  readonly strangers = new Map<string, Correspondent>();
   port = 0;
 
-  constructor() {
+  /** @param play - absent: only agents of the kit are answered */
+  constructor(play: Play | null = null) {
+    this.#play = play;
     this.#server = createServer((req, res) => {
       this.#serve(req, res).catch((cause: unknown) => res.destroy(cause instanceof Error ? cause : undefined));
     });
@@ -67,8 +76,8 @@ export class CheckingUpstream {
     const bytes = decoded(Buffer.concat(chunks), req.headers['content-encoding']);
     const path = (req.url ?? '').split('?')[0] ?? '';
     const body = (bytes.length > 0 ? JSON.parse(bytes.toString('utf8')) : {}) as Json;
-    const agent = this.#agents.get(nameIn(body));
-    const answer = ANSWERS.find(([end]) => path.endsWith(end))?.[1];
+    const [, wire, answer] = ANSWERS.find(([end]) => path.endsWith(end)) ?? [];
+    const agent = wire && this.#agentOf(wire, body);
     if (!agent || !answer) return send(res, failure(404, agent ? path : 'unknown agent'));
     agent.requests++;
     const isTurn = answer !== countMessages && answer !== compactResponses;
@@ -87,7 +96,7 @@ export class CheckingUpstream {
     socket.on('error', () => socket.terminate());
     socket.on('message', (data: Buffer) => {
       const body = JSON.parse(data.toString('utf8')) as Json;
-      const agent = this.#agents.get(nameIn(body));
+      const agent = this.#agentOf('responses', body);
       if (!agent) return socket.close(1008, 'unknown agent');
       agent.requests++;
       const status = agent.script.fails.shift();
@@ -96,6 +105,23 @@ export class CheckingUpstream {
       const events = answerFrame({ path: '', body, agent, stored: this.#stored }, socket);
       for (const event of events) socket.send(JSON.stringify(event));
     });
+  }
+
+  /** The agent that a request names; for one that names none, its conversation. */
+  #agentOf(wire: Wire, body: Json): Correspondent | undefined {
+    const play = this.#play;
+    if (play === null) return this.#agents.get(nameIn(body));
+    const { items = [] } = this.#stored.get(String(body.previous_response_id)) ?? {};
+    const own = body.messages ?? body.input;
+    const [first] = [...items, ...(Array.isArray(own) ? own : [own])];
+    const key = digest(wire, JSON.stringify(plain(first)));
+    let stranger = this.strangers.get(key);
+    if (!stranger) {
+      stranger = new Correspondent(`c${this.strangers.size}`, wire, wire === 'messages' || wire === 'responses');
+      stranger.says = (whole) => play(wire, whole);
+      this.strangers.set(key, stranger);
+    }
+    return stranger;
   }
 }
 

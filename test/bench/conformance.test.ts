@@ -89,6 +89,45 @@ describe('the conformance kit', () => {
     expect((await runPlan(small, shortening)).breaks.length).toBeGreaterThan(0);
   });
 
+  it('answers clients that it does not know, and takes a title and the task for two conversations', async () => {
+    const upstream = new CheckingUpstream((_wire, { messages, tools }) =>
+      tools === undefined
+        ? { says: 'Billing', calls: [] }
+        : {
+            says: `${(messages as Json[]).length} so far`,
+            calls: [{ name: 'Bash', args: { command: 'cat app.log' } }],
+          },
+    );
+    await upstream.start();
+    const thinking = { type: 'adaptive' };
+    const loaded = { name: 'mcp__db__query', defer_loading: true };
+    const post = async (messages: readonly object[], head: object) => {
+      const init = { method: 'POST', body: JSON.stringify({ model: 'claude', messages, ...head }) };
+      const answer = await fetch(`${upstream.origin}/v1/messages`, init);
+      return { status: answer.status, content: ((await answer.json()) as { content?: object[] }).content ?? [] };
+    };
+    const asked = { role: 'user', content: 'What does the log say?' };
+    const first = await post([asked], { tools: [{ name: 'Bash' }], thinking });
+    expect(first.content).toMatchObject([
+      { type: 'thinking' },
+      { text: '1 so far' },
+      { type: 'tool_use', name: 'Bash' },
+    ]);
+    const titled = await post([{ role: 'user', content: 'A title, please.' }], {});
+    expect(titled.content).toEqual([{ type: 'text', text: 'Billing' }]);
+    const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x', content: 'all of it' }] };
+    const second = [asked, { role: 'assistant', content: first.content }, result];
+    const answered = await post(second, { tools: [{ name: 'Bash' }, loaded], thinking });
+    expect(answered.status).toBe(200);
+    const cut = { ...result, content: [{ ...result.content[0], content: 'all' }] };
+    const third = [...second.slice(0, 2), cut, { role: 'assistant', content: answered.content }, result];
+    expect((await post(third, { tools: [{ name: 'Bash' }], thinking })).status).toBe(400);
+    await upstream.close();
+    const [task, title] = [...upstream.strangers.values()];
+    expect(task).toMatchObject({ requests: 3, reasoning: 3, breaks: [{ effect: 'refused', item: 2 }] });
+    expect(title).toMatchObject({ requests: 1, reasoning: 0, breaks: [] });
+  });
+
   it.each([
     { wire: 'responses', effect: 'dropped', status: 200 },
     { wire: 'messages', effect: 'refused', status: 400 },
@@ -101,7 +140,7 @@ describe('the conformance kit', () => {
     const send = async () => {
       const body =
         wire === 'messages'
-          ? { model: 'claude', metadata: { user_id: 'a' }, messages: history }
+          ? { model: 'claude', metadata: { user_id: 'a' }, thinking: { type: 'enabled' }, messages: history }
           : { model: 'gpt-6.2', prompt_cache_key: 'a', reasoning: {}, input: history };
       const init = { method: 'POST', body: JSON.stringify(body) };
       const answer = await fetch(`${upstream.origin}/v1/${wire}`, init);

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { drivers } from './drivers/all.mjs';
 import { PROXY_STEPS } from './lib/calls.mjs';
+import { CHECKED_SETUPS, judgeChecked, startCheckingUpstream } from './lib/checking.mjs';
 import { install } from './lib/install.mjs';
-import { runSession } from './lib/session.mjs';
-import { printTable } from './lib/table.mjs';
+import { runSession, SWITCHES } from './lib/session.mjs';
+import { CHECKED, COLUMNS, printTable } from './lib/table.mjs';
 import { judge, judgeDirect } from './lib/verdict.mjs';
 
 const HELP = `Real clients do a task of two big tool results against a scripted model, through the proxy.
@@ -16,7 +17,9 @@ node test/clients/run.mjs [name…]      names of set-ups, or the beginning of n
   --start                 start the built proxy (dist/cli.js) for each set-up; the default
   --proxy URL             use a running proxy; it must forward to http://127.0.0.1:<--upstream-port>/v1
   --upstream-port N       where the scripted model listens with --proxy (default 8107)
-  --switch                in mid-session the proxy is killed, and goes on with MCP_PRUNER_ENABLED=false
+  --switch HOW            in mid-session the proxy is killed, and goes on: off (MCP_PRUNER_ENABLED=false), shadow, header (the client
+                          sends x-mcp-pruner: off); gone: no proxy any more, which must fail with --check
+  --check                 the model checks the history as the providers do (docs/conformance.md), and nothing else is judged
   --direct                no proxy at all: shows that the set-ups work by themselves
   --timeout SECONDS       of one client (default 240)
   --json FILE             write the results there as well
@@ -35,7 +38,8 @@ const { values, positionals } = parseArgs({
   options: {
     start: { type: 'boolean', default: false },
     direct: { type: 'boolean', default: false },
-    switch: { type: 'boolean', default: false },
+    switch: { type: 'string' },
+    check: { type: 'boolean', default: false },
     proxy: { type: 'string' },
     'upstream-port': { type: 'string', default: '8107' },
     timeout: { type: 'string', default: '240' },
@@ -48,7 +52,9 @@ const { values, positionals } = parseArgs({
 
 const say = (text) => process.stdout.write(`${text}\n`);
 const chosen = drivers.filter(
-  ({ name }) => positionals.length === 0 || positionals.some((wanted) => name.startsWith(wanted)),
+  ({ name, isChecked = false }) =>
+    (values.check ? CHECKED_SETUPS.has(name) : !isChecked) &&
+    (positionals.length === 0 || positionals.some((wanted) => name.startsWith(wanted))),
 );
 
 async function once(driver, installed, through, then) {
@@ -59,7 +65,8 @@ async function once(driver, installed, through, then) {
     upstreamPort: Number(values['upstream-port']),
     timeoutMs: Number(values.timeout) * 1000,
     keep: values.keep,
-    switched: values.switch ? { MCP_PRUNER_ENABLED: 'false' } : undefined,
+    switched: values.switch,
+    model: values.check ? startCheckingUpstream : undefined,
   });
   try {
     const verdict = await then(session, nonce);
@@ -88,6 +95,10 @@ const tail = ({ result, proxyLog }) => ({
 
 async function runDriver(driver) {
   const installed = await install(defaultCache(), driver.packages);
+  if (values.check) {
+    const checked = async (session, nonce) => judgeChecked(session, nonce);
+    return { client: driver.name, version: installed.version, ...(await once(driver, installed, 'start', checked)) };
+  }
   const further = driver.steps.filter((step) => PROXY_STEPS.includes(step)).length;
   const direct = await once(driver, installed, 'direct', async (session, nonce) => judgeDirect(session, nonce));
   const row = { client: driver.name, version: installed.version };
@@ -104,6 +115,8 @@ async function runDriver(driver) {
 async function main() {
   if (values.help) return say(HELP);
   if (values.list) return say(drivers.map(({ name }) => name).join('\n'));
+  if (values.switch !== undefined && !(values.switch in SWITCHES))
+    throw new Error(`--switch: ${Object.keys(SWITCHES).join(', ')}`);
   if (chosen.length === 0) throw new Error(`no such client; there are ${drivers.map(({ name }) => name).join(', ')}`);
   const rows = [];
   for (const driver of chosen) {
@@ -119,7 +132,7 @@ async function main() {
     for (const [name, text] of Object.entries(row.output ?? {})) if (text !== '') say(`  --- ${name}\n${text}`);
   }
   say('');
-  say(printTable(rows));
+  say(printTable(rows, values.check ? CHECKED : COLUMNS));
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`);
   if (rows.some((row) => row.failures.length > 0)) process.exitCode = 1;
 }

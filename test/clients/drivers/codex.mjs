@@ -14,7 +14,7 @@ const responses = { wire: 'responses', binary: '@openai/codex-linux-x64/vendor/x
 
 async function run(
   { folder, home, work, baseUrl, rpcUrl, apiKey, task, env, start },
-  { wire, binary },
+  { wire, binary, socket = false },
   extra,
   mcp = false,
 ) {
@@ -24,6 +24,7 @@ async function run(
     'model = "scripted"',
     'model_provider = "scripted"',
     'check_for_update_on_startup = false',
+    ...(wire === 'responses' ? reasoning : []),
     ...extra,
     '[analytics]',
     'enabled = false',
@@ -32,6 +33,7 @@ async function run(
     `base_url = "${baseUrl}"`,
     'env_key = "SCRIPTED_KEY"',
     `wire_api = "${wire}"`,
+    ...(socket ? ['supports_websockets = true'] : []),
     ...(mcp && rpcUrl !== null ? ['[mcp_servers.pruner]', `url = "${rpcUrl}"`] : []),
     '',
   ];
@@ -52,6 +54,7 @@ async function runOutOfTheBox(session) {
   const own = [
     'model = "scripted"',
     'check_for_update_on_startup = false',
+    ...reasoning,
     ...uncut,
     '[analytics]',
     'enabled = false',
@@ -81,6 +84,8 @@ async function runOutOfTheBox(session) {
 
 // It cuts what a command says to 10,000 bytes for models that it does not know.
 const uncut = ['tool_output_token_limit = 50000'];
+// nor does it ask for reasoning
+const reasoning = ['model_supports_reasoning_summaries = true', 'model_reasoning_effort = "medium"'];
 const steps = ['read', 'log', 'answer'];
 const withMcp = ['read', 'log', 'recover', 'answer'];
 
@@ -92,6 +97,14 @@ export const codexDrivers = [
     steps: withMcp,
     calls,
     run: (session) => run(session, responses, uncut, true),
+  },
+  {
+    name: 'codex-socket',
+    packages: 'codex',
+    isChecked: true,
+    steps,
+    calls,
+    run: (session) => run(session, { ...responses, socket: true }, uncut),
   },
   { name: 'codex-run', packages: 'codex', steps: withMcp, calls, run: runOutOfTheBox },
   { name: 'codex-chat', packages: 'codex-chat', steps, calls, run: (session) => run(session, chat, uncut) },

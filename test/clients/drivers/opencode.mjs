@@ -13,7 +13,7 @@ async function run(
 ) {
   const folder = join(home, '.config', config);
   mkdirSync(folder, { recursive: true });
-  const model = { name: 'scripted', tool_call: true, limit: { context: 200_000, output: 8000 } };
+  const model = { name: 'scripted', tool_call: true, limit: { context: 200_000, output: 8000 }, ...REASONING[npm] };
   const scripted = {
     npm,
     name: 'scripted',
@@ -70,6 +70,20 @@ const kilo = {
 const CHAT = '@ai-sdk/openai-compatible';
 const RESPONSES = '@ai-sdk/openai';
 const MESSAGES = '@ai-sdk/anthropic';
+
+/** With reasoning the history is bound. */
+const REASONING = {
+  [RESPONSES]: {
+    reasoning: true,
+    options: {
+      reasoningEffort: 'medium',
+      forceReasoning: true,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+    },
+  },
+  [MESSAGES]: { reasoning: true, options: { thinking: { type: 'enabled', budgetTokens: 4000 } } },
+};
 
 function driver(name, program, steps, { files = [], npm = CHAT } = {}) {
   return {

@@ -14,8 +14,8 @@ async function run(
 ) {
   const config = join(home, '.pi/agent');
   mkdirSync(config, { recursive: true });
-  // with reasoning the history is bound on responses
-  const model = { id: 'scripted', contextWindow: 200_000, maxTokens: 8000, reasoning: api === 'openai-responses' };
+  // with reasoning the history is bound
+  const model = { id: 'scripted', contextWindow: 200_000, maxTokens: 8000, reasoning: api !== 'openai-completions' };
   const address = api === 'anthropic-messages' ? bareUrl : baseUrl;
   const scripted = { baseUrl: address, api, apiKey, models: [model] };
   writeFileSync(join(config, 'models.json'), JSON.stringify({ providers: { scripted } }));

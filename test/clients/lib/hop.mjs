@@ -1,26 +1,28 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { WebSocket, WebSocketServer } from 'ws';
 import { listen, readAll } from './http.mjs';
 
 /** The header by which a request seen here is found again upstream. */
 export const HOP_HEADER = 'x-clients-hop';
 
 /**
- * A relay between client and proxy that keeps what the client sent and what it got, and changes nothing but one header. `Host` stays
- * as it came, since signatures of AWS cover it.
+ * A relay between client and proxy that keeps what the client sent and what it got (but for frames of WebSockets), and changes nothing
+ * but one header. `Host` stays as it came, since signatures of AWS cover it.
  *
- * @param {string} target - origin to relay to, without a path
- * @param {() => Promise<void>} [before] - called before each request is relayed
+ * @param {() => Promise<{ origin: string, headers?: Record<string, string> }>} route - called before each request or frame is relayed:
+ *   where to, and with which headers besides
  * @returns {Promise<{ url: string, seen: Exchange[], close: () => Promise<void> }>}
  *
  * @typedef {{ id: string, method: string, path: string, headers: Record<string, unknown>, sent: string, status: number,
  *   answerHeaders: Record<string, unknown>, answer: Buffer, clientLeft: boolean }} Exchange
  */
-export async function startHop(target, before = async () => {}) {
+export async function startHop(route) {
   /** @type {Exchange[]} */
   const seen = [];
   const server = await listen(async (req, res) => {
     const body = await readAll(req);
-    await before();
+    const { origin, headers: further } = await route();
     const exchange = {
       id: String(seen.length + 1),
       method: req.method ?? '',
@@ -33,11 +35,11 @@ export async function startHop(target, before = async () => {}) {
       clientLeft: false,
     };
     seen.push(exchange);
-    const headers = { ...req.headers, [HOP_HEADER]: exchange.id };
+    const headers = { ...req.headers, ...further, [HOP_HEADER]: exchange.id };
     delete headers['transfer-encoding'];
     if (body.length > 0) headers['content-length'] = String(body.length);
     const answer = await new Promise((resolve, reject) => {
-      const out = request(new URL(exchange.path, target), { method: exchange.method, headers });
+      const out = request(new URL(exchange.path, origin), { method: exchange.method, headers });
       out.once('response', resolve);
       out.once('error', reject);
       res.once('close', () => {
@@ -55,5 +57,30 @@ export async function startHop(target, before = async () => {}) {
     }
     res.end();
   });
+  const sockets = new WebSocketServer({ server: server.server });
+  sockets.on('connection', (client, req) => relayFrames(client, req, route));
   return { url: server.url, seen, close: server.close };
+}
+
+/** Relays one connection. When the other side has gone, the client must connect again. */
+function relayFrames(client, { url, headers: sent }, route) {
+  const own = Object.entries(sent).filter(([name]) => !/^(?:host|upgrade|connection|sec-websocket-.*)$/.test(name));
+  const opened = route().then(async ({ origin, headers }) => {
+    const out = new WebSocket(new URL(url, origin.replace(/^http/, 'ws')), {
+      headers: { ...Object.fromEntries(own), ...headers },
+    });
+    out.on('message', (data, isBinary) => client.send(data, { binary: isBinary }));
+    out.on('error', () => client.terminate()).on('close', () => client.close());
+    await once(out, 'open');
+    return out;
+  });
+  opened.catch(() => client.terminate());
+  client.on('error', () => client.terminate());
+  client.on('close', () => void opened.then((out) => out.close()).catch(() => {}));
+  client.on('message', async (data, isBinary) => {
+    const out = await opened.catch(() => null);
+    await route();
+    if (out?.readyState === WebSocket.OPEN) out.send(data, { binary: isBinary });
+    else client.terminate();
+  });
 }

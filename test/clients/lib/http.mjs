@@ -12,7 +12,7 @@ export async function readAll(stream) {
  *
  * @param {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => Promise<void>} handle
  * @param {number} port - 0 for any free one
- * @returns {Promise<{ url: string, close: () => Promise<void> }>}
+ * @returns {Promise<{ url: string, server: import('node:http').Server, close: () => Promise<void> }>}
  */
 export async function listen(handle, port = 0) {
   const server = createServer((req, res) => {
@@ -32,5 +32,5 @@ export async function listen(handle, port = 0) {
       server.close(() => resolve(undefined));
       server.closeAllConnections();
     });
-  return { url: `http://127.0.0.1:${address.port}`, close };
+  return { url: `http://127.0.0.1:${address.port}`, server, close };
 }

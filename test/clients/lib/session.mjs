@@ -21,6 +21,19 @@ const OWN = /^\/(?:(?:health|rpc)\b|run\/[0-9a-f]+(?:\?|$))/;
 /** By which the requests of a run of `mcp-pruner run` are known; the proxy takes it off. */
 const RUN = /^\/run\/[0-9a-f]+(?=\/)/;
 
+/**
+ * What is done in mid-session, once the log has gone upstream cut: the proxy is killed, and goes on with other settings; the client
+ * sends a header of its own; or there is no proxy any more, which breaks a history that is bound.
+ *
+ * @type {Record<string, { settings?: Record<string, string>, headers?: Record<string, string>, isGone?: boolean }>}
+ */
+export const SWITCHES = {
+  off: { settings: { MCP_PRUNER_ENABLED: 'false' } },
+  shadow: { settings: { MCP_PRUNER_MODE: 'shadow' } },
+  header: { settings: {}, headers: { 'x-mcp-pruner': 'off' } },
+  gone: { isGone: true },
+};
+
 /** A question on which the answer of the first turn must not depend. */
 const FOLLOW_UP = 'Now the log of the nightly run, please: which error code, which release?';
 
@@ -57,11 +70,12 @@ export function environment(home) {
  * @param {object} driver
  * @param {{ folder: string, node: string }} installed
  * @param {{ through: 'direct' | 'start' | string, upstreamPort?: number, timeoutMs: number, keep: boolean, nonce: string,
- *   settings?: Record<string, string>, switched?: Record<string, string>, root?: string, task?: string }} options - `through` is the origin of a running proxy,
- *   or one of the two words; with the settings `switched` it starts again as soon as the log was sent; `root` a folder that outlives the session, with the client's home and the proxy's store
+ *   settings?: Record<string, string>, switched?: keyof typeof SWITCHES, model?: typeof startUpstream, root?: string, task?: string }} options - `through` is the origin of a running proxy,
+ *   or one of the two words; `root` a folder that outlives the session, with the client's home and the proxy's store
  */
 export async function runSession(driver, installed, options) {
-  const { through, upstreamPort = 0, timeoutMs, keep, nonce, settings, switched, task = TASK } = options;
+  const { through, upstreamPort = 0, timeoutMs, keep, nonce, settings, task = TASK, model = startUpstream } = options;
+  const switched = SWITCHES[options.switched];
   const root = options.root ?? mkdtempSync(join(tmpdir(), `client-${driver.name}-`));
   const [home, work, state] = ['home', 'work', 'proxy'].map((name) => join(root, name));
   for (const folder of [join(home, 'tmp'), work, state]) mkdirSync(folder, { recursive: true });
@@ -72,7 +86,7 @@ export async function runSession(driver, installed, options) {
     const port = through === 'start' || through === 'direct' ? 0 : upstreamPort;
     const inOrder = switched === undefined ? driver.steps : logFirst(driver.steps);
     const steps = inOrder.filter((step) => through !== 'direct' || !PROXY_STEPS.includes(step));
-    const upstream = await startUpstream({
+    const upstream = await model({
       nonce,
       steps,
       calls: { ...driver.calls, recover: recoverCall },
@@ -82,8 +96,7 @@ export async function runSession(driver, installed, options) {
     closers.push(upstream.close);
     let origin = through;
     let proxyLog = () => '';
-    let restart = null;
-    let restarted = Promise.resolve();
+    let restart = async () => {};
     if (through === 'start') {
       const proxy = await startProxy({
         upstream: upstream.url,
@@ -93,14 +106,15 @@ export async function runSession(driver, installed, options) {
       closers.push(proxy.close);
       origin = proxy.origin;
       proxyLog = proxy.log;
-      if (switched !== undefined) restart = () => proxy.restart(switched);
+      if (switched?.settings) restart = () => proxy.restart(switched.settings);
     }
-    const hop = await startHop(through === 'direct' ? upstream.url : origin, () => {
-      if (restart !== null && upstream.seen.some(({ step }) => steps.indexOf(step) > 0)) {
-        restarted = restart();
-        restart = null;
-      }
-      return restarted; // also for requests that come meanwhile
+    const before = { origin: through === 'direct' ? upstream.url : origin };
+    const after = { origin: switched?.isGone ? upstream.url : before.origin, headers: switched?.headers };
+    let route = null;
+    const hop = await startHop(async () => {
+      if (switched === undefined || through === 'direct') return before;
+      if (upstream.seen.some(({ step }) => steps.indexOf(step) > 0)) route ??= restart().then(() => after);
+      return route ?? before; // also for requests that come meanwhile
     });
     closers.push(hop.close);
 
@@ -128,6 +142,8 @@ export async function runSession(driver, installed, options) {
         .filter(({ path }) => !OWN.test(path))
         .map((exchange) => ({ ...exchange, path: exchange.path.replace(RUN, '') })),
       received: upstream.seen,
+      strangers: upstream.strangers,
+      wasSwitched: route !== null,
       proxyLog,
       close,
     };

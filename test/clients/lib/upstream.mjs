@@ -26,6 +26,26 @@ function factsIn(messages) {
 }
 
 /**
+ * What the model says next. The place in the script follows from the conversation alone: one step for each tool result and each
+ * answer.
+ *
+ * @param {{ nonce: string, steps: readonly string[], calls: Record<string, Function>, work: string }} play
+ * @returns {(conversation: { tools: object[], messages: object[] }) => { step: string, text: string, calls: object[] }}
+ */
+export function scriptOf({ nonce, steps, calls, work }) {
+  const isDone = (message) =>
+    message.role === 'tool' || (message.role === 'assistant' && textOf(message).includes(nonce));
+  return ({ tools, messages }) => {
+    if (tools.length === 0) return { step: 'title', text: 'Billing task', calls: [] };
+    const step = steps[messages.filter(isDone).length] ?? 'answer';
+    if (step === 'answer') return { step, text: finalAnswer(nonce, factsIn(messages)), calls: [] };
+    const call = calls[step]?.(tools, { messages, work });
+    if (call === undefined) throw new Error(`no such step: ${step}`);
+    return { step, text: `Next: ${step}.`, calls: [{ id: `call_${nonce}_${step}`, ...call }] };
+  };
+}
+
+/**
  * The model of the tests, on all wires: it plays a script of tool calls on the client's own tools, then answers from what it was sent.
  *
  * @param {{ nonce: string, steps: readonly string[], calls: Record<string, (tools: object[], context: object) =>
@@ -35,27 +55,11 @@ function factsIn(messages) {
  * @typedef {{ hop: string, method: string, path: string, headers: Record<string, unknown>, body: string, answer: string,
  *   step: string }} Received
  */
-export async function startUpstream({ nonce, steps, calls, work, port = 0 }) {
+export async function startUpstream({ nonce, port = 0, ...play }) {
   /** @type {Received[]} */
   const seen = [];
 
-  /** The place in the script follows from the conversation alone: one step for each tool result and each answer. */
-  const stepOf = ({ tools, messages }) => {
-    if (tools.length === 0) return 'title';
-    const done = messages.filter(
-      (message) => message.role === 'tool' || (message.role === 'assistant' && textOf(message).includes(nonce)),
-    );
-    return steps[done.length] ?? 'answer';
-  };
-
-  const turnFor = (step, { tools, messages }, model) => {
-    const id = `${nonce}-${seen.length}`;
-    if (step === 'title') return { id, model, text: 'Billing task', calls: [] };
-    if (step === 'answer') return { id, model, text: finalAnswer(nonce, factsIn(messages)), calls: [] };
-    const call = calls[step]?.(tools, { messages, work });
-    if (call === undefined) throw new Error(`no such step: ${step}`);
-    return { id, model, text: `Next: ${step}.`, calls: [{ id: `call_${nonce}_${step}`, ...call }] };
-  };
+  const next = scriptOf({ nonce, ...play });
 
   const server = await listen(async (req, res) => {
     const body = (await readAll(req)).toString('utf8');
@@ -86,9 +90,9 @@ export async function startUpstream({ nonce, steps, calls, work, port = 0 }) {
       return reply(404, 'application/json', JSON.stringify({ error: { message: 'not here', type: 'not_found' } }));
     }
     const parsed = JSON.parse(body);
-    const conversation = wire.read(parsed);
-    received.step = stepOf(conversation);
-    const turn = turnFor(received.step, conversation, String(parsed.model ?? 'scripted'));
+    const { step, ...said } = next(wire.read(parsed));
+    received.step = step;
+    const turn = { id: `${nonce}-${seen.length}`, model: String(parsed.model ?? 'scripted'), ...said };
     const streams = wire.streams?.(path) ?? parsed.stream === true;
     if (!streams) return reply(200, 'application/json', JSON.stringify(wire.plain(turn)));
     const framed = path.endsWith('/invoke-with-response-stream');

@@ -3,7 +3,8 @@ import { gemini } from './wires/gemini.mjs';
 import { messages } from './wires/messages.mjs';
 import { responses } from './wires/responses.mjs';
 
-const wires = [chat, messages, responses, gemini];
+const byName = { chat, messages, responses, gemini };
+const wires = Object.values(byName);
 
 /**
  * The wire that a request is on, or `undefined` for one that no model answers.
@@ -14,6 +15,9 @@ export function wireOf(path) {
   const [plain = ''] = path.split('?');
   return wires.find((wire) => wire.path.test(plain));
 }
+
+/** The wire of a name. */
+export const wireNamed = (name) => byName[name];
 
 /**
  * The conversation in a body, whatever its wire, in the shape of a chat.
