@@ -79,7 +79,7 @@ export function findEntry(env: Env, cwd: string, options: BuildOptions = {}): st
   return paths.find(isReadableFile);
 }
 
-/** The package as its user installed it, then the build next to this file, then that of the source tree. */
+/** The package as its user installed it, then the build next to this file, then the build of the source tree. */
 function entryCandidates(): string[] {
   const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
   const beside = [here('../index.js'), here('../../dist/index.js')];

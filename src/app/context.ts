@@ -60,7 +60,7 @@ export function signInsOf({ events, clock }: Pick<Context, 'events' | 'clock'>):
 }
 
 /**
- * Adds an event if the settings differ from those of the last start on this store. It has the names of the changed
+ * Adds an event if the settings differ from the last start on this store. It has the names of the changed
  * settings, not their values. Never rejects.
  */
 export async function noteSettings({ edition, settings, store, events, clock, failures }: Context): Promise<void> {

@@ -15,11 +15,13 @@ export interface Edition {
   readonly parts: readonly Part[];
   /** Builds the page over the services; its files load with the first request. Absent: there is no page. */
   readonly page?: (parts: ViewParts) => Promise<RequestListener>;
-  /** Tables besides those of the product. */
+  /** Tables in addition to the product's own. */
   readonly tables: readonly PartTables[];
   /** A database server as the store. Absent: the store is a file. */
   readonly database?: DatabaseServer;
-  /** Whether servers compile the engine's code before the first request needs it, half a second of CPU. Default: yes. */
+  /**
+   * Whether servers compile the engine's code before the first request needs it, half a second of CPU. Default: yes.
+   */
   readonly warmsUp?: boolean;
 }
 

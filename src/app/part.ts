@@ -32,7 +32,9 @@ export interface Part {
   open(services: Services, place: PartPlace): Promise<OpenPart>;
 }
 
-/** Routes with a token of their own. They are there whether the part is on or off, and load with their first request. */
+/**
+ * Routes with a token of their own. They are there whether the part is on or off, and load with their first request.
+ */
 export interface PartRoutes {
   readonly path: string;
   /** The token that callers must present; `null`: the routes are not mounted. */
@@ -104,7 +106,7 @@ export interface OpenPart {
   readonly figures?: Readonly<Record<string, Figures>>;
   /** Records which project owns what requests store. */
   readonly owners?: Ownership;
-  /** The budgets in force, besides those of projects. */
+  /** The budgets in force, project budgets excluded. */
   readonly budgets?: () => readonly Budget[];
   /** Calls back when they may have changed. */
   readonly onBudgets?: (listener: () => void) => void;

@@ -16,7 +16,7 @@ import type { Services } from './compose.ts';
 import type { Base } from './context.ts';
 import type { RunningServer } from './serve.ts';
 
-/** The offered tools: `files` are `read`, `bash` and `grep`, `pruner` those of `POST /rpc`. */
+/** The offered tools: `files` are `read`, `bash` and `grep`; `pruner` are the tools of `POST /rpc`. */
 export type ToolSet = 'files' | 'pruner' | 'all';
 
 export interface StdioParts {

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 
 const LINE_FEED = 0x0a;
-/** Maximum length of a line that is read. Chosen: no model accepts a longer message. */
+/** Maximum length of a line that is read. Set by hand: no model accepts a longer message. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 /**

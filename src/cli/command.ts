@@ -63,7 +63,7 @@ export interface Command {
   /** The description in the help. */
   readonly about: string;
   readonly options: Readonly<Record<string, Option>>;
-  /** The options that `--help` shows where there are too many; `--help --all` shows all. */
+  /** If there are too many options, `--help` shows only these, and `--help --all` shows all. */
   readonly commonOptions?: readonly string[];
   /** The number of arguments that it takes, without options. */
   readonly arguments: { readonly min: number; readonly max: number };

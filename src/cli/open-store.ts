@@ -40,7 +40,7 @@ export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle)
 /** How long the running proxy may take to say which store it uses. */
 const ASK_MS = 1_000;
 
-/** Notes on stderr that the figures or texts are not those of the running proxy. */
+/** Warns on stderr that the figures or texts are not from the running proxy's store. */
 async function noteOtherStore(
   store: StoreHandle,
   running: ProxyHealth | null,

@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import type { ShelfStore, ShelfSums } from '../core/ports/shelf.ts';
 import { money } from './report/words.ts';
 
-/** The tool shelf as a report shows it. Tokens are those of all requests of the time together. */
+/** The tool shelf as a report shows it. Tokens are the sum over all requests of the time. */
 export interface ShelfReport {
   readonly tool_shelf: {
     readonly setting: Settings['toolShelf'];

@@ -12,8 +12,8 @@ export function storePlace({ databaseUrl, dbPath }: Settings): string {
 /**
  * Compares the store of these settings with the one that the running proxy uses.
  *
- * @param running - `null` where no proxy runs at the address of these settings
- * @param ownId - `null` where these settings have no store yet
+ * @param running - `null` if no proxy runs at the address of these settings
+ * @param ownId - `null` if these settings have no store yet
  * @returns the difference in one line for a terminal; `null` where there is none
  */
 export function storeDiffers(settings: Settings, running: ProxyHealth | null, ownId: string | null): string | null {

@@ -2,7 +2,7 @@ import { UserError } from '../errors/errors.ts';
 import type { Io } from './command.ts';
 
 /**
- * The variable with the user's key for a proxy, so that it is on no command line and in no file except those of agents.
+ * The variable with the user's key for a proxy, so that it is on no command line, and only in files of agents.
  */
 export const KEY_VARIABLE = 'MCP_PRUNER_KEY';
 

@@ -49,7 +49,7 @@ interface Explained {
   readonly requests: number;
   readonly outcomes: readonly Outcome[];
   readonly steps: readonly Step[];
-  /** Number of new results that were left whole, by code, including those without an outcome of their own. */
+  /** Number of new results that were left whole, by code, including results without an outcome of their own. */
   readonly leftWhole: Readonly<Record<string, number>>;
 }
 

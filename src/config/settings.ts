@@ -59,7 +59,7 @@ export interface SettingTable {
   readonly parts: readonly PartSettings[];
 }
 
-/** The settings of the product, followed by those of parts. */
+/** The settings of the product, followed by the settings of parts. */
 export function settingTable(parts: readonly PartSettings[]): SettingTable {
   const rows = [ownRows, ...parts.map((part) => part.rows)].flatMap((group) =>
     Object.entries(group).map(([key, row]) => ({ key: key as SettingKey, setting: named(key, row as Row<unknown>) })),

@@ -30,7 +30,7 @@ export function shownSettings({ settings, origins, table }: Omit<Loaded, 'warnin
 /** Settings of how requests are treated; all others are about the server itself, such as addresses and paths. */
 const OF_REQUESTS: ReadonlySet<string> = new Set(Object.keys({ ...pruningSettings, ...toolsSettings }));
 
-/** Settings in force, with their source in words; secrets never. @param isNarrow - leaves out those of the server */
+/** Settings in force, with their source in words; secrets never. @param isNarrow - leaves out the server's settings */
 export function settingsInWords(
   settings: Settings,
   { rows }: SettingTable,

@@ -208,7 +208,7 @@ export interface Store {
   findPrune(pruneId: string): Promise<StoredPrune | null>;
   /** The original text behind an id that has not expired; byte for byte (UTF-16 unit for unit), or `null`. */
   findOriginal(pruneId: string): Promise<string | null>;
-  /** Those of the ids that the store knows and that have not expired. */
+  /** Returns the ids that the store knows and that have not expired. */
   knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>>;
 
   /** Remembers hashes of what `recover_text` served, so that it is not pruned on its way back; expires like prunes. */

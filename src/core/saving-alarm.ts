@@ -1,6 +1,6 @@
 import { type ForcedReason, forcedReason, forcedWords } from '../errors/passed-whole.ts';
 
-/** Why requests with large tool results save nothing, as far as counts can tell. */
+/** Why requests with large tool results save nothing, as far as counts show. */
 export type AlarmCause =
   | ForcedReason
   | ('unknown_frame' | 'left_alone' | 'settings' | 'client_truncates' | 'signed' | 'unknown');
@@ -30,7 +30,7 @@ export interface AlarmSettings {
   readonly hasDefaultSizes: boolean;
 }
 
-/** Codes for requests without a fallback code or a reason code from a text. */
+/** Reason codes for requests that have no fallback code, and in which no text has a reason code. */
 export const WATCHED = {
   /** The kill switch or the request's own header. */
   off: 'off',

@@ -83,7 +83,7 @@ interface Fate {
   readonly rule: Rule;
 }
 
-/** A budget counts as used up if less than this share of the lines, or fewer than two lines, is left. Chosen. */
+/** A budget counts as used up if less than this share of the lines, or fewer than two lines, is left. Set by hand. */
 const SPENT_SHARE = 0.02;
 const SPENT_LINES = 2;
 
@@ -144,7 +144,7 @@ function worthOf(choice: Choice, from: number, to: number, all: number): { worth
   return { worth: size === 0 ? 0 : (value * all) / size, tokens };
 }
 
-/** Maximum number of the goal's words that are named for a region. Chosen: enough to show the reason. */
+/** Maximum number of the goal's words that are named for a region. Set by hand: enough to show the reason. */
 const MOST_TERMS = 8;
 
 /** The goal's words in each span. */

@@ -10,13 +10,13 @@ import { estimateTokens } from './text/tokens.ts';
 import { type View, viewText } from './text/view.ts';
 import type { Cut, Dial, Plan, PlanWarning, PruneInput } from './types.ts';
 
-/** The text stays whole if all cuts together save fewer tokens, or a smaller share of them. Chosen. */
+/** The text stays whole if all cuts together save fewer tokens, or a smaller share of them. Set by hand. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
 /**
  * Cuts that save this many tokens are always made, even if they are a small share of a very large text. A file that was
  * read is cut only if this much is saved, because it may be edited next: in recorded conversations, nearly all edits
- * that failed because their text had been cut were in files that had been read. Chosen by `bench -- bill`.
+ * that failed because their text had been cut were in files that had been read. Tuned with `bench -- bill`.
  */
 const ENOUGH_SAVED_TOKENS = 8_000;
 /** As `ENOUGH_SAVED_TOKENS`, for files under the dial `bold`. */
@@ -25,7 +25,7 @@ const ENOUGH_SAVED_BOLDLY = 1_500;
 const LEAST_DIALLED_CHARS = 4_000;
 /** By so many steps, one after the other, a dial cuts an output more boldly until anything of it is cut. */
 const DIAL_STEPS = 3;
-/** Minimum saving in a short text, in tokens: about two markers. Chosen. */
+/** Minimum saving in a short text, in tokens: about two markers. Set by hand. */
 const LEAST_SAVED_OF_SMALL = 60;
 
 /**
@@ -121,8 +121,8 @@ function planOf(
 }
 
 /**
- * Shorter texts, in characters, are not checked for being nearly blank. Chosen, as the average length of nearly blank
- * lines below.
+ * Shorter texts, in characters, are not checked for being nearly blank. Set by hand, as the average length of nearly
+ * blank lines below.
  */
 const LARGE_CHARS = 50_000;
 const SHORT_LINE_CHARS = 3;

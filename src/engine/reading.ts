@@ -55,7 +55,7 @@ export function informativeGoal(goal: string, hints: Pick<Hints, 'command' | 'pa
 
 /**
  * Characters of a command by which it is recognised in a goal. Goals contain only the beginning of a long command.
- * Chosen.
+ * Set by hand.
  */
 const RECOGNISED_CHARS = 100;
 

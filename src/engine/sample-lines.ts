@@ -5,7 +5,7 @@ import type { PruneInput } from './types.ts';
 /** The part of the input that decides which lines another backend is asked about. */
 export type SampleInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints'>;
 
-/** Characters by which lines are compared. Chosen. */
+/** Characters by which lines are compared. Set by hand. */
 const COMPARED_CHARS = 2_000;
 const HAS_WORD = /[\p{L}\p{N}]/u;
 

@@ -10,11 +10,11 @@ const CACHED_PRICE = 0.1;
 const WRITTEN_PRICE = 1.25;
 /**
  * Required ratio of a step's gain to its cost, assuming that the conversation continues for as long as it has lasted.
- * Chosen by `bench -- bill --set MCP_PRUNER_STASH_SEEN_AGAIN=true`: at 2 one of seven conversations costs more than
+ * Tuned with `bench -- bill --set MCP_PRUNER_STASH_SEEN_AGAIN=true`: at 2 one of seven conversations costs more than
  * without.
  */
 const MARGIN = 3;
-/** Minimum share of a segment that must have been shown again before it is stashed. Chosen in the same way. */
+/** Minimum share of a segment that must have been shown again before it is stashed. Tuned in the same way. */
 const SHOWN_AGAIN = 0.1;
 /** Smaller conversations are not scanned; larger ones are scanned again after growing by this share. */
 const LEAST_TOKENS = 8_000;

@@ -178,7 +178,7 @@ export function unpackRows<Row extends object>({ length, texts, numbers }: Packe
 
 /** State of a conversation's work, used to recognise repeated calls and tests that finally pass. */
 interface WorkState {
-  /** Hashes of its newest calls. */
+  /** Hashes of the conversation's newest calls. */
   readonly calls: readonly string[];
   /** The newest test run failed. */
   readonly red: boolean;

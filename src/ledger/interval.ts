@@ -4,7 +4,7 @@ import type { Difference } from '../core/ports/ledger-report.ts';
 export const ENOUGH = 30;
 /**
  * Minimum number of conversations in an arm, as a multiple of the squared coefficient of variation: with fewer, the
- * sample may miss the rare, most expensive ones. Chosen together with `LEVEL`. With log-normal costs, 30 conversations
+ * sample may miss the rare, most expensive ones. Tuned together with `LEVEL`. With log-normal costs, 30 conversations
  * are too few in 80 of 100 experiments for sigma 2, in 20 for sigma 1.5, and in 2 for sigma 1.2.
  */
 const PER_VARIATION = 4;
@@ -13,7 +13,7 @@ const RESAMPLES = 800;
 const LEAST_RESAMPLES = 200;
 const MAX_DRAWS = 1_600_000;
 /**
- * Chosen by simulation: 400 to 500 experiments for each of eleven cost distributions and five to seven group sizes,
+ * Found by simulation: 400 to 500 experiments for each of eleven cost distributions and five to seven group sizes,
  * from 900 against 100 conversations down to 30 against 30. The interval shown missed the true difference in 0 to 4.3 %
  * of the experiments if costs have a normal, gamma, log-normal (sigma 0.8 to 2) or power-law distribution (exponent 2.2
  * or 3), or are eleven times as high for a tenth of the conversations; and in 3 to 10.5 % if costs are log-normal with
@@ -152,7 +152,10 @@ function momentsOf(values: readonly number[]): Moments {
 
 const SEED = 0x2f6e2b1;
 
-/** A generator of reproducible samples, the same as `randomFrom`: written out, since a report draws twelve million values. */
+/**
+ * A generator of reproducible samples, the same as `randomFrom`: written out, since a report draws twelve million
+ * values.
+ */
 class Random {
   #state: number;
 

@@ -19,7 +19,7 @@ export interface Evidence {
 }
 
 const DAY_MS = 86_400_000;
-/** Days of evidence: older texts do not count, because tools and prompts change. Chosen. */
+/** Days of evidence: older texts do not count, because tools and prompts change. Set by hand. */
 const DAYS_OF_EVIDENCE = 90;
 /** Interval at which figures, and steps of other processes, are read. */
 const EVERY_MS = 60_000;
@@ -34,7 +34,7 @@ const BOLDEST = 2;
  */
 const TOO_MANY = 0.2;
 const FAR_BELOW = 0.02;
-/** Minimum number of texts for a step. Chosen. */
+/** Minimum number of texts for a step. Set by hand. */
 const LEAST_TEXTS = 12;
 /** Quantile of the normal distribution: one-sided, 95 %. */
 const Z = 1.645;

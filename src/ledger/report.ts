@@ -25,7 +25,7 @@ const MAX_UNPRICED = 10;
 const OTHERS: Others = '(others)';
 
 type Fields = ReadonlyMap<string, number>;
-/** The prices in use, as far as notes on them need it. */
+/** The facts about the prices in use that notes mention. */
 export type ReportPrices = Pick<Prices, 'problems' | 'pricesShort'>;
 
 /** The figures that the report and the page show. @param sums - as returned by `LedgerStore.totals` */

@@ -3,7 +3,7 @@ import type { WorkMeasure, WorkName, WorkRate } from '../core/ports/ledger-repor
 import type { LedgerConversation } from '../core/ports/ledger-store.ts';
 import { difference, ENOUGH } from './interval.ts';
 
-/** A conversation as far as its work is measured. */
+/** The measured work of a conversation. */
 export type WorkedConversation = Pick<LedgerConversation, 'arm' | 'turns' | 'compactions'> &
   Partial<
     Pick<

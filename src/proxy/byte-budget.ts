@@ -47,7 +47,7 @@ export class ByteBudget {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(mine), 1);
         resolve(null);
-        this.#admit(); // a smaller body behind it may fit
+        this.#admit(); // a smaller body after it may fit
       }, waitMs);
       this.#waiting.push(mine);
     });

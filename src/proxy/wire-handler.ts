@@ -41,7 +41,7 @@ export interface WireOptions extends PruneStepOptions, ReporterOptions {
   readonly newRequestId: () => string;
   /** Budget of the bodies that are held in memory, from their first byte to the end of their answers. */
   readonly received: Pick<ByteBudget, 'take'>;
-  /** Observes the answers of all requests, except those of foreign pages. */
+  /** Observes the answers to all requests, except requests of foreign pages. */
   readonly answers?: AnswerWatch | undefined;
 }
 

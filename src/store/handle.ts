@@ -28,7 +28,7 @@ export interface StoreOptions {
   readonly maxBytes: number;
   /** Share of `maxBytes` that the originals of one conversation may use. Default: all. */
   readonly conversationShare?: number;
-  /** Maximum number of stored events, without those of the audit class. */
+  /** Maximum number of stored events, audit events not counted. */
   readonly maxEvents: number;
   /** Retention of audit events. Default: a year. */
   readonly auditTtlMs?: number;

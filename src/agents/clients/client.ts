@@ -40,7 +40,7 @@ export interface ClientPlace {
   readonly homeDir: string;
   /** Text of a file, or `null` when there is none. */
   readonly readFile: (path: string) => string | null;
-  /** Names in a folder, none where there is no such folder; absent where the user's files must not be seen. */
+  /** Names in a folder; empty if the folder does not exist. Absent if the user's files must not be read. */
   readonly listFolder?: (path: string) => readonly string[];
 }
 
@@ -143,7 +143,7 @@ export function mcpHeaders(mcp: McpAccess): Readonly<Record<string, string>> {
   return mcp.transport === 'http' && mcp.token !== undefined ? { Authorization: `Bearer ${mcp.token}` } : {};
 }
 
-/** The headers as an entry of a server in JSON, left out where there are none. */
+/** The headers as an entry of a server in JSON, left out if there are none. */
 export function headersJson(mcp: McpAccess): { readonly headers?: Readonly<Record<string, string>> } {
   const headers = mcpHeaders(mcp);
   return Object.keys(headers).length === 0 ? {} : { headers };

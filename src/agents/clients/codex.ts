@@ -120,7 +120,7 @@ function launchSettings(wiring: Wiring, place: ClientPlace): string[] {
   return [`${table}.base_url=${tomlString(runUrl(wiring))}`, ...key];
 }
 
-/** The address for a command line, which others can read: a key goes by a header. */
+/** The URL to put on a command line. Other users can read command lines, so a key is sent in a header instead. */
 function runUrl({ baseUrl, keyed }: Wiring): string {
   return keyed ? `${keyed.origin}/v1` : baseUrl;
 }

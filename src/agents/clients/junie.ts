@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Client, type JsonEntry, PROVIDER, serverEdits, serverJson, type Wiring } from './client.ts';
 
-/** A profile: `baseUrl` is the whole endpoint, and the name of the file that of the profile. */
+/** A profile. `baseUrl` is the complete endpoint, and the file has the name of the profile. */
 function profile({ baseUrl, model }: Wiring): JsonEntry[] {
   return [
     ...(model === null ? [] : [{ path: ['id'], value: model } as const]),

@@ -74,7 +74,7 @@ export class PageAccess {
     return this.#shows(req) ? null : 'unauthorized';
   }
 
-  /** Why a request that may see data may not change any; `null` if it may. */
+  /** Why a request with read access may not change data; `null` if it may. */
   unproven(req: IncomingMessage): Refusal | null {
     const given = req.headers[PAGE_TOKEN_HEADER];
     return typeof given === 'string' && isSame(given, this.pageToken(req)) ? null : 'page_token_needed';

@@ -29,7 +29,7 @@ export async function checkPort(settings: Settings): Promise<PortFinding> {
 }
 
 /**
- * Whether the upstreams are reachable: those of the running proxy, or else those of these settings.
+ * Whether the upstreams of the running proxy, or else of these settings, are reachable.
  *
  * @param wires - wires of the agents that are set up; providers with their own wire are tried only for those
  */
@@ -81,7 +81,7 @@ async function checkWay(name: string, url: string, variable: string, settings: S
   return { level: 'failure', what: `${name} cannot be reached: ${problem}`, advice };
 }
 
-/** An address may hold a name with a password, or a key behind a question mark. */
+/** An address may hold a name with a password, or a key after a question mark. */
 function withoutSecrets(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname.replace(/(?<!\/)\/+$/, '');

@@ -51,7 +51,7 @@ export interface ProxyHealth {
   readonly savingAlarm?: SavingAlarm;
 }
 
-/** The address of another proxy than that of the settings, as `--proxy` names it, without a path. @throws UsageError */
+/** The address given by `--proxy`, if it is not the settings' own proxy; without a path. @throws UsageError */
 export function namedProxy(call: Call): string | null {
   const url = textOption(call, 'proxy')?.replace(/(?<!\/)\/+(?:v1\/*)?$/, '');
   if (url === undefined) return null;

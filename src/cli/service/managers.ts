@@ -31,7 +31,7 @@ export interface ServiceManager {
   readonly hint: string | null;
 }
 
-/** A command line; one that may fail does so where there is nothing to be done. */
+/** A command line; one that may fail does so if there is nothing to do. */
 export interface Step {
   readonly command: string;
   readonly args: readonly string[];

@@ -18,7 +18,7 @@ export interface PruneTextInput {
   readonly options: PruneTextOptions;
 }
 
-/** Figures of a pruning, and those of a backend. */
+/** Figures of a pruning and of its backend. */
 export interface PruneStats {
   readonly originalLines: number;
   readonly keptLines: number;

@@ -16,7 +16,7 @@ export type Certainty = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 
 /** Consecutive lines that were all kept or all cut, for the same reason. */
 export interface WhyRegion extends LineRange {
   readonly kept: boolean;
-  /** `unknown` if only scores could tell, and there are none. */
+  /** `unknown` if it depends on scores, and there are none. */
   readonly because: Because | 'asked' | 'unknown';
   readonly rule: Rule;
   /** As in the marker; `''` for lines that were kept. */

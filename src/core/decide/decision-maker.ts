@@ -42,7 +42,7 @@ export interface DecisionMakerOptions {
 /** Decisions about jobs, in their order. They must be durable before anything of them is sent. */
 export interface Decided {
   readonly decisions: readonly Decision[];
-  /** Those of them that the store does not have yet. */
+  /** The decisions that the store does not have yet. */
   readonly fresh: readonly NewDecision[];
   /** For each text that was not decided as planned a code: `timeout`, or why a backend gave no scores. */
   readonly fallbacks: readonly string[];

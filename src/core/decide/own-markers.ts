@@ -13,11 +13,11 @@ export function markedIn(text: string): string[] {
   return mayHoldShortMarker(text) ? [...ids, SHORT_ID] : ids;
 }
 
-/** What is known about the texts of a request while those with markers in them are decided. */
+/** State while a request's texts with markers are decided. */
 export interface MarkedTexts {
   /** All texts to decide about, in the order of the conversation. */
   readonly open: readonly FoundText[];
-  /** Those of them that contain markers and are not decided yet. */
+  /** The open texts that contain markers and are not decided yet. */
   readonly rest: ReadonlySet<FoundText>;
   readonly results: ReadonlyMap<FoundText, Decision>;
   /** Prune ids that the store had when the request arrived, and those of earlier messages. */

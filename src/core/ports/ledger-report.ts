@@ -153,7 +153,7 @@ export interface WorkRate {
   readonly part: number;
   readonly whole: number;
   readonly rate: number | null;
-  /** Contains the rate in 95 of 100 cases; `null`: too few to tell. */
+  /** Contains the rate in 95 of 100 cases; `null`: too few cases. */
   readonly interval: readonly [low: number, high: number] | null;
 }
 
@@ -166,7 +166,7 @@ export interface WorkMeasure {
   readonly isShare: boolean;
   readonly pruned: WorkRate;
   readonly control: WorkRate;
-  /** Pruned conversations compared with the others; `null`: too few to tell. */
+  /** Pruned conversations compared with the others; `null`: too few cases. */
   readonly difference: { readonly middle: number; readonly interval: readonly [number, number] | null } | null;
 }
 

@@ -99,7 +99,7 @@ export interface Settling {
   readonly newest: readonly LedgerState[];
   /** Oldest first; at most 200. Their states are among `states`. */
   readonly waiting: readonly WaitingRequest[];
-  /** Those of `SettleQuery.requestIds` that are already billed or waiting. */
+  /** The ids of `SettleQuery.requestIds` that are already billed or waiting. */
   readonly seen: ReadonlySet<string>;
   /** Whether other processes use the store as well. */
   readonly others: boolean;
@@ -112,7 +112,7 @@ export interface Settled {
   readonly states: readonly LedgerState[];
   /** Names of states that are deleted. */
   readonly removed: readonly string[];
-  /** Requests that must wait from now on. `billed`: ids of those that wait no longer. */
+  /** Requests that must wait from now on. `billed`: ids of requests that no longer wait. */
   readonly waits: readonly WaitingRequest[];
   readonly billed: readonly string[];
 }
@@ -130,7 +130,7 @@ export interface SpentDollars {
 
 /** The bill of some requests. */
 export interface RequestsCost {
-  /** Number of those that are billed, and of those without a price. */
+  /** Number of billed requests, and of billed requests without a price. */
   readonly requests: number;
   readonly unpriced: number;
   readonly dollars: number;

@@ -52,14 +52,14 @@ export interface NamedRequest {
 
 /** Counts that show how the work of a request or a conversation progresses. */
 export interface WorkCounts {
-  /** Messages in which the user said something, and of these those that correct the model. */
+  /** Number of messages with words of the user, and how many of them correct the model. */
   readonly userMessages: number;
   readonly corrections: number;
-  /** Calls that the model made; those that its conversation had made before; those that asked for what was cut. */
+  /** Number of tool calls; how many repeat an earlier call; how many ask for lines that were cut. */
   readonly calls: number;
   readonly callsAgain: number;
   readonly recoveries: number;
-  /** Edits of parts of files, and those whose text to replace was not found. */
+  /** Number of edits of parts of files, and how many failed because the text to replace was not found. */
   readonly edits: number;
   readonly failedEdits: number;
   /** Test runs that failed, and passing ones whose predecessor failed. */

@@ -4,7 +4,7 @@ export interface ProjectSettings {
   readonly mode?: 'prune' | 'shadow' | 'off' | undefined;
   /** Share of conversations that are left whole. */
   readonly holdout?: number | undefined;
-  /** Globs, in addition to those of the server. */
+  /** Globs, in addition to the server's own. */
   readonly neverPruneTools?: readonly string[] | undefined;
   readonly neverPrunePaths?: readonly string[] | undefined;
   /** Language of the reasons in markers. */
@@ -30,7 +30,7 @@ export interface ProjectRetention {
   readonly textDays?: number | undefined;
   /** Bills of requests, and daily figures of keys. */
   readonly ledgerDays?: number | undefined;
-  /** Events, those of the audit class included. */
+  /** Events, audit events included. */
   readonly auditDays?: number | undefined;
 }
 

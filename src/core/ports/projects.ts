@@ -15,7 +15,7 @@ export interface Viewer {
  * statement that reads the data also checks the project. Every method may reject with `StoreUnavailable`.
  */
 export interface ProjectStore {
-  /** Those of the prunes that belong to one of the projects. */
+  /** Returns the prunes that belong to one of the projects. */
   owned(projects: readonly string[], pruneIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Adds a project as an owner of prunes; unknown ids are ignored. */
   claim(project: string, pruneIds: readonly string[]): Promise<void>;
@@ -45,7 +45,7 @@ export interface ProjectStore {
     projects: readonly string[],
     page: { readonly before?: number; readonly limit: number },
   ): Promise<readonly ListedPrune[]>;
-  /** How much there is, and how old it is. `bytes` are those of the originals. */
+  /** How much there is, and how old it is. `bytes` counts the originals. */
   sizes(
     projects: readonly string[],
   ): Promise<StoreAges & { readonly prunes: number; readonly snapshots: number; readonly bytes: number }>;

@@ -30,7 +30,7 @@ export interface TaskScope {
 /** Which results of a project are searched. */
 export interface RecallScope {
   readonly project: string;
-  /** Absent: those of all conversations. */
+  /** Absent: the results of all conversations. */
   readonly of?: TaskScope;
   /** Tools and paths, in full; absent: any. */
   readonly tools?: readonly string[];
@@ -94,7 +94,7 @@ export interface RecallQuery extends RecallScope {
  * removes it from the index in the same transaction. Every method may reject with `StoreUnavailable`.
  */
 export interface RecallStore {
-  /** Those of the hashes whose texts are stored. */
+  /** Returns the hashes whose texts are stored. */
   stored(hashes: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * Stores originals in the background, and records results whose originals are stored. Others are skipped, and so are
@@ -116,12 +116,12 @@ export interface RecallStore {
   candidates(query: RecallQuery): Promise<readonly RecallCandidate[]>;
   /** The newest results that wait to be indexed. */
   waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]>;
-  /** Those of the rows that occurred in the task or in a conversation that it continues. */
+  /** Returns the rows that occurred in the task or in a conversation that it continues. */
   seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>>;
   /** Texts by prune id; deleted ones are absent. */
   texts(pruneIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The distinct tools or paths of a project's results. */
   names(project: string, of: 'tool' | 'path'): Promise<readonly string[]>;
-  /** The conversations that those of a task continue. The name of a conversation counts as a task too. */
+  /** The conversations that the conversations of a task continue. A conversation's name counts as a task too. */
   continuedBy(project: string, task: string): Promise<readonly string[]>;
 }

@@ -1,6 +1,6 @@
 /** What one run of an agent did, as `GET /run/<id>` answers. */
 export interface RunFigures {
-  /** Requests that a model answered, and those that failed. */
+  /** Number of requests that a model answered, and that failed. */
   readonly requests: number;
   readonly failed: number;
   /** Requests in progress, and answered ones that are not billed yet. */

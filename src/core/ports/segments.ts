@@ -285,7 +285,7 @@ export interface OverTokenBudget {
   readonly nowMs: number;
   /** A message as the client sent it, parsed. */
   readonly messageAt: (ordinal: number) => unknown;
-  /** The step that would be taken: its messages are those that may be stashed. */
+  /** The step that would be taken. Its messages may be stashed. */
   readonly step: Step;
   /** The share of the request's bytes from a message on, 0..1. */
   readonly shareFrom: (ordinal: number) => number;

@@ -223,7 +223,7 @@ export class Recall {
     });
   }
 
-  /** Those of the rows that occurred in the caller's own task or in a conversation that it continues. */
+  /** The rows that occurred in the caller's own task or in a conversation that it continues. */
   async #own({ project, task }: RecallInput, found: readonly RecallCandidate[]): Promise<ReadonlySet<number>> {
     if (task === '' || found.length === 0) return new Set();
     const { store } = this.#options;

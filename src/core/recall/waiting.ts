@@ -17,8 +17,8 @@ const PLACES = 8;
 const AROUND = 64;
 
 /**
- * Results that wait to be indexed, as a query finds them. They are many while a conversation goes on, so their texts are
- * searched for the query's words as they stand, and split into words only around these.
+ * Results that wait to be indexed, as a query finds them. They are many while a conversation goes on, so their texts
+ * are searched for the query's words as they stand, and split into words only around these.
  */
 export class WaitingTexts {
   readonly #found: readonly { readonly result: WaitingResult; readonly words: ReadonlySet<string> }[];
@@ -58,7 +58,7 @@ export class WaitingTexts {
   }
 }
 
-/** Those of the words that are terms of a result, and not only parts of its words. */
+/** The words that are terms of a result, not only parts of its words. */
 function termsAmong(words: ReadonlySet<string>, { candidate: { about }, text }: WaitingResult): ReadonlySet<string> {
   const found = new Set<string>();
   const take = (term: string): void => {

@@ -62,7 +62,7 @@ export interface ReadBody {
   readonly found: readonly FoundText[];
   /** The results of new messages that are long enough to be stored. */
   readonly results: readonly ReadResult[];
-  /** The strings of the body, as far as they were decoded. */
+  /** The strings of the body that were decoded so far. */
   readonly texts: BodyTexts;
   /** The call that a text of a new message answers. */
   readonly callOf: (text: ScannedText) => CallInContext | undefined;
@@ -108,7 +108,7 @@ interface Scan {
   readonly scanned: ScannedBody;
   readonly prefixes: readonly string[];
   readonly binding: Binding;
-  /** Those that apply under this binding. */
+  /** The directives that apply under this binding. */
   readonly directives: DirectivesView;
 }
 

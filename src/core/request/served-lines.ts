@@ -13,9 +13,9 @@ export interface ServedLinesOptions {
   readonly owners?: Ownership | undefined;
 }
 
-/** Maximum length of the originals with which one request's texts are compared, in characters. Chosen. */
+/** Maximum length of the originals with which one request's texts are compared, in characters. Set by hand. */
 const MAX_CHARS = 4_000_000;
-/** Originals whose lines are cached. Chosen: a conversation recovers from a few. */
+/** Originals whose lines are cached. Set by hand: a conversation recovers from a few. */
 const MAX_CACHED = 16;
 /** Shorter lines (`}`, `OK`) occur in any text. They count only next to other served lines. */
 const LEAST_CHARS = 6;

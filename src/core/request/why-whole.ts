@@ -26,11 +26,11 @@ const WINDOW_LINES = 200;
 const FRAME_LINES = 16;
 /**
  * Shorter lists of hits or of file names stay whole: cutting them saves next to nothing, and the agent may open any of
- * the places next. Chosen by `bench -- bill`.
+ * the places next. Tuned with `bench -- bill`.
  */
 const SHORT_ENTRIES_CHARS = 6_000;
 /**
- * Shorter diffs stay whole: agents read them closely and quote them in the next edit. Chosen on recorded conversations.
+ * Shorter diffs stay whole: agents read them closely and quote them in the next edit. Tuned on recorded conversations.
  */
 const SHORT_DIFF_CHARS = 10_000;
 const HUNK = /^(?:diff --git |@@ -\d)/m;
@@ -49,7 +49,7 @@ export function whyWhole({ call, files, isRepeated, text, conversation, dial }: 
   return dial === undefined && isShort(call, text) ? 'short' : '';
 }
 
-/** Whether a path is that of a log. Logs are cut even when they are named, because they are repetitive. */
+/** Whether a path names a log. Logs are cut even when they are named, because they are repetitive. */
 function isLog(path: string): boolean {
   const name = nameByPath(path);
   return name !== undefined && kindNamed(name).sourceType === 'logs';

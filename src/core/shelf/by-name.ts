@@ -15,7 +15,7 @@ export interface DeclaredTool extends NamedTool {
   readonly declarations: readonly (NamedTool & Pick<ShelfTool, 'project' | 'client'>)[];
 }
 
-/** Tools by name, the dearest first. Tokens are those of the longest declaration. */
+/** Tools by name, the dearest first. Tokens are counted on the longest declaration. */
 export function toolsByName(found: readonly ShelfTool[], nowMs: number): DeclaredTool[] {
   return [...groupBy(found, ({ name }) => name).values()].map((group) => toolOf(group, nowMs)).sort(dearest);
 }

@@ -10,7 +10,7 @@ import { type Choice, chooseRuns, type Run } from './runs.ts';
 
 /**
  * Value of a line that another backend is sure of, as a multiple of what cutting it would save: such a line stays.
- * Chosen.
+ * Set by hand.
  */
 const SURE_WORTH = 2;
 /**
@@ -49,10 +49,10 @@ export const SAMPLE_ID = 'prn_0123456789ab';
 const CEILING = 0.9;
 /**
  * Value of the definition of something that the goal names, as a multiple of what cutting it would save: it stays.
- * Chosen.
+ * Set by hand.
  */
 const DEFINITION_WORTH = 2;
-/** Up to this ratio the caller wants a mild cut: only the least valuable lines are cut. Chosen. */
+/** Up to this ratio the caller wants a mild cut: only the least valuable lines are cut. Set by hand. */
 const MILD = 0.75;
 
 /** Compensates for rounding: `0.9 * 10` is slightly less than 9. */
@@ -69,7 +69,7 @@ export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits
   return Math.min(Math.floor(maxPruneRatio * view.n + ROUNDING), view.n - stay);
 }
 
-/** Characters that a person sees as one line. Chosen: the width of a wide terminal. */
+/** Characters that a person sees as one line. Set by hand: the width of a wide terminal. */
 const SEEN_LINE_CHARS = 200;
 
 /** The number of lines that fill at least `screenLines` screen lines even if they are the shortest of the text. */
@@ -118,7 +118,7 @@ function isManual(hints: Hints | undefined): boolean {
   return /\s--help\b|^\s*(?:man|tldr)\s/.test(hints?.command ?? '');
 }
 
-/** Typical characters per token of code and logs. Chosen. */
+/** Typical characters per token of code and logs. Set by hand. */
 const CHARS_PER_TOKEN = 3.3;
 
 /**
@@ -209,7 +209,7 @@ function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uin
 
 /**
  * In cuts of fewer tokens than this, the reason does not name the goal, because the words would cost more than they
- * help. Chosen.
+ * help. Set by hand.
  */
 const NAMED_TOKENS = 400;
 

@@ -26,11 +26,11 @@ export interface Run {
 }
 
 /**
- * Steps of the bisection that finds the charge at which a choice fits its budget. Chosen: the last interval is a
+ * Steps of the bisection that finds the charge at which a choice fits its budget. Set by hand: the last interval is a
  * millionth of the first.
  */
 const ROUNDS = 20;
-/** Charges that differ by less count as equal. Chosen, as the next. */
+/** Charges that differ by less count as equal. Set by hand, as the next. */
 const NEGLIGIBLE = 1e-9;
 /** Minimum saving of a run that is added to fill up the budget, as a multiple of the marker's size. */
 const LEAST_MARKERS = 1.5;
@@ -45,8 +45,8 @@ export function chooseRuns(choice: Choice): Run[] {
   const cut = new Uint8Array(choice.n);
   const free = partition(choice, 0, cut);
   if (free <= choice.budget) return runsOf(cut);
-  // an extra charge per cut line makes the choice smaller. The choices are nested, so the largest one that fits is
-  // filled up, run by run, from the smallest one that is too large
+  // A higher charge per cut line gives a smaller choice, and each choice contains all smaller ones. Find the largest
+  // choice that fits, then add runs to it from the smallest one that does not fit.
   let low = 0;
   let high = 0;
   for (let i = 0; i < choice.n; i++) high = Math.max(high, choice.price * (choice.size[i] ?? 0));

@@ -11,7 +11,7 @@ const K1 = 1.2;
 const B = 0.4;
 /**
  * For the normalisation by length, a line has at most this many words: matches in a very long line would otherwise have
- * no weight. Chosen.
+ * no weight. Set by hand.
  */
 const MOST_WORDS = 60;
 
@@ -56,7 +56,7 @@ export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTe
   return weight;
 }
 
-/** Words that may begin like one of the goal's: those whose `startKey` has its slot set in `starts`. */
+/** Words that may begin like one of the goal's words: their `startKey` has its slot set in `starts`. */
 function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, starts: Uint8Array): number[] {
   const found: number[] = [];
   for (let id = 0; id < size; id++) {
@@ -68,14 +68,14 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
 }
 
 /**
- * Size of a table that rejects most words that begin differently from the goal's words. Chosen: about twenty times the
- * maximum number of terms.
+ * Size of a table that rejects most words that begin differently from the goal's words. Set by hand: about twenty times
+ * the maximum number of terms.
  */
 const STARTS = 4096;
-/** Minimum number of first letters that related words share, and least share of the longer word. Chosen. */
+/** Minimum number of first letters that related words share, and least share of the longer word. Set by hand. */
 const STEM_CHARS = 4;
 const STEM_SHARE = 0.6;
-/** Weight of a related word, relative to the word itself. Chosen. */
+/** Weight of a related word, relative to the word itself. Set by hand. */
 const KINSHIP = 0.4;
 /** A prime, so that keys are spread evenly over the table. */
 const SPREAD = 8191;
@@ -179,7 +179,7 @@ export function scoreLines(
   return raw;
 }
 
-/** A word is counted once within this many consecutive words. Chosen: about three lines. */
+/** A word is counted once within this many consecutive words. Set by hand: about three lines. */
 const REPEAT_WORDS = 40;
 
 function repeated({ ids, ordinal }: Vocabulary, hits: readonly number[], start: number, h: number): boolean {

@@ -5,7 +5,7 @@ import { scanWords, wordHash } from './words.ts';
 const COMPOUND = /[A-Za-z0-9_]{1,60}(?:[-.][A-Za-z0-9_]{1,60}){1,8}/g;
 /** Excludes `e.g.` and `i.e.`. */
 const HAS_WORD = /[A-Za-z]{3}|\d/;
-/** Maximum number of compounds of a goal. Further ones no longer distinguish lines. Chosen. */
+/** Maximum number of compounds of a goal. Further ones no longer distinguish lines. Set by hand. */
 const MOST_COMPOUNDS = 40;
 
 /** A compound of a goal, `[start, end)` in it. */
@@ -45,18 +45,18 @@ export interface GoalTerm {
 
 /**
  * Maximum number of characters of a goal that are read, and of terms. Further words no longer distinguish lines.
- * Chosen.
+ * Set by hand.
  */
 const MAX_GOAL_CHARS = 6000;
 const MAX_TERMS = 200;
-/** Maximum number of words that are considered; the heaviest of them become terms. Chosen. */
+/** Maximum number of words that are considered; the heaviest of them become terms. Set by hand. */
 const MAX_FOUND = 4 * MAX_TERMS;
 
-/** Weights of quoted or called names, of words spelled like identifiers, and of the goal's first line. Chosen. */
+/** Weights of quoted or called names, of words spelled like identifiers, and of the goal's first line. Set by hand. */
 const QUOTED = 2.2;
 const SPELLED = 2;
 const IN_TITLE = 2;
-/** Maximum number of occurrences of a word that add to its weight. Chosen. */
+/** Maximum number of occurrences of a word that add to its weight. Set by hand. */
 const MOST_COUNTED = 3;
 
 const STOP_WORDS = `a an any and are as at be been but by can cannot could did do does doing done for from get got had has

@@ -41,7 +41,7 @@ export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabula
   return { ids, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
 }
 
-/** Maximum size of a list that is kept for the next text, in words (1.1 MB). Chosen. */
+/** Maximum size of a list that is kept for the next text, in words (1.1 MB). Set by hand. */
 const MAX_SPARE_WORDS = 1 << 16;
 
 /** A list that is reused for the next text, because it is the largest allocation of reading one. */
@@ -91,7 +91,7 @@ function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: In
 }
 
 // after this many tries a slot is shared: crafted hashes may make a score inexact, but cannot make the scan quadratic.
-// Chosen
+// set by hand
 const MAX_PROBES = 24;
 /** Initial room for words; a power of two. A table grows once half of its slots are used. */
 const INITIAL_IDS = 512;

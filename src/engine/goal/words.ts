@@ -25,7 +25,7 @@ const CLASSES = new Uint8Array(65536)
   .fill(LOWER, 0xd7b0, 0xd800)
   .fill(LOWER, 0xf900);
 
-/** Longest word, in characters. Longer ones are hashes and encoded data. Chosen. */
+/** Longest word, in characters. Longer ones are hashes and encoded data. Set by hand. */
 const LONGEST = 80;
 
 /**
@@ -195,7 +195,7 @@ const SUFFIXES = new Map(
 /** 1 for each last letter of a suffix. */
 const ENDS_SUFFIX = new Uint8Array(65536);
 for (const last of SUFFIXES.keys()) ENDS_SUFFIX[last] = 1;
-/** Shortest stem, in characters. Chosen. */
+/** Shortest stem, in characters. Set by hand. */
 const LEAST_STEM = 4;
 /** The code of `e`. */
 const E = 101;

@@ -10,9 +10,9 @@ const HEADER = new LinePattern(
   /^(?:diff |index [0-9a-f]|--- |\+\+\+ |@@|(?:new|deleted|old) |rename |similarity |Binary |commit [0-9a-f]|Author:|Date:)/,
 );
 const OPENING = new LinePattern(/^(?:diff |@@)/);
-/** Characters by which a line of a diff is recognised. Chosen. */
+/** Characters by which a line of a diff is recognised. Set by hand. */
 const READ_CHARS = 80;
-/** A longer hunk may be cut in part. In lines. Chosen: about a screen. */
+/** A longer hunk may be cut in part. In lines. Set by hand: about a screen. */
 const LONGEST_HUNK = 60;
 
 /** Unified diffs, and the text that `git log -p` prints around them. */

@@ -48,9 +48,9 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Characters of a line in which a fence, heading or ruler is looked for. Chosen. */
+/** Characters of a line in which a fence, heading or ruler is looked for. Set by hand. */
 const READ_CHARS = 200;
-/** After this many lines of a section, each paragraph is a block of its own. Chosen. */
+/** After this many lines of a section, each paragraph is a block of its own. Set by hand. */
 const LONG_SECTION = 10;
 
 /** Divides a document into sections by heading, and long sections into paragraphs. Fenced blocks stay together. */

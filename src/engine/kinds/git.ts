@@ -15,10 +15,12 @@ const ENTRY = new LinePattern(
 const REPORT =
   /^(?:On branch |HEAD detached |Your branch |Changes (?:not staged|to be committed)|Untracked files:|Unmerged paths:| {2}\(use "git |\t(?:modified|new file|deleted|renamed|both modified): |Auto-merging |CONFLICT \(|hint: | ! \[|To \S+(?:\.git|:\S+)$|(?:[MADRCU ][MADRCU]|[MADRCU] |\?\?) \S+$)/;
 const READ_CHARS = 400;
-/** Maximum number of headings, hints and results that stay. Chosen: a report has a few. */
+/** Maximum number of headings, hints and results that stay. Set by hand: a report has a few. */
 const MOST_HEADINGS = 200;
 
-/** What `git status`, `merge`, `push`, `rebase` and their like report: entries under headings, with hints and results. */
+/**
+ * What `git status`, `merge`, `push`, `rebase` and their like report: entries under headings, with hints and results.
+ */
 export const git: Kind = {
   family: 'listing',
   sourceType: 'logs',

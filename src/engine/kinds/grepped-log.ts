@@ -22,7 +22,7 @@ export const greppedLog: Kind = {
   },
 };
 
-/** Characters in which the place and the beginning of the log line are looked for. Chosen. */
+/** Characters in which the place and the beginning of the log line are looked for. Set by hand. */
 const READ_CHARS = 300;
 /** `app.log:12:`, `12:`, `app.log-12-`, `12-` of a line around a hit, or `app.log:`. */
 const PLACE = /^(?:[^\s:]{1,200}:)?\d{1,9}:|^(?:[^\s:]{1,200}?-)?\d{1,9}-|^[^\s:]{1,200}:/;
@@ -37,7 +37,9 @@ function behindPlace(text: string, start: number, end: number): number {
   return isStamped(line) ? start : start + (PLACE.exec(line)?.[0].length ?? 0);
 }
 
-/** Number of hits that are examined, and the share of them that must be log lines, the same as for any log. Chosen. */
+/**
+ * Number of hits that are examined, and the share of them that must be log lines, the same as for any log. Set by hand.
+ */
 const SAMPLE = 60;
 const MIN_STAMPED = 0.6;
 
@@ -70,5 +72,5 @@ function protectFirstOfFile({ view, inner }: Protectable, protect: Protect): voi
   }
 }
 
-/** Maximum number of files of which a hit is kept. Chosen: nobody reads more of them one by one. */
+/** Maximum number of files of which a hit is kept. Set by hand: nobody reads more of them one by one. */
 const MOST_FILES = 200;

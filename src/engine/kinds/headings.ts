@@ -12,7 +12,7 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Characters of a line in which a fence, heading or ruler is looked for. Chosen. */
+/** Characters of a line in which a fence, heading or ruler is looked for. Set by hand. */
 const READ_CHARS = 120;
 
 /** Shortest line that underlines a heading, as in reStructuredText. */

@@ -3,20 +3,21 @@ import type { View } from '../text/view.ts';
 import type { Inner, Protect } from './protection.ts';
 
 /**
- * If a larger share of the lines contains a new id, the ids are data, as in a log with one request per line. Chosen.
+ * If a larger share of the lines contains a new id, the ids are data, as in a log with one request per line. Set by
+ * hand.
  */
 const MOST_SHARE = 0.1;
 /** Up to this many lines with new ids are kept in any text. */
 const FEW_LINES = 3;
 /**
  * A text counts as a list of records, one of which the next call may name, if at most this many lines and at least this
- * share of its lines contain a new id. Chosen: about a screen.
+ * share of its lines contain a new id. Set by hand: about a screen.
  */
 const MOST_RECORDS = 60;
 const RECORDS_SHARE = 0.5;
 /** Characters of a line that are read. */
 const READ_CHARS = 2_000;
-/** Commits of a longer list that stay. Chosen: about a screen. */
+/** Commits of a longer list that stay. Set by hand: about a screen. */
 const MOST_COMMITS = 60;
 /** Lengths of hashes and of numbers that are ids, and the form of ids with a prefix (`ses_32a7c692bffe`). */
 const HASH = { least: 7, most: 40 };

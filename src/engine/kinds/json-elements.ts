@@ -10,7 +10,7 @@ export interface Elements {
   readonly frame: Uint8Array;
 }
 
-/** Longest element that is not divided further, in lines. Chosen: a record is read whole. */
+/** Longest element that is not divided further, in lines. Set by hand: a record is read whole. */
 const MOST_LINES = 24;
 
 /**

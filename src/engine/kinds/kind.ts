@@ -77,7 +77,7 @@ export type CutNature =
 
 /**
  * The exchange rate between a share of the size and a share of what the goal needs: at 1, a line is cut if its share of
- * what is needed is estimated to be smaller than its share of the size. Chosen; `bench -- ruler` and `bench --
+ * what is needed is estimated to be smaller than its share of the size. Set by hand; `bench -- ruler` and `bench --
  * tool-results` show the effect of other values.
  */
 export interface Boldness {
@@ -104,7 +104,7 @@ export type RowScope = 'all' | 'bars' | 'keys' | 'tables' | 'none';
 
 /** The lines that stay because they carry the structure of a text. */
 export interface Structure {
-  /** The rules of `Analysis.keep`, and those of the structure. */
+  /** The rules of `Analysis.keep` and of the structure. */
   readonly keep: Uint8Array;
   /** As in `Units`. */
   readonly glued: Uint8Array;
@@ -171,5 +171,5 @@ export function always(boldness: number): Record<Origin, number> {
   return { read: boldness, command: boldness, search: boldness, listing: boldness, unknown: boldness };
 }
 
-/** About 26,000 characters. Chosen by `bench -- bill`. */
+/** About 26,000 characters. Tuned with `bench -- bill`. */
 export const READ_SIZE = 8_000;

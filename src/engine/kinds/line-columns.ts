@@ -1,6 +1,6 @@
 import { BAR, BEYOND_ASCII, COMMA, SPACE, TAB } from '../text/chars.ts';
 
-/** Minimum number of words in a line of prose; fewer are a name or a field. Chosen, as the next. */
+/** Minimum number of words in a line of prose; fewer are a name or a field. Set by hand, as the next. */
 const LEAST_PROSE_WORDS = 5;
 /** Minimum number of letters per punctuation sign in prose. */
 const LETTERS_PER_SIGN = 6;

@@ -12,10 +12,11 @@ import { RULES } from './protection.ts';
 const TOTAL = new LinePattern(/^\d+ director/);
 /** One entry or folder. Its name is never read as a failure. */
 const ENTRY = new LinePattern(/^\S+$|^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^\s*[│├└|`+]/);
-/** Characters of a line that are read. Chosen: names are shorter. */
+/** Characters of a line that are read. Set by hand: names are shorter. */
 const READ_CHARS = 300;
 /**
- * A folder stays if it, or one of its entries, matches the goal at least this well, relative to the best match. Chosen.
+ * A folder stays if it, or one of its entries, matches the goal at least this well, relative to the best match. Set by
+ * hand.
  */
 const TOUCHED = 0.5;
 

@@ -70,7 +70,7 @@ const CHANGED_FILE = new LinePattern(
   /^(?:[\w.@]\S*[./]\S*|(?:[MADRCTU]\d{0,3}|\?\?)\s+\S+(?:\s+\S+)?|\s?\S.*\s\|\s+(?:\d+\b.*|Bin\b.*))$/,
 );
 const READ_CHARS = 300;
-/** Maximum number of file names that are kept. Chosen: about a screen. */
+/** Maximum number of file names that are kept. Set by hand: about a screen. */
 const MOST_FILES = 60;
 
 /** Keeps the names of changed files: the next calls go there, and only this summary lists them. */
@@ -84,9 +84,9 @@ function protectChangedFiles(view: View, { first, end }: Inner, command: string,
   }
 }
 
-/** Largest share of lines on which a rare identifier occurs; one line is always allowed. Chosen. */
+/** Largest share of lines on which a rare identifier occurs; one line is always allowed. Set by hand. */
 const RARE_SHARE = 0.01;
-/** Maximum number of lines that are kept for their names, or this share of a long text if that is more. Chosen. */
+/** Maximum number of lines that are kept for their names, or this share of a long text if that is more. Set by hand. */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.02;
 
@@ -113,9 +113,9 @@ export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Arr
   }
 }
 
-/** Minimum match with the goal for keeping a line, relative to the best match in the text. Chosen. */
+/** Minimum match with the goal for keeping a line, relative to the best match in the text. Set by hand. */
 const STRONG = 0.8;
-/** Maximum number of lines that are kept for their match. Chosen: an answer is a line or two. */
+/** Maximum number of lines that are kept for their match. Set by hand: an answer is a line or two. */
 const MOST_ANSWERS = 3;
 
 /** Keeps the few lines that match the goal best; lines glued to them stay as well. */

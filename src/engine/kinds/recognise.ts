@@ -65,7 +65,7 @@ function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined
   return others.length === 0 ? name : undefined;
 }
 
-/** Minimum shares of lines by which a text is recognised without other evidence. Chosen. */
+/** Minimum shares of lines by which a text is recognised without other evidence. Set by hand. */
 const MIN_PROSE = 0.3;
 const MIN_CODE = 0.25;
 const MIN_CODE_OF_A_PROGRAM = 0.6;
@@ -86,9 +86,11 @@ function docsName(seen: Shapes): string {
   return isTable(seen) ? 'table' : 'text';
 }
 
-/** Number of samples into which the lines are divided. If the first two agree, the others are not examined. Chosen. */
+/**
+ * Number of samples into which the lines are divided. If the first two agree, the others are not examined. Set by hand.
+ */
 const SAMPLES = 5;
-/** A shorter text is examined as a whole, because a fifth of it would be too few lines. Chosen. */
+/** A shorter text is examined as a whole, because a fifth of it would be too few lines. Set by hand. */
 const MIN_LINES_FOR_SAMPLES = 160;
 
 /** The name on which two samples agree, else the name by all lines. */
@@ -101,7 +103,7 @@ function nameBySamples(view: View, nameOf: (seen: Shapes) => string): string {
   return nameOf(sampled.shapes());
 }
 
-/** Lines at the beginning in which a tool may name the file that it lists. Chosen. */
+/** Lines at the beginning in which a tool may name the file that it lists. Set by hand. */
 const FRAME_LINES = 40;
 
 /**

@@ -6,7 +6,7 @@ import { always, type Kind, type Protectable } from './kind.ts';
 import { keepBestMatches } from './protect.ts';
 import type { Protect } from './protection.ts';
 
-/** The share of the value that is spread evenly over the hits. Chosen. */
+/** The share of the value that is spread evenly over the hits. Set by hand. */
 const MOSTLY_EVEN = 0.8;
 const READ_CHARS = 300;
 
@@ -46,7 +46,7 @@ const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+):\d+:|^((?:[A-Za-z]:)?[^:\n]+?)-\d+-|^
  */
 const NUMBER_ALONE = /^\s*(?:L|Line )?\d+(?::|-(?!\d))/;
 
-/** If a larger share of the rows begin with another name, a program printed a state of each. Chosen. */
+/** If a larger share of the rows begin with another name, a program printed a state of each. Set by hand. */
 const MOST_FIRST = 0.9;
 
 /** Keeps one hit of each file. */

@@ -6,11 +6,11 @@ import type { Shape, Shapes } from './kind.ts';
 import { ColumnCounts } from './line-columns.ts';
 
 /**
- * Of a longer text, this many to twice as many lines are examined, its first lines without gaps. Chosen: shares are
- * accurate to a few percent.
+ * Of a longer text, this many to twice as many lines are examined, its first lines without gaps. Set by hand: shares
+ * are accurate to a few percent.
  */
 const SAMPLED_LINES = 240;
-/** Characters of a line that are examined. Chosen. */
+/** Characters of a line that are examined. Set by hand. */
 const READ_CHARS = 240;
 
 /** A single line of one of these identifies the text. */

@@ -4,7 +4,7 @@ import { contentOf } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind, type Shapes } from './kind.ts';
 
-/** Lines at the beginning in which the separator between head and rows is looked for. Chosen. */
+/** Lines at the beginning in which the separator between head and rows is looked for. Set by hand. */
 const HEAD_LINES = 4;
 const READ_CHARS = 200;
 

@@ -39,8 +39,8 @@ export function measureBlocks(
 }
 
 /**
- * Lines added to a block's length, so that short blocks have no advantage. Chosen; the weights were fitted with it, as
- * with the next.
+ * Lines added to a block's length, so that short blocks have no advantage. Set by hand; the weights were fitted with
+ * it, as with the next.
  */
 const SMOOTH = 8;
 /** Scales the logarithm of a block's number of lines to about 0..1. */
@@ -120,7 +120,7 @@ function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, m
   return unitScale(out);
 }
 
-/** Characters of a block's first line in which its name is looked for. Chosen. */
+/** Characters of a block's first line in which its name is looked for. Set by hand. */
 const HEAD_CHARS = 200;
 
 /** For each block, 1 if it declares a name that the goal spells out, less if several do. */

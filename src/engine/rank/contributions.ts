@@ -12,7 +12,8 @@ interface Span {
 }
 
 /**
- * Maximum number of measures that are named for a region, and their minimum effect. Chosen: enough to show the reason.
+ * Maximum number of measures that are named for a region, and their minimum effect. Set by hand: enough to show the
+ * reason.
  */
 const STRONGEST = 3;
 const LEAST = 0.05;

@@ -28,8 +28,8 @@ export interface LineMeasures {
 }
 
 /**
- * A text with more lines than `MANY_LINES`, shorter than `SHORT_LINE_CHARS` on average, is nearly empty. Chosen: no
- * real text is like that.
+ * A text with more lines than `MANY_LINES`, shorter than `SHORT_LINE_CHARS` on average, is nearly empty. Set by hand:
+ * no real text is like that.
  */
 const MANY_LINES = 20_000;
 const SHORT_LINE_CHARS = 10;
@@ -40,7 +40,7 @@ function isNearlyEmpty({ n, text }: View): boolean {
 }
 
 /**
- * Logarithms of many lines (3,000), many blocks (3,000) and many terms (150). Chosen; the weights were fitted with
+ * Logarithms of many lines (3,000), many blocks (3,000) and many terms (150). Set by hand; the weights were fitted with
  * them.
  */
 const MANY = { lines: 8, blocks: 8, terms: 5 };
@@ -103,14 +103,14 @@ function sharesOf(values: Float64Array, all: number): Float64Array {
   return out;
 }
 
-/** Distances, in lines, over which a word of the goal fades. Chosen; the weights were fitted with them. */
+/** Distances, in lines, over which a word of the goal fades. Set by hand; the weights were fitted with them. */
 const REACHES = [3, 10, 40] as const;
 const FARTHEST = 240;
-/** Beyond this multiple of the distance, a word is ignored: only .0025 of its weight is left. Chosen. */
+/** Beyond this multiple of the distance, a word is ignored: only .0025 of its weight is left. Set by hand. */
 const NEGLIGIBLE = 6;
 /**
  * Maximum number of the goal's words that are measured, the heaviest first: further ones add little and cost as much.
- * Chosen.
+ * Set by hand.
  */
 const MOST_WORDS = 30;
 const NO_FADE = new Float64Array(0);

@@ -24,24 +24,25 @@ export interface EntryRanking {
   readonly inTree: boolean;
 }
 
-/** The share of the value of rows, elements and names that is spread evenly. Chosen. */
+/** The share of the value of rows, elements and names that is spread evenly. Set by hand. */
 export const EVEN_SHARE = 0.3;
 /**
- * The exponent that favours the best entries, and the share of its value that an entry passes to its parents. Chosen.
+ * The exponent that favours the best entries, and the share of its value that an entry passes to its parents. Set by
+ * hand.
  */
 const SHARPNESS = 3;
 const LIFT = 0.8;
-/** The extra value of the first entry of a shape, and the number of entries over which it fades to 1/e. Chosen. */
+/** The extra value of the first entry of a shape, and the number of entries over which it fades to 1/e. Set by hand. */
 const FIRST_WORTH = 2;
 const FADES_IN = 20;
 /** Entries after which the extra value is too small to change 1 as a double: `2 * exp(-40)`. */
 const FADED = 40 * FADES_IN;
 /**
  * For hunks: lines over which a match fades, lines added to a hunk's length so that short ones have no advantage, and
- * the exponent that favours the best. Chosen.
+ * the exponent that favours the best. Set by hand.
  */
 const HUNK = { reach: 8, smooth: 8, sharpness: 2.5 };
-/** Largest depth; deeper indentation counts as this. Chosen. */
+/** Largest depth; deeper indentation counts as this. Set by hand. */
 const MAX_DEPTH = 64;
 
 /** Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone. */

@@ -32,15 +32,15 @@ const IS_COMMENT = RULES.bitsOf('comment');
 const IS_CLOSER = RULES.bitsOf('closer');
 const IS_HEADING = RULES.bitsOf('heading');
 const IS_LIST = RULES.bitsOf('list');
-/** Further bits, after those of the rules. */
+/** Further bits, after the bits of the rules. */
 const BLANK = 16;
 const DECLARES = 32;
 const IMPORTS = 64;
-/** Scales the rarity of a word to about 0..1. Chosen; the weights were fitted with it, as with the next. */
+/** Scales the rarity of a word to about 0..1. Set by hand; the weights were fitted with it, as with the next. */
 const RARE = 8;
 /** Scales logarithms of lines, characters and words to about 0..1. */
 const SCALE = { lines: 6, chars: 6, words: 4 };
-/** Lines over which the effect of an edge of the text fades. Chosen; the weights were fitted with it. */
+/** Lines over which the effect of an edge of the text fades. Set by hand; the weights were fitted with it. */
 const EDGE = 20;
 const READ_CHARS = 200;
 /** The weight of a line at an edge of the text, by its distance from the edge. */

@@ -8,7 +8,7 @@ const END = BEYOND_ASCII + 1;
 const SIZE = END + 1;
 /**
  * Number of characters at the beginning of a line that are compared; more would hardly exclude further patterns.
- * Chosen.
+ * Set by hand.
  */
 const MOST_PLACES = 3;
 
@@ -130,7 +130,7 @@ interface Need {
   readonly words: readonly string[];
 }
 
-/** Maximum number of spellings that are listed for a part of a pattern. Chosen, as all below. */
+/** Maximum number of spellings that are listed for a part of a pattern. Set by hand, as all below. */
 const MOST_SPELLINGS = 24;
 /** Maximum number of repetitions that are expanded. */
 const MOST_REPEATS = 8;

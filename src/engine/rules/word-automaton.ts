@@ -9,7 +9,7 @@ export class WordAutomaton {
   readonly #next: Uint16Array;
   /** First state in which a word ends. Such states are last, so that one comparison excludes most steps of a scan. */
   readonly #firstEnd: number;
-  /** The marks of the words that end in a state, by its position in the table. */
+  /** For each end state, by its position in the table: the marks of the words that end there. */
   readonly #found: Int32Array;
 
   /** @param words - lower case, `0` for any digit; each with the bits to report where it occurs in any case */

@@ -16,7 +16,7 @@ const SHORT_PREFIX = '⟦PRUNÉ: lignes ';
 const SHORT_MARKER = /^⟦PRUNÉ: lignes (\d+)-(\d+) \((\d+)\)⟧$/u;
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
-/** Maximum number of characters of a reason: a longer one costs more than it helps. Chosen. */
+/** Maximum number of characters of a reason: a longer one costs more than it helps. Set by hand. */
 export const REASON_CHARS = 120;
 /** Matches reasons that need no change, which are most. */
 const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;

@@ -1,4 +1,6 @@
-/** Maximum number of words in a reason, and of characters in total. More would cost tokens in every marker. Chosen. */
+/**
+ * Maximum number of words in a reason, and of characters in total. More would cost tokens in every marker. Set by hand.
+ */
 const MOST_WORDS = 6;
 const MOST_CHARS = 20;
 

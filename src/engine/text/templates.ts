@@ -11,7 +11,9 @@ export interface Templates {
   seenBefore(line: number): number;
 }
 
-/** Maximum number of units (characters, numbers, ids) that make up the shape of a line. Chosen, as the next two. */
+/**
+ * Maximum number of units (characters, numbers, ids) that make up the shape of a line. Set by hand, as the next two.
+ */
 const SHAPE_CHARS = 120;
 /** Longest run that is one unit. Longer ones count as several, so that no line is read more than a few times. */
 const MOST_VOLATILE = 64;
@@ -75,7 +77,7 @@ const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
 /** In a shape, `0` represents any number or id. */
 const FIGURES = 48;
-/** Shorter runs of hexadecimal digits are words (`face`, `dead`). Chosen. */
+/** Shorter runs of hexadecimal digits are words (`face`, `dead`). Set by hand. */
 const LEAST_HEX = 6;
 /** FNV-1a's start and factor. */
 const OFFSET = 0x811c9dc5;

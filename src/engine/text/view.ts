@@ -31,7 +31,7 @@ export interface View {
   readonly numbered: boolean;
 }
 
-/** Columns of a tab. Chosen: the usual indentation of code. */
+/** Columns of a tab. Set by hand: the usual indentation of code. */
 const TAB_WIDTH = 4;
 /** The deepest indentation that fits a byte. */
 const DEEPEST = 255;
@@ -123,7 +123,7 @@ function measureIndents(
   }
 }
 
-/** Characters of a line that are read by default. Chosen. */
+/** Characters of a line that are read by default. Set by hand. */
 const CONTENT_CHARS = 400;
 
 /** The content of line index `i`, at most `cap` characters. */
@@ -158,7 +158,7 @@ interface Numbering {
   contentStart(text: string, start: number, end: number): number;
 }
 
-/** Lines that are examined. Chosen, as all below. */
+/** Lines that are examined. Set by hand, as all below. */
 const SAMPLE = 60;
 /** Minimum number of lines; fewer may begin with consecutive numbers by chance. */
 const LEAST_LINES = 3;
@@ -225,7 +225,7 @@ function behindPrefix(text: string, start: number, end: number, separator: strin
   if (separator === '|' && text.charCodeAt(at) === SPACE) at++;
   if (!text.startsWith(separator, at)) return at === end ? end : start;
   at += separator.length;
-  // a blank behind the separator belongs to the prefix; `cat -n` and arrows have none
+  // a blank after the separator belongs to the prefix; `cat -n` and arrows have none
   return PADDED.has(separator) && text.charCodeAt(at) === SPACE && text.charCodeAt(at - 1) !== TAB ? at + 1 : at;
 }
 

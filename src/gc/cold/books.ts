@@ -6,7 +6,9 @@ import type { Clock } from '../../core/ports.ts';
 import type { ColdCause } from './cold-moments.ts';
 import type { LastAnswers } from './last-answers.ts';
 
-/** The figures of the slice `cold` of the ledger, whose keys are models. `moment:` counts what happened, by its cause. */
+/**
+ * The figures of the slice `cold` of the ledger, whose keys are models. `moment:` counts what happened, by its cause.
+ */
 type Figures = Record<'conversations' | 'results' | 'tokens' | 'recovered' | `moment:${ColdCause}`, number>;
 
 export interface ColdBooksOptions {
@@ -18,7 +20,7 @@ export interface ColdBooksOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** An answered request, as far as these books need it. */
+/** The parts of an answered request that these books need. */
 export interface AnsweredRequest {
   readonly facts: RequestFacts;
   readonly atMs: number;

@@ -21,7 +21,7 @@ export class ColdMoments {
     this.#isLocal = isLocal;
   }
 
-  /** Whether a request may come at a cold moment, as far as this process knows. Cheap. */
+  /** Whether this process expects the provider's cache to be cold at a request. Cheap. */
   mayBe({ scope: { project }, conversationId, head, nowMs }: CollectedRequest): boolean {
     if (conversationId === '') return false;
     const judged = this.#judged.get(conversationKey(project, conversationId));

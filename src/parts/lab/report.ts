@@ -33,7 +33,7 @@ export interface EvaluationReport {
 
 /** A file type with fewer cases than this is reported under `other`. */
 const MIN_GROUP = 5;
-/** Minimum number of cases for a skill. Chosen: with twenty cases, its 95 % interval is about .2 wide. */
+/** Minimum number of cases for a skill. Set by hand: with twenty cases, its 95 % interval is about .2 wide. */
 const MIN_SKILL_CASES = 20;
 
 const RIVALS = ['head+tail', 'grep', 'bm25', 'reference', 'reference+structure'] as const;

@@ -69,7 +69,7 @@ function modelsOf(history: readonly WindowUse[]): string[] {
     .map(([model]) => model);
 }
 
-/** A model without a rate of its own has that of the most used one. */
+/** A model without a rate of its own gets the rate of the most used model. */
 function indexOf(models: readonly string[], model: string): number {
   return Math.max(0, models.indexOf(model));
 }

@@ -31,7 +31,7 @@ export interface WindowShown {
   readonly projects: readonly { readonly project: string; readonly used: number }[];
   /** By access key; empty without keys. */
   readonly keys: readonly { readonly key: string; readonly used: number }[];
-  /** What pruning saved of it; `null` if there are too few readings to tell. */
+  /** What pruning saved of it; `null` if there are too few readings. */
   readonly saved: { readonly used: number; readonly low: number; readonly high: number } | null;
   /** Pruned conversations of the last two weeks and those that were held out; `null` if there were none. */
   readonly holdout: HeldOut | null;

@@ -65,7 +65,7 @@ export class StatusFigures {
   }
 
   /**
-   * What `recall` finds of a session that the model may no longer see.
+   * The results of a session that the model may no longer see, but that `recall` can still find.
    *
    * @throws StoreUnavailable
    */

@@ -27,7 +27,10 @@ export interface ConversationParts {
 
 const CONVERSATIONS_OF_A_PAGE = 50;
 const TEXTS_OF_A_PAGE = 100;
-/** Maximum number of projects whose tool results are searched if none is chosen: those of the newest conversations. */
+/**
+ * Maximum number of projects whose tool results are searched if no project is chosen: the projects of the newest
+ * conversations.
+ */
 const MOST_SEARCHED = 5;
 const MAX_HITS = 50;
 const HIT_CHARS = 240;

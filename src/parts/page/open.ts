@@ -10,7 +10,7 @@ import { readPrefixBreaks } from '../../ledger/prefix-breaks.ts';
 import { openPage } from './page.ts';
 import type { PageParts } from './parts.ts';
 
-/** Builds the page over the services. */
+/** Creates the page's request listener from the server's services. */
 export function openPageOf(parts: ViewParts): Promise<RequestListener> {
   const { edition, settings, store, events, flushSeen, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;

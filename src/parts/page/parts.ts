@@ -31,7 +31,7 @@ export interface PageParts {
     readonly shelf: ShelfStore;
     readonly projectSettings: Pick<ProjectSettingsStore, 'current' | 'history'>;
   };
-  /** Writes observations of requests that are not written yet. */
+  /** Writes pending observations of requests to the store. */
   readonly flush: () => Promise<void>;
   /** Calls back when this process has written events, until the returned function is called. */
   readonly onWritten: (listener: () => void) => () => void;
@@ -65,7 +65,7 @@ export interface PageParts {
   readonly sent: SentAs;
   /** Runs the checks of `mcp-pruner doctor`; `null` if they are not available. */
   readonly doctor: (() => Promise<readonly Finding[]>) | null;
-  /** Readings of optional parts; `null` for those that are off. */
+  /** Readings of optional parts; `null` if a part is off. */
   readonly partReadings: Readonly<Record<string, Answer | null>>;
   /** Actions of the optional parts that are on. */
   readonly partActions: Readonly<Record<string, Answer>>;

@@ -95,7 +95,7 @@ export interface RequestFilters {
   readonly only?: 'cut' | 'fault' | undefined;
 }
 
-/** Whether a request is among those that were asked for. The page asks this of requests as they come. */
+/** Whether a request matches the query. The page asks this of requests as they come. */
 export function fits(request: RequestShown, { project, client, model, only }: RequestFilters): boolean {
   if (project !== undefined && request.project !== project) return false;
   if (client !== undefined && request.client !== client) return false;

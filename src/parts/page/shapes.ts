@@ -148,7 +148,7 @@ export interface TimelineShown {
   readonly threshold: { readonly tokens: number; readonly learned: boolean } | null;
   /** In their order. */
   readonly turns: readonly TurnShown[];
-  /** Whether there are requests before those that are shown. */
+  /** Whether there are earlier requests than the ones shown. */
   readonly earlier: boolean;
   readonly compactions: readonly {
     readonly atMs: number;
@@ -259,7 +259,7 @@ export interface TextPart {
 export interface WhyShown {
   /** The limit of the explanation, or `''`. */
   readonly caveat: string;
-  /** By which boldness step it was judged, in words; `''` where none was ever taken. */
+  /** By which boldness step it was judged, in words; `''` if no step was ever taken. */
   readonly boldness: string;
   readonly terms: readonly string[];
   readonly threshold: number | null;

@@ -1,7 +1,7 @@
 import { decodedName } from '../../wires/providers/provider.ts';
 import { asksModel } from './exchange-usage.ts';
 
-/** What a request asks for, as far as its price is concerned. */
+/** The parts of a request that determine its price. */
 export interface AskedModel {
   /** Names of models in the body; several if other fields than its own are named so. */
   readonly models: readonly string[];
@@ -11,7 +11,7 @@ export interface AskedModel {
   readonly bytes: number;
 }
 
-/** Areas of the providers' APIs that use no model, and those whose cost is not in the answer. */
+/** Areas of the providers' APIs that use no model, or whose cost is not in the answer. */
 const FREE = new Set('files uploads moderations models tokenize cachedContents'.split(' '));
 const LATER = new Set(
   `async-invoke batches batchPredictionJobs containers evals fine-tuning fine_tuning jobs model-customization-jobs
@@ -49,8 +49,8 @@ const BACKGROUND = /"background"\s{0,8}:\s{0,8}true\b/;
 const MAX_NAMES = 16;
 
 /**
- * Finds the models that a body names, without parsing it: it may be cut off or of any shape. Quotes inside of a text are
- * escaped, so that no text can look like a field.
+ * Finds the models that a body names, without parsing it: it may be cut off or of any shape. Quotes inside of a text
+ * are escaped, so that no text can look like a field.
  */
 export function askedIn(body: Buffer): AskedModel {
   const models = new Set<string>();
@@ -61,7 +61,7 @@ export function askedIn(body: Buffer): AskedModel {
   return { models: [...models], isDeferred, bytes: body.length };
 }
 
-/** Characters behind the name of a field that may hold its value. */
+/** Characters after the name of a field that may hold its value. */
 const FIELD_CHARS = 260;
 const MAX_PARTS = 64;
 

@@ -41,7 +41,7 @@ export interface RequestReport {
   readonly unexamined: string;
   /** The unpruned bytes were forwarded (`shadow`, or resent after a refusal). */
   readonly forwardedOriginal: boolean;
-  /** The mode of its project was `shadow`; default: that of the server. */
+  /** The mode of its project was `shadow`; default: the server's mode. */
   readonly shadow?: boolean;
   readonly bytesIn: number;
   readonly bytesOut: number;

@@ -43,11 +43,11 @@ export type Treatment =
   | { readonly kind: 'closed'; readonly reason: 'signed_by_client' | 'not_signed' }
   | { readonly kind: 'resign'; readonly scope: SigningScope };
 
-/** AWS refuses older signatures, and those from the future. */
+/** AWS refuses signatures that are older, or dated in the future. */
 const MAX_AGE_MS = 15 * 60_000;
 const SHA256 = 'x-amz-content-sha256';
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
-/** Headers set by signing, and those of the upstream connection. */
+/** Headers set by signing, and headers of the upstream connection. */
 const REMADE = new Set(['authorization', 'x-amz-date', 'x-amz-security-token', SHA256, 'host', 'content-length']);
 
 /**

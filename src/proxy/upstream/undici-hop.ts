@@ -54,7 +54,7 @@ export class UndiciHop {
 
   #onSending = (message: unknown): void => {
     const passOn = this.#starting;
-    if (passOn === null) return; // belongs to another dispatcher
+    if (passOn === null) return; // the event belongs to another dispatcher
     this.#starting = null;
     const { socket } = message as { readonly socket: object };
     passOn.reused = this.#served.has(socket);

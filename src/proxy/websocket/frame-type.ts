@@ -10,8 +10,8 @@ const EDGE_BYTES = 120;
 const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/;
 const TYPE_LAST = /"type"\s*:\s*"([\w.-]+)"\s*\}\s*$/;
 /**
- * Maximum size of a frame that is searched from end to end. Chosen: a dense frame of 32 MB would block the event loop
- * for 2 s.
+ * Maximum size of a frame that is searched from end to end. Set by hand: a dense frame of 32 MB would block the event
+ * loop for 2 s.
  */
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 

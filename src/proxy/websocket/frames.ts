@@ -25,7 +25,7 @@ export interface FrameOptions extends PruneStepOptions {
   readonly keepsLedger?: boolean;
   /** Whether the ledger counts the user's words of correction. */
   readonly countsCorrections?: boolean;
-  /** Observes the answers of all requests, except those of foreign pages. */
+  /** Observes the answers to all requests, except requests of foreign pages. */
   readonly answers?: AnswerWatch | undefined;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
@@ -200,8 +200,8 @@ export class Frames implements BridgeWatch {
 }
 
 /**
- * The status and the code of the last event of an answer: `{"type": "error", "status": 400, "error": {"code": …}}`, where
- * the status may also be called `status_code`; 200 for other events.
+ * The status and the code of the last event of an answer: `{"type": "error", "status": 400, "error": {"code": …}}`,
+ * where the status may also be called `status_code`; 200 for other events.
  */
 function outcomeOf(frame: Buffer): { readonly status: number; readonly code: string } {
   const event = parsed(frame.toString('utf8'));

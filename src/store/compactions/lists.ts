@@ -20,7 +20,7 @@ const LONG_PAUSE_MS = 3_600_000;
 const WEIGHT = 'fresh + 1.25 * write5m + 2.0 * write1h + 0.1 * read + 5.0 * output';
 
 const WHOLE = `${SENT} + CASE WHEN removed > 0 THEN removed ELSE 0 END`;
-/** Conversations with a request above a length, and those of compactions. */
+/** Conversations with a request above a length, or with a compaction. */
 const LONG = `SELECT conversation FROM main.ledger_turn WHERE at_ms >= ? AND ${WHOLE} > ? UNION
   SELECT continues FROM main.compaction WHERE at_ms >= ? UNION SELECT conversation FROM main.compaction WHERE at_ms >= ?`;
 /** When the request before `t` in its conversation ended: looked up only for the few that found no cache. */

@@ -24,7 +24,7 @@ export async function childrenOf(rows: Rows, conversations: readonly string[]): 
 }
 
 /**
- * Deletes events with a trace. Those of the audit class stay, because they are the evidence of what was done; names in
+ * Deletes events with a trace. Audit events stay, because they are the evidence of what was done; names in
  * them are replaced by a pseudonym. @returns the number of renamed audit events
  */
 export async function eraseEvents(sql: Sql, traces: Traces, pseudonym: string): Promise<number> {
@@ -56,7 +56,7 @@ function renamedRow({ seq, run_id, project, payload }: EventRow, traces: Traces,
   const nameOf = (value: string): string => (isTrace(value, traces) ? pseudonym : value);
   const renamed = JSON.stringify(JSON.parse(payload), (key, value: unknown) => {
     if (typeof value !== 'string') return value;
-    // the name of a key may be that of a person
+    // a key may have the name of a person
     return key === 'name' && traces.payer !== null ? pseudonym : nameOf(value);
   });
   return [nameOf(run_id), project === traces.project ? null : project, renamed, seq];

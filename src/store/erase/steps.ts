@@ -119,7 +119,7 @@ function* eraseWaiting(isOwn: (name: string) => boolean): Steps<void> {
   yield* change('DELETE FROM main.ledger_waiting WHERE id IN LIST(?)', [own.map(({ id }) => id)]);
 }
 
-/** Rows that name their project, besides those of conversations. */
+/** Rows that name their project, rows of conversations excluded. */
 const PROJECT_ROWS: readonly [table: string, key: string][] = [
   ['ledger_turn', 'id'],
   ['ledger_step', 'id'],
@@ -172,8 +172,8 @@ export function* eraseSent(pruneIds: ReadonlySet<string>, after: number): Steps<
 }
 
 /**
- * Deletes stored answers that may contain lines of texts, those of a project, and answers of models that name no project:
- * earlier versions stored them so.
+ * Deletes stored answers that may contain lines of texts, those of a project, and answers of models that name no
+ * project: earlier versions stored them so.
  */
 export function* eraseReplies(project: string): Steps<void> {
   yield* change(

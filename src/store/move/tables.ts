@@ -26,14 +26,14 @@ const table = (...[name, key, columns, text = '', page = 1_000]: MovedRow): Move
   page,
 });
 
-/** `movedTables`, followed by those of parts. */
+/** `movedTables`, followed by the tables of parts. */
 export function movedWith(parts: readonly PartTables[]): readonly MovedTable[] {
   return [...movedTables, ...parts.flatMap(({ moved }) => moved.map((row) => table(...row)))];
 }
 
 /**
- * All moved tables of the product, in an order in which no row refers to a later table. Counters kept by triggers (`meter`,
- * `conversation_bytes`, `directive_generation`, those of parts) are rebuilt by the other side's triggers.
+ * All moved tables of the product, in an order in which no row refers to a later table. Counters kept by triggers
+ * (`meter`, `conversation_bytes`, `directive_generation`, those of parts) are rebuilt by the other side's triggers.
  */
 export const movedTables: readonly MovedTable[] = [
   table('snapshot', 'id', 'id hash encoding packing text_bytes stored_bytes data', '', 20),

@@ -3,7 +3,10 @@ import { postgresDefinitions } from '../sql/common-sql.ts';
 import { COMMIT_FUNCTIONS } from './postgres-commit.ts';
 import { TABLES } from './tables.ts';
 
-/** The tables of a PostgreSQL database, in the schema `mcp_pruner`, which `migrate` creates; without those of parts. */
+/**
+ * The tables of a PostgreSQL database, in the schema `mcp_pruner`, which `migrate` creates; without the tables of
+ * parts.
+ */
 export function postgresSchema(): string {
   return [TEXTS, postgresDefinitions(TABLES), INDEX, COUNTING, COMMIT_FUNCTIONS].join('');
 }

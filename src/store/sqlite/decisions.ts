@@ -145,7 +145,7 @@ export class Decisions {
     return this.#sql.get('SELECT id, expires_ms FROM prune ORDER BY expires_ms LIMIT 1');
   }
 
-  /** The decision to keep a text whole with the earliest expiry. */
+  /** Of the decisions to keep a text whole, the one that expires first. */
   oldestWhole(): Oldest | undefined {
     return this.#sql.get('SELECT id, expires_ms FROM decision WHERE prune IS NULL ORDER BY expires_ms LIMIT 1');
   }

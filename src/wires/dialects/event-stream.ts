@@ -1,7 +1,7 @@
 /** Lengths of a whole message and of its headers, and their checksum. */
 const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
-/** The format allows 16 MiB of payload and 128 KiB of headers; a larger length cannot be that of a message. */
+/** The format allows 16 MiB of payload and 128 KiB of headers; a larger length cannot belong to a message. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 /** Longest message that is assembled; a longer one contains nothing of interest and is skipped. */
 const MAX_KEPT_BYTES = 1024 * 1024;
@@ -24,7 +24,10 @@ export class EventStream {
   #skip = 0;
   #broken = false;
 
-  /** @param onEvent - called with the `:event-type` or `:exception-type` of each message, `''` if it has none, and its payload */
+  /**
+   * @param onEvent - called with the `:event-type` or `:exception-type` of each message, `''` if it has none, and its
+   * payload
+   */
   constructor(onEvent: (type: string, payload: Buffer) => void) {
     this.#onEvent = onEvent;
   }

@@ -162,7 +162,7 @@ export function readTextPart(
 
 const TEXT_PART = keysOf('type', 'text');
 
-/** The string at the cursor, decoded; `''` where there is none. */
+/** The string at the cursor, decoded; `''` if there is no string. */
 export function stringHere(cursor: JsonCursor): string {
   return cursor.atString() ? (cursor.text(cursor.string()) ?? '') : '';
 }

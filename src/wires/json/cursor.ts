@@ -9,10 +9,13 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Maximum nesting of lists and objects. Chosen: far beyond any request, and 8 MB of memory. */
+/** Maximum nesting of lists and objects. Set by hand: far beyond any request, and 8 MB of memory. */
 const MAX_LEVELS = 1_000_000;
 
-/** Maximum number of values that are skipped in one text. Chosen: far beyond any request, and half a second of work. */
+/**
+ * Maximum number of values that are skipped in one text. Set by hand: far beyond any request, and half a second of
+ * work.
+ */
 const MAX_SKIPPED = 1_000_000;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -49,7 +52,7 @@ const ONES = 0x01010101;
 const HIGH_BITS = 0x80808080;
 const BLANKS = 0x20 * ONES;
 const BACKSLASHES = BACKSLASH * ONES;
-/** Whether a character may stand behind a backslash, without `u`. */
+/** Whether a character may follow a backslash, without `u`. */
 const ESCAPED = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
 const CODE_UNIT = /^u[\da-fA-F]{4}$/;

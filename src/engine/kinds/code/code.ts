@@ -65,7 +65,7 @@ export const code: Kind = {
   definitions: definitionsOf,
 };
 
-/** Blocks that the goal names are kept if they are at most this share of the text. Chosen, as the two below. */
+/** Blocks that the goal names are kept if they are at most this share of the text. Set by hand, as the two below. */
 const MOST_OF_TEXT = 0.25;
 /** If the goal matches more constants than this, none of them is kept. */
 const MOST_CONSTANTS = 12;

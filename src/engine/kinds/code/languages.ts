@@ -1,8 +1,8 @@
 import { contentOf, type View } from '../../text/view.ts';
 
 /**
- * Of a longer text, this many to twice as many lines are examined. Chosen: shares are accurate to a few percent, at a
- * constant cost.
+ * Of a longer text, this many to twice as many lines are examined. Set by hand: shares are accurate to a few percent,
+ * at a constant cost.
  */
 const SAMPLED_LINES = 240;
 const READ_CHARS = 200;

@@ -5,11 +5,11 @@ import type { Protectable } from '../kind.ts';
 import type { Inner, Protect } from '../protection.ts';
 
 /**
- * Maximum number of comment lines of a file's header that are kept. Chosen: licence texts are longer, and nobody needs
- * them.
+ * Maximum number of comment lines of a file's header that are kept. Set by hand: licence texts are longer, and nobody
+ * needs them.
  */
 const HEADER_LINES = 6;
-/** Maximum number of lines of an import that are kept. Chosen. */
+/** Maximum number of lines of an import that are kept. Set by hand. */
 const MAX_IMPORT_LINES = 60;
 const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
 const DECORATOR = new LinePattern(/^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/);

@@ -12,9 +12,9 @@ const RULES = new Matcher([
 const CLOSES = RULES.bitsOf('closes');
 const LEADS = RULES.bitsOf('leads');
 const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
-/** Characters of a line in which a declaration is looked for. Chosen. */
+/** Characters of a line in which a declaration is looked for. Set by hand. */
 const READ_CHARS = 300;
-/** A longer paragraph of top-level code ends at its next blank line. In lines. Chosen: about a screen. */
+/** A longer paragraph of top-level code ends at its next blank line. In lines. Set by hand: about a screen. */
 const LONG_UNIT = 40;
 const OPENING_BRACE = 123;
 const CLOSING_BRACE = 125;

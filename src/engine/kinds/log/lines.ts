@@ -19,7 +19,7 @@ export const LOG_SHAPES = rows.filter(isShape);
 const reportRules = mergeRules(rows.filter(isReport));
 const matcher = new Matcher(reportRules.filter(({ name }) => name !== TRACE_END));
 const ends = new Matcher(reportRules.filter(({ name }) => name === TRACE_END));
-/** Characters of a line that are read. Chosen. */
+/** Characters of a line that are read. Set by hand. */
 const READ_CHARS = 600;
 
 /** The bits of these reports, combined. */

@@ -11,10 +11,10 @@ import { protectLog } from './protect.ts';
 import { measureLog } from './rank.ts';
 import { mayBeRow } from './rows.ts';
 
-/** Lines per block of a log. Chosen: logs have no blocks of their own. */
+/** Lines per block of a log. Set by hand: logs have no blocks of their own. */
 const LINES_OF_A_BLOCK = 12;
 
-/** Shares of lines by which a text is recognised as a log. Chosen, as those below. */
+/** Shares of lines by which a text is recognised as a log. Set by hand, as those below. */
 const PRINTED = 0.3;
 const FAILING = 0.25;
 /** Minimum shares by which a log is compiler output, a test run, a trace, or a log with timestamps. */

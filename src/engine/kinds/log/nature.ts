@@ -4,13 +4,13 @@ import type { CutNature, Reading, Span } from '../kind.ts';
 import { possibleReports, reportBits, reportsIn } from './lines.ts';
 
 const PASSED = reportBits('passed');
-/** Lines of a cut that are examined. Chosen: enough to know what most of them are. */
+/** Lines of a cut that are examined. Set by hand: enough to know what most of them are. */
 const SAMPLE = 24;
-/** Shortest run that is described as repeated, in lines. Chosen. */
+/** Shortest run that is described as repeated, in lines. Set by hand. */
 const LEAST_REPEATED = 6;
 /**
  * A cut counts as passed tests if at least one in this many lines reports a passed test; the other lines belong to
- * those tests. Chosen.
+ * those tests. Set by hand.
  */
 const ONE_IN = 3;
 const READ_CHARS = 200;
@@ -22,7 +22,7 @@ export function natureOfCut(reading: Reading, run: Span): CutNature | null {
   return like === '' ? null : { is: 'repeated', like };
 }
 
-/** Lines of a shape that is at least this frequent in the text are repeated. Chosen, as the next. */
+/** Lines of a shape that is at least this frequent in the text are repeated. Set by hand, as the next. */
 const REPEATED = 4;
 /** A cut is divided if at most this share of its lines are new; a cut with more of them is not called repeated. */
 const FEW_NEW = 0.2;

@@ -3,15 +3,15 @@ import { isBlankLine } from '../../text/view.ts';
 import type { Reading } from '../kind.ts';
 import { RULES } from '../protection.ts';
 
-/** A shape with at most this many lines is rare. Chosen, as all below. */
+/** A shape with at most this many lines is rare. Set by hand, as all below. */
 const SELDOM = 2;
 /** Minimum match with the goal for keeping a line, relative to the best match among unprotected lines. */
 const STRONG = 0.5;
 /** A word is rare if it occurs on at most this many lines, or on at most `MOST_SHARE` of them if that is more. */
 const SELDOM_WORD = 3;
 /**
- * Maximum number of lines that are kept as rare, or this share of a long log if that is more. Chosen: an answer is a
- * line or two.
+ * Maximum number of lines that are kept as rare, or this share of a long log if that is more. Set by hand: an answer is
+ * a line or two.
  */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.01;

@@ -15,7 +15,7 @@ import {
   USUAL_SHARE,
 } from '../rows/numbers.ts';
 
-/** Characters of a line that are read. Chosen, as the next two. */
+/** Characters of a line that are read. Set by hand, as the next two. */
 const READ_CHARS = 400;
 /** Maximum number of numbers of a shape that are compared. */
 const MOST_SLOTS = 6;

@@ -14,7 +14,7 @@ const TRACE_OPEN = reportBits('trace-open');
 const TRACE_FRAME = reportBits('trace-frame');
 const SUMMARY = reportBits('summary');
 const INFORMATIVE = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
-/** Maximum number of traces in which the same frame is kept. Chosen, as the bounds below. */
+/** Maximum number of traces in which the same frame is kept. Set by hand, as the bounds below. */
 const TRACE_REPEATS = 2;
 /** Longest trace that is kept whole, in lines. The rest of a longer one is treated like other text. */
 const MAX_TRACE = 200;
@@ -29,7 +29,7 @@ const HABIT = 6;
 /** A command as a shell echoes it: behind a prompt, or traced by `set -x`. */
 const ECHOED =
   /^(?:[$>#%] |\++ |❯ |➜ |PS [A-Z]:\\[^>]{0,200}> |\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#%>]{0,200}[$#%>] )\S/;
-/** If a larger share of the lines, and more than this number, look so, they are no headings. Chosen. */
+/** If a larger share of the lines, and more than this number, look so, they are no headings. Set by hand. */
 const MOST_ECHOED = 0.1;
 const FEW_ECHOED = 5;
 const ECHO_CHARS = 300;

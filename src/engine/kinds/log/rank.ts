@@ -9,7 +9,7 @@ const HOT = reportBits('hot');
 const COLD = reportBits('cold');
 const WARM = reportBits('warm');
 const INFORMATIVE = STEP | PASSED | HOT | WARM;
-/** Heat of a warning, relative to a failure. Chosen, as all below; the weights were fitted with them. */
+/** Heat of a warning, relative to a failure. Set by hand, as all below; the weights were fitted with them. */
 const WARMTH = 0.1;
 /** Distances, in lines, over which heat fades (close, near, far), and over which a match with the goal does. */
 const REACH = { close: 1.5, near: 4, far: 12, match: 3 };

@@ -4,7 +4,7 @@ import type { Protectable } from '../kind.ts';
 import { possibleReports, reportBits } from './lines.ts';
 
 const PASSED = reportBits('passed');
-/** Lines of a shape that is at least this frequent are no rows of a table within a log. Chosen, as the next. */
+/** Lines of a shape that is at least this frequent are no rows of a table within a log. Set by hand, as the next. */
 const COMMON = 8;
 /** Characters at the beginning of a line in which its time is looked for. */
 const TIME_CHARS = 28;

@@ -3,8 +3,8 @@ import type { View } from '../../text/view.ts';
 import { isBoxBar, keyEnd, type Layout, READ_CHARS, type RowGroup } from './layout.ts';
 
 /**
- * How the values of a row are assigned to columns: by their number in the row, or by the place of the line at which they
- * begin or end.
+ * How the values of a row are assigned to columns: by their number in the row, or by the place of the line at which
+ * they begin or end.
  */
 type Assignment = 'number' | 'begin' | 'end';
 
@@ -19,7 +19,7 @@ export interface Columns {
 /** Called with the number of a value in its row, and its offsets in the text. */
 type Found = (k: number, start: number, end: number) => void;
 
-/** Rows that are examined to find columns. Chosen, as all below. */
+/** Rows that are examined to find columns. Set by hand, as all below. */
 const SAMPLE = 48;
 /** Minimum share of the sampled rows that have a column. */
 const MOST_HAVE = 0.9;

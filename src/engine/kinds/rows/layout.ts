@@ -14,7 +14,7 @@ export interface RowGroup {
   readonly rows: number[];
 }
 
-/** Characters of a line that are read. Chosen: columns of states are in front of free text. */
+/** Characters of a line that are read. Set by hand: columns of states are in front of free text. */
 export const READ_CHARS = 400;
 /** Longest key of a `key: value` line, in characters. */
 const MAX_KEY = 40;
@@ -42,8 +42,8 @@ const KINDS = 8;
 const OF_TABLES = 4;
 
 /**
- * Divides the lines `[first, end)` into groups of rows; lines with a key (`key: value`, `key = value`) are in a group of
- * their key as well.
+ * Divides the lines `[first, end)` into groups of rows; lines with a key (`key: value`, `key = value`) are in a group
+ * of their key as well.
  */
 export function rowGroups(
   view: View,

@@ -1,4 +1,4 @@
-/** Minimum number of numbers that are compared. Chosen, as all below. */
+/** Minimum number of numbers that are compared. Set by hand, as all below. */
 export const LEAST_NUMBERS = 8;
 /** The largest share of the rows that may differ, and the share of which each may be rare, or so many rows. */
 export const MOST_SHARE = 0.2;

@@ -17,7 +17,7 @@ import {
 } from './numbers.ts';
 import { FAILED_ROW, stateOf, UNFINISHED_ROW } from './state-words.ts';
 
-/** Minimum number of rows of one layout for words of failure. Chosen, as all below. */
+/** Minimum number of rows of one layout for words of failure. Set by hand, as all below. */
 const LEAST_ROWS = 3;
 /** So many rows with words of failure stay in any table. */
 const FEW_FAILED = 5;

@@ -76,7 +76,7 @@ export interface ChildStore {
   get(childId: string): Promise<ChildRecord | null>;
   spec(childId: string): Promise<ChildSpec | null>;
   byToken(tokenHash: string): Promise<ChildRecord | null>;
-  /** The newest first. */
+  /** Returns children, newest first. */
   list(query: {
     readonly state?: ChildState;
     readonly runId?: string;

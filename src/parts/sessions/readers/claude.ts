@@ -3,7 +3,7 @@ import { UsageFigures } from '../../../wires/dialects/answers/figures.ts';
 import { field, parsed } from '../../../wires/json/value.ts';
 import { projectOf, type Session, type SessionReader, type SessionRequest, Thread, textOf } from './recorded.ts';
 
-/** The model's message that is being read. The file has one line for each of its blocks. */
+/** The assistant message being read. The file has one line for each of its blocks. */
 interface Answer {
   readonly key: string;
   readonly blocks: unknown[];

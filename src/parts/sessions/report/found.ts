@@ -20,7 +20,9 @@ export type FoundSession = Pick<SessionFile, 'path' | 'read'> & {
 
 const MAX_FILES = 20_000;
 
-/** Files below a folder whose names end so; none where there is no such folder. Follows links, but to no folder twice. */
+/**
+ * Files below a folder whose names end so; empty if the folder does not exist. Follows links, but to no folder twice.
+ */
 export function filesBelow(folder: string, ending: string): string[] {
   const files: string[] = [];
   const seen = new Set<string>();

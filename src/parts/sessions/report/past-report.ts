@@ -55,7 +55,7 @@ export interface PastReport {
   readonly rereads: { readonly count: number; readonly tokens: number; readonly dollars: number };
   /** Lines of results that the model used again, and how many of them would no longer have been visible. */
   readonly lines: { readonly used: number; readonly lost: number };
-  /** Tools that were offered by name, and those of them that were never called. */
+  /** Number of tools offered by name, and how many of them were never called. */
   readonly offered: { readonly count: number; readonly neverCalled: readonly string[] };
 }
 
@@ -84,7 +84,7 @@ export interface SessionsReport {
   readonly throughProxy: number;
   /** Requests by agent. */
   readonly agents: Readonly<Record<string, number>>;
-  /** Of a subscription, as far as agents record it: Codex does. */
+  /** Usage of a subscription, for agents that record it: Codex does. */
   readonly limits: readonly PastLimit[];
   readonly report: PastReport;
 }

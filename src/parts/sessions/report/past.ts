@@ -21,7 +21,7 @@ export interface PastOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly prices: Prices;
-  /** Whether the store of this machine knows one of these cuts; `null` where there is none. */
+  /** Whether the store of this machine knows one of these cuts; `null` if there is no store. */
   readonly isKnown: ((pruneIds: readonly string[]) => Promise<boolean>) | null;
   /** @param done - of all files; a fraction is a part of one */
   readonly onProgress: (done: number, agent: string) => void;

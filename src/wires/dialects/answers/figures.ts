@@ -6,8 +6,8 @@ const paths = (list: string): readonly (readonly string[])[] => list.split(/\s+/
 /** Where token counts may stand in an event or a whole answer, on all wires. Kimi has some in a choice. */
 const USAGE = paths('usage message.usage response.usage interaction.usage usageMetadata choices.0.usage x_groq.usage');
 /**
- * Where each figure stands in the token counts, on all wires and in the spellings of gateways that offer one provider on
- * the wire of another. The largest value applies; `a+b` is a sum.
+ * Where each figure stands in the token counts, on all wires and in the spellings of gateways that offer one provider
+ * on the wire of another. The largest value applies; `a+b` is a sum.
  */
 const FIGURES = {
   input: spellings(
@@ -29,12 +29,12 @@ const FIGURES = {
     input_tokens_details.cache_write_tokens cacheWriteInputTokens
     cache_creation.ephemeral_5m_input_tokens+cache_creation.ephemeral_1h_input_tokens`,
   ),
-  /** Of `written`: with the longer of two lifetimes. */
+  /** The part of `written` with the longer of two lifetimes. */
   writtenLong: spellings(
     `cache_creation.ephemeral_1h_input_tokens prompt_tokens_details.cache_write_tokens_details.ttl_12h_tokens
     input_tokens_details.cache_write_tokens_details.ttl_12h_tokens`,
   ),
-  /** Of the output. */
+  /** Output tokens of hidden reasoning. */
   reasoning: spellings(
     `completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens
     output_tokens_details.thinking_tokens thoughtsTokenCount total_thought_tokens`,

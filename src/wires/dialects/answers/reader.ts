@@ -98,7 +98,7 @@ export class AnswerReader {
     whole.end();
   }
 
-  /** How the answer begins, as far as it has arrived. */
+  /** The beginning of the answer that has arrived so far. */
   start(): AnswerStart {
     this.#framing?.read();
     return this.#start;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { iso, when } from '../format.tsx';
 
-/** Heading of a view; takes the focus when the view opens, so that a screen reader says where one is. */
+/** Heading of a view; takes the focus when the view opens, so that a screen reader announces the view. */
 export function Head({
   title,
   about,

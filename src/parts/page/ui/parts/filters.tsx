@@ -9,7 +9,7 @@ export function Choose({
   onChoose,
 }: {
   label: string;
-  /** Words for no choice, such as `all projects`; absent where there is always one. */
+  /** Words for no choice, such as `all projects`; absent if something is always chosen. */
   any?: string;
   values: readonly (string | readonly [value: string, name: string])[];
   value: string;
@@ -87,7 +87,7 @@ interface ProjectAndSpanProps {
   onChange(change: { readonly project?: string; readonly days?: string }): void;
 }
 
-/** The choice of a project, where there are several, and of the days. */
+/** The choice of a project, if there are several, and of the days. */
 export function ProjectAndSpan({ projects, project, days, onChange }: ProjectAndSpanProps) {
   return (
     <>

@@ -215,7 +215,7 @@ function Turns({
   onChange,
 }: {
   texts: readonly TextOfTurn[];
-  /** Those of the timeline, by which requests are numbered. */
+  /** The requests of the timeline, which give each request its number. */
   requests: readonly TurnShown[];
   project: string;
   onChange: () => void;

@@ -2,7 +2,7 @@ import type { BoldnessStep, LedgerTurn } from '../../../../core/ports/ledger.ts'
 import type { CutPlace, LedgerConversation, LedgerStore, LedgerSum } from '../../../../core/ports/ledger-store.ts';
 import { unsupported } from './unsupported.ts';
 
-/** Requests read at a time while searching for those of the viewer's projects. */
+/** Requests read at a time while searching for the viewer's own. */
 const PAGE = 500;
 
 /** The ledger, narrowed to some projects. */
@@ -26,7 +26,7 @@ export class NarrowedLedger implements LedgerStore {
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
-  /** Budgets are those of the whole server. */
+  /** Budgets apply to the whole server. */
   spent = unsupported;
   /** The figures of a run need no key: its random id is the secret. */
   costOf = unsupported;

@@ -2,7 +2,7 @@ import { compact, dollars, number } from '../../../../../app/page/ui/format.tsx'
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
 import { type Difference, type HoldoutResult, undecidedWords } from '../../../../../core/ports/ledger-report.ts';
 
-/** Compares pruned conversations with those of the control group. */
+/** Compares pruned conversations with the control group. */
 export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {
   return (
     <Card title="Against a control group">
