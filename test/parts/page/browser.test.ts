@@ -14,7 +14,7 @@ import { serverLog } from '../../helpers/texts.ts';
 import { until } from '../../helpers/until.ts';
 import { LimitBooks } from '../limits/provider.ts';
 import { keys, newKey, onFile } from '../team/team.ts';
-import { axeFaults, browserPath, contrastFaults, launch, narrowCells, tab } from './browser.ts';
+import { axeFaults, browserPath, contrastFaults, empty, launch, narrowCells, tab, type Watched } from './browser.ts';
 import { addFleet, addHistory, fillStore, LONG_NAME, work } from './material.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -28,6 +28,8 @@ const VIEWS = ['Overview', 'Live', 'Conversations', 'Tools and kinds', 'Store', 
 describe.skipIf(browserPath === null)('the page in a browser', () => {
   let browser: Browser;
   let stage: Stage;
+  /** A tab for all visits without options: each new one costs a process, and compiles the page once more. */
+  let shared: Watched;
   let agent: Awaited<ReturnType<typeof work>>;
   /** The one of the agent. */
   let conversation = '';
@@ -42,6 +44,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
         ],
       }),
     ]);
+    shared = await tab(browser, stage.url);
     agent = await work(stage);
     for (const [project, client] of [
       ['billing-api', 'codex_cli_rs/0.44.0'],
@@ -66,14 +69,16 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     look: (page: Page) => Promise<T>,
     { at = stage, ...options }: BrowserContextOptions & { readonly at?: Stage } = {},
   ): Promise<T> {
-    const { page, wrongs } = await tab(browser, at.url, options);
+    const isShared = at === stage && Object.keys(options).length === 0;
+    const { page, wrongs } = isShared ? shared : await tab(browser, at.url, options);
+    wrongs.length = 0;
     try {
       await page.goto(`${at.url}/#/${path}`);
       const found = await look(page);
       expect(wrongs).toEqual([]);
       return found;
     } finally {
-      await page.context().close();
+      await (isShared ? empty(page) : page.context().close());
     }
   }
 

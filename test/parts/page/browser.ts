@@ -50,6 +50,13 @@ export async function tab(
   return { page, wrongs };
 }
 
+/** Leaves the page and forgets what it stored. */
+export async function empty(page: Page): Promise<void> {
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  await page.mouse.move(0, 0);
+  await page.goto('about:blank');
+}
+
 /**
  * Texts on the page that stand out too little from what is behind them: 4.5 to 1, and 3 to 1 for large letters, as WCAG
  * 2.2 AA asks. Colours are those that are computed; what is switched off and what nobody sees does not count.
