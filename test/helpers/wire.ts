@@ -83,11 +83,13 @@ export async function startRawServer(talk: (socket: net.Socket, head: string) =>
   const server = net.createServer((socket) => {
     let head = '';
     socket.on('error', () => {});
-    socket.on('data', (chunk) => {
-      const had = head.includes('\r\n\r\n');
+    const onData = (chunk: Buffer): void => {
       head += chunk.toString('latin1');
-      if (!had && head.includes('\r\n\r\n')) talk(socket, head);
-    });
+      if (!head.includes('\r\n\r\n')) return;
+      socket.off('data', onData).resume(); // a large body is neither kept nor searched
+      talk(socket, head);
+    };
+    socket.on('data', onData);
   });
   const sockets = new Set<net.Socket>();
   server.on('connection', (socket) => {
