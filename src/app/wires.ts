@@ -247,7 +247,7 @@ function exactCounts({ settings, failures }: Services): ExactCounts {
   return new ExactCounts({
     share: settings.verify,
     question: countBody,
-    refusesHistory: (status, answer) => anthropicMessages.refusesHistory(status, answer),
+    refusesHistory: (status, answer) => anthropicMessages.refusesHistory?.(status, answer) === true,
     onFailure: failures.of('counts'),
   });
 }

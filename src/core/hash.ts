@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import type { ScannedMessage } from '../wires/dialects/dialect.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -101,4 +102,18 @@ export function pruneIdsIn(text: string, limit = 256): string[] {
     if (PRUNE_ID.test(id)) ids.add(id);
   }
   return [...ids];
+}
+
+/**
+ * Identifies a message by its role, the raw bytes of its texts, and the calls that it makes and answers, which clients
+ * repeat from turn to turn. Cache marks, pictures, reasoning and call arguments do not count: messages that differ only
+ * in these are cut in the same way.
+ */
+export function meaningOf(body: Buffer, { role, texts, calls }: ScannedMessage): string {
+  const hash = createHash('sha256').update(role);
+  for (const { use, callId, literal } of texts) {
+    hash.update(`\0${use}\0${callId}\0`).update(body.subarray(literal.start, literal.end));
+  }
+  for (const { id, name } of calls) hash.update(`\0call\0${id}\0${name}`);
+  return hash.digest('hex').slice(0, 32);
 }

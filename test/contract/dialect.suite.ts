@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { meaningOf } from '../../src/core/hash.ts';
 import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 import type { Dialect, ProviderUsage, Purpose, ScannedBody } from '../../src/wires/dialects/dialect.ts';
 import { MAX_MESSAGES } from '../../src/wires/dialects/scan-body.ts';
@@ -166,7 +167,7 @@ export function describeDialect(material: DialectMaterial): void {
       const meanings = (bytes: Buffer): string[] =>
         scanned(bytes)
           .messages.filter(({ role }) => role !== 'other')
-          .map((message) => dialect.meaning(bytes, message));
+          .map((message) => meaningOf(bytes, message));
       const plain = meanings(body(TURNS));
       expect(new Set(plain).size).toBe(plain.length);
       const others = material.respelled(TURNS);

@@ -55,7 +55,7 @@ describe('an original', () => {
     const markers = ids.map((id) => `⟦PRUNÉ: prune_id=${id} lignes 3-17 (15) raison=x⟧`).join('\n');
     const body = chatBody([{ role: 'user', content: `These were cut:\n${markers}` }]);
     const refused = new RefusedConversations(store);
-    if (isRefused) await refused.add(prefixesOf(openaiChat, body, openaiChat.scan(body).messages).slice(-1));
+    if (isRefused) await refused.add(prefixesOf(body, openaiChat.scan(body).messages).slice(-1));
     const rewriter = openRewriter({ store, clock, refused });
     for (let half = 0; half < 6; half++) {
       clock.now += TTL_MS / 2;

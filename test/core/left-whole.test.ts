@@ -12,7 +12,7 @@ import { serverLog } from '../helpers/texts.ts';
 const LOG = serverLog(200);
 
 function prefixesIn(body: Buffer): readonly string[] {
-  return prefixesOf(openaiChat, body, openaiChat.scan(body).messages);
+  return prefixesOf(body, openaiChat.scan(body).messages);
 }
 
 function pruned(body: Buffer): string {

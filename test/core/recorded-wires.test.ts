@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { meaningOf } from '../../src/core/hash.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
@@ -80,7 +81,7 @@ describe('the recorded conversations', () => {
       const messages = dialect.scan(sent).messages;
       for (const [j, message] of messages.entries()) {
         // as it was sent first, so it is sent in every later request
-        const meant = `${message.role} ${dialect.meaning(sent, message)}`;
+        const meant = `${message.role} ${meaningOf(sent, message)}`;
         const prefix = `${prefixes[j]} ${message.role}`;
         if (message.role !== 'other' && i !== counts) expect(meant).toBe(sentFor.get(prefix) ?? meant);
         sentFor.set(prefix, meant);

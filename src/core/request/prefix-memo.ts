@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Dialect, RequestHead, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
-import { keyOf } from '../hash.ts';
+import { keyOf, meaningOf } from '../hash.ts';
 
 /** The outcome for one text, as it appears in the request's report. */
 export interface TextOutcome {
@@ -198,14 +198,13 @@ export class PrefixBytes {
 }
 
 /**
- * For each message a hash of its meaning (`Dialect.meaning`) and of all messages before it. Instructions are left out:
+ * For each message a hash of its meaning (`meaningOf`) and of all messages before it. Instructions are left out:
  * agents put the date or the state of a repository there, and the records of the other messages must still be found.
  *
  * @param known - hashes of the first messages
  * @param start - a hash of the history before the first message, or `''`
  */
 export function prefixesOf(
-  dialect: Dialect,
   body: Buffer,
   messages: readonly ScannedMessage[],
   known: readonly string[] = [],
@@ -215,7 +214,7 @@ export function prefixesOf(
   const prefixes = [...known];
   for (const message of messages.slice(known.length)) {
     const before = prefixes.at(-1) ?? start;
-    prefixes.push(message.role === 'other' ? before : keyOf(before, dialect.meaning(body, message)));
+    prefixes.push(message.role === 'other' ? before : keyOf(before, meaningOf(body, message)));
   }
   return prefixes;
 }

@@ -173,13 +173,13 @@ export class ReadStage {
     const directives = viewFor(binding, all);
     const known = match?.body.prefixes.slice(0, match.checkpoint.messages);
     const start = scanned.previous === '' ? '' : keyOf('answer', scanned.previous);
-    const prefixes = prefixesOf(dialect, body, scanned.messages, known, start);
+    const prefixes = prefixesOf(body, scanned.messages, known, start);
     const bound = { binding, directives };
     if (match === null || directives.empty) return { match, scanned, prefixes, ...bound };
     const steps = applicableSteps(directives.stepsOf(match.checkpoint.conversation.id), prefixes, match);
     if (steps.joined === match.body.steps) return { match, scanned, prefixes, ...bound };
     const whole = dialect.scan(body);
-    return { match: null, scanned: whole, prefixes: prefixesOf(dialect, body, whole.messages, [], start), ...bound };
+    return { match: null, scanned: whole, prefixes: prefixesOf(body, whole.messages, [], start), ...bound };
   }
 
   /** Adds the new messages to the conversation and finds their texts, one message per step. */

@@ -154,7 +154,7 @@ export class SeenReader {
 function scanned({ dialect, body, sessions }: ObservedRequest): ReadMessages {
   const scanned = dialect.scan(body);
   const { messages } = scanned;
-  const prefixes = prefixesOf(dialect, body, messages);
+  const prefixes = prefixesOf(body, messages);
   const session = sessionOf(sessions, { body, messages, outside: scanned.outside });
   const nothing = { found: [], results: [], texts: new BodyTexts(body), session, shownId: '' };
   return { scanned, messages, prefixes, conversation: new Conversation(), first: messages.length, ...nothing };

@@ -1,6 +1,6 @@
 import type { Dialect, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
-import { bytesHash, keyOf } from '../hash.ts';
+import { bytesHash, keyOf, meaningOf } from '../hash.ts';
 import type { SentMessage } from '../ports/sent.ts';
 
 /**
@@ -39,11 +39,11 @@ export function secondKeysOf(keyed: KeyedMessage): SecondKey[] {
 
 /** An item is one result, or words of the user. Some models number their calls anew in each conversation. */
 function keysOfItem(keyed: KeyedMessage, message: ScannedMessage): SecondKey[] {
-  const { dialect, body, conversation, owner } = keyed;
+  const { body, conversation, owner } = keyed;
   const [first] = message.texts;
   if (first === undefined) return [];
   const texts = message.texts.map((_, i) => i);
-  const meaning = dialect.meaning(body, message);
+  const meaning = meaningOf(body, message);
   const { id, isDetached } = conversation;
   const isWords = message.role === 'user';
   if (!isWords && (message.role !== 'tool' || first.callId === '')) return [];

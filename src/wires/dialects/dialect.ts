@@ -31,25 +31,19 @@ export interface Dialect {
    */
   scan(body: Buffer, resume?: Resume): ScannedBody;
   /**
-   * Identifies the meaning of a message: equal for all spellings that clients give the same message from turn to turn
-   * (`cache_control` that moves, a text as a string or as the only part of a list, the order of keys), and different
-   * for every other text. 32 hex digits or any other short string.
-   */
-  meaning(body: Buffer, message: ScannedMessage): string;
-  /**
-   * Whether an answer rejects a request because the history before a model's message was changed. Always `false` if the
+   * Whether an answer rejects a request because the history before a model's message was changed. Absent if the
    * provider does not verify that.
    *
    * @param answer - the beginning of the answer's body, decoded
    */
-  refusesHistory(status: number, answer: Buffer): boolean;
+  refusesHistory?(status: number, answer: Buffer): boolean;
   /**
    * Whether an answer rejects a request because the provider no longer has, or cannot continue, the history that it
-   * kept. The content of the request is then not at fault.
+   * kept. The content of the request is then not at fault. Absent if it keeps none.
    *
    * @param answer - the beginning of the answer's body, decoded
    */
-  refusesToContinue(answer: Buffer): boolean;
+  refusesToContinue?(answer: Buffer): boolean;
   /** The JSON body of an error by the proxy, in the shape that clients of this wire expect. */
   error(status: number, code: string, message: string): Buffer;
 }

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
 import { JsonCursor, JsonShapeError, type Span } from '../json/cursor.ts';
 import type { RequestHead, Resume, ScannedBody, ScannedMessage } from './dialect.ts';
 
@@ -165,20 +164,6 @@ const TEXT_PART = keysOf('type', 'text');
 /** The string at the cursor, decoded; `''` if there is no string. */
 export function stringHere(cursor: JsonCursor): string {
   return cursor.atString() ? (cursor.text(cursor.string()) ?? '') : '';
-}
-
-/**
- * Identifies a message by its role, the raw bytes of its texts, and the calls that it makes and answers, which clients
- * repeat from turn to turn. Cache marks, pictures, reasoning and call arguments do not count: messages that differ only
- * in these are cut in the same way.
- */
-export function meaningOf(body: Buffer, { role, texts, calls }: ScannedMessage): string {
-  const hash = createHash('sha256').update(role);
-  for (const { use, callId, literal } of texts) {
-    hash.update(`\0${use}\0${callId}\0`).update(body.subarray(literal.start, literal.end));
-  }
-  for (const { id, name } of calls) hash.update(`\0call\0${id}\0${name}`);
-  return hash.digest('hex').slice(0, 32);
 }
 
 /**

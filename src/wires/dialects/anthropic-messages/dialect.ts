@@ -1,6 +1,5 @@
 import { field, parsed } from '../../json/value.ts';
 import type { Dialect } from '../dialect.ts';
-import { meaningOf } from '../scan-body.ts';
 import { scanMessagesBody } from './scan.ts';
 
 /**
@@ -18,7 +17,6 @@ export const anthropicMessages: Dialect = {
     return path.endsWith('/v1/messages/count_tokens') ? 'count' : null;
   },
   scan: scanMessagesBody,
-  meaning: meaningOf,
   refusesHistory(status, answer) {
     if (status !== 400) return false;
     // ignore the error types `invalid_request_error` and `INVALID_ARGUMENT`, which every request error has

@@ -1,6 +1,5 @@
 import { anthropicMessages } from '../anthropic-messages/dialect.ts';
 import type { Dialect } from '../dialect.ts';
-import { meaningOf } from '../scan-body.ts';
 import { scanConverseBody } from './scan.ts';
 
 /**
@@ -16,10 +15,8 @@ export const bedrockConverse: Dialect = {
     return method === 'POST' && PATH.test(path) ? 'generate' : null;
   },
   scan: scanConverseBody,
-  meaning: meaningOf,
-  refusesHistory: (status, answer) => anthropicMessages.refusesHistory(status, answer),
+  refusesHistory: anthropicMessages.refusesHistory,
   // clients of AWS read `message`
-  refusesToContinue: () => false,
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ message: `${message} (${code})`, error: { message, code } })),
 };

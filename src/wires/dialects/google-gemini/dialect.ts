@@ -1,5 +1,4 @@
 import type { Dialect, Purpose } from '../dialect.ts';
-import { meaningOf } from '../scan-body.ts';
 import { scanGeminiBody } from './scan.ts';
 
 /**
@@ -20,9 +19,6 @@ export const googleGemini: Dialect = {
     return { model, stream: path.endsWith(':streamGenerateContent') };
   },
   scan: scanGeminiBody,
-  meaning: meaningOf,
-  refusesHistory: () => false,
-  refusesToContinue: () => false,
   error: (status, code, message) =>
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
 };

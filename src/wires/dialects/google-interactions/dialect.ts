@@ -1,7 +1,6 @@
 import { field, parsed } from '../../json/value.ts';
 import type { Dialect } from '../dialect.ts';
 import { googleGemini } from '../google-gemini/dialect.ts';
-import { meaningOf } from '../scan-body.ts';
 import { scanInteractionsBody } from './scan.ts';
 
 /**
@@ -14,8 +13,6 @@ export const googleInteractions: Dialect = {
   keepsHistory: 'items',
   claims: (method, path) => (method === 'POST' && PATH.test(path) ? 'generate' : null),
   scan: scanInteractionsBody,
-  meaning: meaningOf,
-  refusesHistory: () => false,
   refusesToContinue(answer) {
     const error = field(parsed(answer.toString('utf8')), 'error');
     return NOT_FOUND.has(String(field(error, 'status') ?? field(error, 'code')).toUpperCase());

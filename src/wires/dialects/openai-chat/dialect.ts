@@ -1,5 +1,4 @@
 import type { Dialect } from '../dialect.ts';
-import { meaningOf } from '../scan-body.ts';
 import { scanChatBody } from './scan.ts';
 
 /** `POST …/chat/completions` as OpenAI defined it and most providers offer it. Providers do not verify the history. */
@@ -12,9 +11,6 @@ export const openaiChat: Dialect = {
     return method === 'POST' && known ? 'generate' : null;
   },
   scan: scanChatBody,
-  meaning: meaningOf,
-  refusesHistory: () => false,
-  refusesToContinue: () => false,
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } })),
 };

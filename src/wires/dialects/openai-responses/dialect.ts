@@ -1,7 +1,6 @@
 import { field, parsed } from '../../json/value.ts';
 import type { Dialect } from '../dialect.ts';
 import { openaiChat } from '../openai-chat/dialect.ts';
-import { meaningOf } from '../scan-body.ts';
 import { scanResponsesBody } from './scan.ts';
 
 /**
@@ -18,8 +17,6 @@ export const openaiResponses: Dialect = {
     return path.endsWith('/responses') ? 'generate' : null;
   },
   scan: scanResponsesBody,
-  meaning: meaningOf,
-  refusesHistory: () => false,
   refusesToContinue: (answer) =>
     field(field(parsed(answer.toString('utf8')), 'error'), 'code') === 'previous_response_not_found',
   error: openaiChat.error,

@@ -96,16 +96,16 @@ describe('a refusal of the history', () => {
       ),
     ],
   ])('is recognised: %s', (_name, answer) => {
-    expect(anthropicMessages.refusesHistory(400, answer)).toBe(true);
+    expect(anthropicMessages.refusesHistory?.(400, answer)).toBe(true);
   });
 
   it('is not recognised in other errors or with another status', () => {
-    expect(anthropicMessages.refusesHistory(500, refusal(words))).toBe(false);
-    expect(anthropicMessages.refusesHistory(400, refusal('messages.3: `thinking` blocks must have a signature'))).toBe(
-      false,
-    );
-    expect(anthropicMessages.refusesHistory(400, refusal('max_tokens: field required'))).toBe(false);
+    expect(anthropicMessages.refusesHistory?.(500, refusal(words))).toBe(false);
+    expect(
+      anthropicMessages.refusesHistory?.(400, refusal('messages.3: `thinking` blocks must have a signature')),
+    ).toBe(false);
+    expect(anthropicMessages.refusesHistory?.(400, refusal('max_tokens: field required'))).toBe(false);
     const missing = 'messages.1.content.0.thinking.signature: Field required';
-    expect(anthropicMessages.refusesHistory(400, refusal(missing))).toBe(false);
+    expect(anthropicMessages.refusesHistory?.(400, refusal(missing))).toBe(false);
   });
 });
