@@ -22,8 +22,7 @@ import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { ModelDestination } from './upstream/destinations.ts';
 import { headerIn, requestHeaders, withBeta } from './upstream/headers.ts';
-import type { Decline, Exchange } from './upstream/pass-on.ts';
-import { REFUSALS, Refusal } from './upstream/pass-on.ts';
+import { type Exchange, REFUSALS, Refusal } from './upstream/pass-on.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
 
 export interface WireOptions extends PruneStepOptions, ReporterOptions {
@@ -287,7 +286,7 @@ class WireExchange {
     extraRequestHeaders: readonly string[],
     without: readonly string[],
     rewritten: RewrittenRequest | null,
-    decline?: Decline,
+    decline?: Refusal,
   ): Promise<Exchange> {
     const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;
     const own = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];

@@ -4,9 +4,9 @@ import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import { refusesContextEdit } from '../../wires/dialects/anthropic-messages/context-edit.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
+import { decodedStart } from '../answer-decoder.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
-import { flushHead, pairsOf, responseHeaders } from './headers.ts';
-import { HeldAnswer } from './held-answer.ts';
+import { flushHead, headerIn, pairsOf, responseHeaders } from './headers.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
 /** A request to the upstream. */
@@ -20,7 +20,7 @@ export interface RawRequest {
 /** A request with its complete path at the upstream, and the handling of its answer. */
 export interface UpstreamRequest extends RawRequest {
   /** Selects answers that are dropped; the exchange then ends as `declined`. */
-  readonly decline?: Decline | undefined;
+  readonly decline?: Refusal | undefined;
   /** Headers for the client in addition to the upstream's. */
   readonly extraHeaders: readonly string[];
   /** Observes each chunk of the answer; must not keep or change it. */
@@ -31,26 +31,23 @@ export interface UpstreamRequest extends RawRequest {
   readonly errorBody?: ErrorBody;
 }
 
-/** Selects answers that are dropped instead of passed on. */
-export interface Decline {
-  /** `hold`: the complete body decides. `peek`: its first event decides. */
-  byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek';
-  /** @param body - decoded; only called for bodies up to 64 KiB */
-  byBody(status: number, body: Buffer): boolean;
-  /**
-   * Whether to drop a `peek`ed answer; `null` if its first event is incomplete.
-   *
-   * @param start - what has arrived, decoded
-   * @param isWhole - nothing follows
-   */
-  byStart(start: Buffer, isWhole: boolean): boolean | null;
-}
-
 /** Error bodies are a few hundred bytes long; a longer answer is passed on. */
 const MAX_HELD_BYTES = 64 * 1024;
 /** How much of an answer is held back, and how long, until its first event is complete. */
 const MAX_PEEKED_BYTES = 16 * 1024;
 const MAX_PEEK_MS = 2_000;
+/** Maximum size of a held answer, decoded. */
+const MAX_DECODED_BYTES = 256 * 1024;
+
+/** An answer held back until its content decides whether it is passed on. */
+interface Held {
+  /** Its headers as received. */
+  readonly raw: unknown;
+  readonly statusMessage: string;
+  readonly maxBytes: number;
+  readonly chunks: Buffer[];
+  size: number;
+}
 
 /** How an exchange ended. */
 export type Exchange =
@@ -88,7 +85,7 @@ export class PassOn {
   #status = 0;
   #settled = false;
   #wrote = false;
-  #held: HeldAnswer | null = null;
+  #held: Held | null = null;
   /** Set while the first event decides. */
   #peek: NodeJS.Timeout | null = null;
 
@@ -119,12 +116,11 @@ export class PassOn {
     if (status < 200 || this.#settled) return;
     this.#status = status;
     const verdict = this.#request.decline?.byStatus(status) ?? 'pass';
-    if (verdict === 'drop') {
-      this.#drop();
-      return;
-    }
+    if (verdict === 'drop') this.#drop();
     if (verdict === 'pass') this.#passHead(status, raw, statusMessage);
-    else this.#held = new HeldAnswer(raw, statusMessage, verdict === 'peek' ? MAX_PEEKED_BYTES : MAX_HELD_BYTES);
+    if (verdict === 'drop' || verdict === 'pass') return;
+    const maxBytes = verdict === 'peek' ? MAX_PEEKED_BYTES : MAX_HELD_BYTES;
+    this.#held = { raw, statusMessage, maxBytes, chunks: [], size: 0 };
     if (verdict === 'peek') this.#peek = setTimeout(() => this.#release(), MAX_PEEK_MS);
   }
 
@@ -148,8 +144,7 @@ export class PassOn {
   data(chunk: Buffer): void {
     if (this.#settled) return;
     if (this.#held) {
-      if (!this.#held.take(chunk)) this.#release();
-      else if (this.#peek) this.#lookAt(this.#held);
+      this.#hold(this.#held, chunk);
       return;
     }
     this.#wrote = true;
@@ -198,17 +193,20 @@ export class PassOn {
     this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error, this.#request.errorBody), error });
   }
 
-  /** Drops or passes on an answer, if its first event is complete. */
-  #lookAt(held: HeldAnswer): void {
-    const isDeclined = this.#request.decline?.byStart(held.decoded(), false) ?? null;
+  /** Holds a chunk back; passes the answer on if it is too long, or if its first event shows that it may pass. */
+  #hold(held: Held, chunk: Buffer): void {
+    held.chunks.push(Buffer.from(chunk));
+    held.size += chunk.length;
+    const isLong = held.size > held.maxBytes;
+    const isDeclined = this.#peek && !isLong ? this.#request.decline?.byStart(decodedOf(held), false) : null;
     if (isDeclined) this.#drop();
-    else if (isDeclined === false) this.#release();
+    else if (isLong || isDeclined === false) this.#release();
   }
 
   /** Whether an answer is dropped that has been held to its end. */
-  #isDeclined(held: HeldAnswer): boolean {
+  #isDeclined(held: Held): boolean {
     const { decline } = this.#request;
-    const body = held.decoded();
+    const body = decodedOf(held);
     return (this.#peek ? decline?.byStart(body, true) : decline?.byBody(this.#status, body)) === true;
   }
 
@@ -249,14 +247,23 @@ export class PassOn {
   }
 }
 
+/** The body of a held answer so far, decoded; empty if it cannot be decoded. */
+function decodedOf({ raw, chunks }: Held): Buffer {
+  const encoding = headerIn(responseHeaders(raw), 'content-encoding').trim().toLowerCase();
+  return decodedStart(Buffer.concat(chunks), encoding, MAX_DECODED_BYTES);
+}
+
 /**
  * Statuses with which an upstream rejects a request's content, so that its other form may be accepted. Not 413: the
  * other form is larger.
  */
 export const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
 
-/** Decides which refusals are answered by resending the request in another form. */
-export class Refusal implements Decline {
+/**
+ * Decides which answers are dropped, because they are refusals that are answered by resending the request in another
+ * form.
+ */
+export class Refusal {
   readonly #dialect: Dialect;
   readonly #rawHistory: boolean;
   readonly #mayGoWhole: boolean;
@@ -284,6 +291,7 @@ export class Refusal implements Decline {
     this.#mayGoWhole = mayResend && !acceptedBefore;
   }
 
+  /** `hold`: the complete body decides. `peek`: its first event decides. */
   byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek' {
     if (status === 200 && this.#mayGoWhole) return 'peek'; // gateways also refuse inside of a 200
     if (!REFUSALS.has(status)) return 'pass';
@@ -291,15 +299,22 @@ export class Refusal implements Decline {
     return this.#mayGoWhole ? 'drop' : 'pass';
   }
 
+  /** @param body - decoded; only called for bodies up to 64 KiB */
   byBody(status: number, body: Buffer): boolean {
     this.ofEdit = this.#hasEdit && refusesContextEdit(body);
     if (this.ofEdit) return true;
-    this.toContinue = this.#isKept && this.#dialect.refusesToContinue(body);
+    this.toContinue = this.#isKept && this.#dialect.refusesToContinue?.(body) === true;
     if (this.toContinue) return false;
-    this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory(status, body);
+    this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory?.(status, body) === true;
     return this.ofHistory || this.#mayGoWhole;
   }
 
+  /**
+   * Whether to drop a `peek`ed answer; `null` if its first event is incomplete.
+   *
+   * @param start - what has arrived, decoded
+   * @param isWhole - nothing follows
+   */
   byStart(start: Buffer, isWhole: boolean): boolean | null {
     const reader = new AnswerReader();
     reader.data(start);

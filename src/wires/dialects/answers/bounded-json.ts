@@ -49,9 +49,6 @@ export class BoundedJson {
     this.#pieces = [];
   }
 
-  /** Nothing can be read before the value is complete. */
-  read(): void {}
-
   end(): void {
     if (this.#pieces.length > 0) this.#onValue(Buffer.concat(this.#pieces).toString('latin1'));
     this.#pieces = [];

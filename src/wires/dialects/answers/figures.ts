@@ -1,7 +1,10 @@
 import { field, finiteNumber } from '../../json/value.ts';
 import type { BilledTokens, ProviderUsage } from '../dialect.ts';
 
-const paths = (list: string): readonly (readonly string[])[] => list.split(/\s+/).map((path) => path.split('.'));
+/** Paths of keys: `'message.usage usage'` are two. */
+export function paths(list: string): readonly (readonly string[])[] {
+  return list.split(/\s+/).map((path) => path.split('.'));
+}
 
 /** Where token counts may stand in an event or a whole answer, on all wires. Kimi has some in a choice. */
 const USAGE = paths('usage message.usage response.usage interaction.usage usageMetadata choices.0.usage x_groq.usage');

@@ -3,7 +3,7 @@ import type { Answer, AnswerError, AnswerStart } from '../dialect.ts';
 import { EventStream } from '../event-stream.ts';
 import { ERROR_EVENT, errorIn } from './answer-error.ts';
 import { BoundedJson } from './bounded-json.ts';
-import { UsageFigures, valueAt } from './figures.ts';
+import { paths, UsageFigures, valueAt } from './figures.ts';
 import { ServerSentEvents } from './server-sent-events.ts';
 import { TurnReader } from './turn.ts';
 
@@ -12,7 +12,7 @@ const MAX_MODEL_CHARS = 200;
 const LAST_BLANK = 0x20;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 /** The first byte of a frame of AWS. Other answers do not contain it. */
 const FRAME = 0;
 /**
@@ -42,27 +42,19 @@ const SEARCHED = new RegExp(
 const LAST_EVENT = /^(?:response\.(?:completed|incomplete|failed)|error)$/;
 
 /** Where Anthropic lists the results that it cleared. */
-const EDITS = [
-  ['context_management', 'applied_edits'],
-  ['message', 'context_management', 'applied_edits'],
-];
-
-const MODELS = [['model'], ['message', 'model'], ['response', 'model'], ['interaction', 'model'], ['modelVersion']];
+const EDITS = paths('context_management.applied_edits message.context_management.applied_edits');
+const MODELS = paths('model message.model response.model interaction.model modelVersion');
 /** Where providers list blocks of the request that they dropped or that failed their check of the history. */
-const TRANSFORMATIONS = [
-  ['message', 'input_transformations'],
-  ['response', 'input_transformations'],
-  ['input_transformations'],
-];
+const TRANSFORMATIONS = paths('message.input_transformations response.input_transformations input_transformations');
 /** The reasons of both providers that report a changed history. */
 const PREFIX_MISMATCH = new Set(['prefix_mismatch', 'prefix_binding_mismatch']);
 
 /** The outer format of an answer: how its bytes contain events. */
 interface Framing {
   data(bytes: Buffer): void;
-  /** Reads what has arrived. */
-  read(): void;
-  end(): void;
+  /** Reads what has arrived; absent if nothing can be read before the end. */
+  read?(): void;
+  end?(): void;
 }
 
 /**
@@ -81,14 +73,12 @@ export class AnswerReader {
   #deltaBytes = 0;
   #textBytes = 0;
   #start: AnswerStart = 'unknown';
-  /** The part of a byte order mark that has arrived. */
-  #mark: Buffer = Buffer.alloc(0);
   #framing: Framing | null = null;
 
   /** Adds a piece of the answer, decoded, in order. It must not change later. */
   data(chunk: Buffer): void {
     if (this.#framing) this.#framing.data(chunk);
-    else if (chunk.length > 0) this.#begin(Buffer.concat([this.#mark, chunk]));
+    else this.#begin(chunk);
   }
 
   /** Adds an event that arrived as a message of its own, instead of `data`. */
@@ -100,7 +90,7 @@ export class AnswerReader {
 
   /** The beginning of the answer that has arrived so far. */
   start(): AnswerStart {
-    this.#framing?.read();
+    this.#framing?.read?.();
     return this.#start;
   }
 
@@ -111,7 +101,7 @@ export class AnswerReader {
 
   /** What the answer reported. The answer is over: no `data` follows. */
   end(): Answer {
-    this.#framing?.end();
+    this.#framing?.end?.();
     return {
       usage: this.#usage.sum(),
       model: this.#model,
@@ -122,38 +112,31 @@ export class AnswerReader {
     };
   }
 
-  /** Servers send blanks before an answer to keep the connection open. Those do not show its form. */
-  #begin(bytes: Buffer): void {
-    if (BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes)) {
-      this.#mark = bytes;
-      return;
-    }
-    const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-    const rest = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
-    const first = rest[0] === FRAME ? FRAME : rest.find((byte) => byte > LAST_BLANK);
-    if (first === undefined) return;
-    if (first === FRAME) this.#framing = this.#frames();
-    else this.#framing = first === OPEN_BRACE || first === OPEN_BRACKET ? this.#json('') : this.#events();
-    this.#framing.data(rest);
+  /** Servers send blanks before an answer to keep the connection open. */
+  #begin(chunk: Buffer): void {
+    const start = chunk.findIndex((byte) => byte === FRAME || !isBlank(byte));
+    if (start < 0) return;
+    this.#framing = this.#framingOf(chunk[start]);
+    this.#framing.data(chunk.subarray(start));
   }
 
-  #events(): Framing {
-    return new ServerSentEvents({
-      search: (events, onFound) => this.#search(events, onFound),
-      onEvent: (name, data) => this.#take(data, name),
-      onCut: this.#countText,
-    });
+  #framingOf(first: number | undefined): Framing {
+    if (first === FRAME) return this.#frames();
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) return this.#json('');
+    const placesIn = (events: string): number[] => {
+      const signs = this.#signsIn(events);
+      const first = this.#start === 'unknown' ? events.search(/^data:/m) : -1;
+      return first < 0 ? signs : [first, ...signs];
+    };
+    return new ServerSentEvents(placesIn, (name, data) => this.#take(data, name), this.#countText);
   }
 
   /** JSON in one piece: an event, a whole answer, or an array of its parts. */
   #json(name: string): BoundedJson {
-    return new BoundedJson((text) => {
-      let isWanted = this.#start === 'unknown' || ERROR_EVENT.test(name);
-      this.#search(text, () => {
-        isWanted = true;
-      });
-      if (isWanted) this.#take(text, name);
-    }, this.#countText);
+    const take = (json: string): void => {
+      if (this.#signsIn(json).length > 0 || this.#start === 'unknown' || ERROR_EVENT.test(name)) this.#take(json, name);
+    };
+    return new BoundedJson(take, this.#countText);
   }
 
   #frames(): Framing {
@@ -162,16 +145,12 @@ export class AnswerReader {
       if (typeof enclosed === 'string') this.event(Buffer.from(enclosed, 'base64'));
       else this.event(payload, type);
     });
-    return { data: (bytes) => frames.data(bytes), read: () => {}, end: () => {} };
+    return frames;
   }
 
   /** @param data - JSON, its bytes as Latin-1 */
   #take(data: string, name: string): void {
-    const value = parsed(
-      Buffer.from(data, 'latin1')
-        .toString('utf8')
-        .replace(/^\uFEFF/, ''),
-    );
+    const value = parsed(Buffer.from(data, 'latin1').toString('utf8'));
     for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) this.#add(part, name);
     if (this.#start === 'unknown') this.#start = this.#error ? 'error' : 'answer';
   }
@@ -197,8 +176,9 @@ export class AnswerReader {
     }
   }
 
-  /** Measures the strings that the model wrote, and reports the places of signs. */
-  #search(text: string, onFound: (at: number) => void): void {
+  /** Measures the strings that the model wrote. @returns the places of signs */
+  #signsIn(text: string): number[] {
+    const signs: number[] = [];
     SEARCHED.lastIndex = 0;
     while (SEARCHED.test(text)) {
       const last = SEARCHED.lastIndex - 1; // no capture: it would take as long as the search
@@ -206,14 +186,20 @@ export class AnswerReader {
       if (TEXTS.has(key)) {
         SEARCHED.lastIndex = endOfString(text, last);
         this.#countText(key, SEARCHED.lastIndex - last - 2);
-      } else onFound(last);
+      } else signs.push(last);
     }
+    return signs;
   }
 
   #countText = (key: string, bytes: number): void => {
     if (key === DELTA) this.#deltaBytes += bytes;
     else if (TEXTS.has(key)) this.#textBytes += bytes;
   };
+}
+
+/** Whether a byte says nothing about the form of an answer: a blank, or part of a byte order mark. */
+function isBlank(byte: number): boolean {
+  return byte <= LAST_BLANK || BYTE_ORDER_MARK.includes(byte);
 }
 
 /** The field whose value begins at some place. */

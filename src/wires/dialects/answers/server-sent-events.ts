@@ -1,125 +1,120 @@
-import { createParser } from 'eventsource-parser';
 import { BoundedJson, type OnCut } from './bounded-json.ts';
 
 /** Chunks are read together, because most answers arrive in thousands of small ones. */
 const BATCH_CHARS = 16 * 1024;
-/** Maximum size of an event that waits for its end. Of a longer one, the last line is skimmed. */
+/** Maximum size of an event that waits for its end; a longer one is skimmed as it arrives. */
 const MAX_WAITING_CHARS = 64 * 1024;
-/** Maximum size of an event of many lines; a larger one is dropped. */
-const MAX_EVENT_CHARS = 256 * 1024;
 /** How an event ends; a stream uses one of them. */
 const ENDS = ['\n\n', '\r\n\r\n', '\r\r'] as const;
+const LINE_END = /\r\n|\r|\n/;
 const DATA = 'data:';
-/**
- * A line of an event, perhaps behind a byte order mark. The parser creates an error for each line that is none, so it is
- * not given what has none.
- */
-const FIELD = /(?<![^\r\n\xbf])(?:data|event)(?![^:\r\n])/g;
-const LF = 0x0a;
-const CR = 0x0d;
+const NAME = 'event:';
+/** The end of a text that may belong to the end of an event, or to the name of a field. */
+const OPEN_LINE = /[\r\n]{1,4}[^\r\n]{0,5}$/;
 
-/** What is done with events. Texts are the bytes as Latin-1. */
-export interface EventHandling {
-  /** Searches whole events. `onFound` is called with the places at which an event is of interest. */
-  readonly search: (events: string, onFound: (at: number) => void) => void;
-  readonly onEvent: (name: string, data: string) => void;
-  readonly onCut: OnCut;
-}
-
-/** Reads server-sent events in transit. Parses the first, and those that are of interest. */
+/** Reads server-sent events in transit. Texts are the bytes as Latin-1. */
 export class ServerSentEvents {
-  readonly #handling: EventHandling;
-  readonly #parser;
+  readonly #placesIn: (events: string) => readonly number[];
+  readonly #onEvent: (name: string, data: string) => void;
+  readonly #onCut: OnCut;
   /** What has arrived of the next events. */
   #waiting = '';
   /** Its length when it was last read. */
   #seen = 0;
-  /** How the events of this stream end. */
   #end: (typeof ENDS)[number] = '\n\n';
-  #isStarted = false;
-  /** The beginning of the next event has been parsed. */
-  #isOpen = false;
-  /** The content of a long line; `null` outside of one. */
+  #name = '';
+  /** The data of an event that is too long to wait for its end. */
   #long: BoundedJson | null = null;
+  /** The line of it that arrives is data. */
+  #isData = false;
 
-  constructor(handling: EventHandling) {
-    this.#handling = handling;
-    this.#parser = createParser({
-      onEvent: ({ event = '', data }) => {
-        this.#isStarted = true;
-        handling.onEvent(event, data);
-      },
-      onError: ({ type }) => type === 'max-buffer-size-exceeded' && this.#parser.reset(),
-      maxBufferSize: MAX_EVENT_CHARS,
-    });
+  /**
+   * @param placesIn - places in a text, ascending, whose events are of interest: only those are parsed
+   * @param onCut - called for each string that is left out of a long event
+   */
+  constructor(
+    placesIn: (events: string) => readonly number[],
+    onEvent: (name: string, data: string) => void,
+    onCut: OnCut,
+  ) {
+    this.#placesIn = placesIn;
+    this.#onEvent = onEvent;
+    this.#onCut = onCut;
   }
 
   data(bytes: Buffer): void {
-    this.#waiting += this.#long ? this.#afterLong(this.#long, bytes) : bytes.toString('latin1');
+    this.#waiting += bytes.toString('latin1');
     if (this.#waiting.length - this.#seen >= BATCH_CHARS) this.read();
   }
 
   /** Reads the events that are complete. */
   read(): void {
-    const text = this.#waiting;
-    if (!text.includes(this.#end)) this.#end = ENDS.find((kind) => text.includes(kind)) ?? this.#end;
-    const end = text.lastIndexOf(this.#end);
-    const length = end < 0 ? 0 : end + this.#end.length;
-    this.#parse(text.slice(0, length));
-    this.#waiting = text.slice(length);
-    if (this.#waiting.length > MAX_WAITING_CHARS) this.#beginLong(this.#waiting);
+    if (!this.#waiting.includes(this.#end)) this.#end = ENDS.find((end) => this.#waiting.includes(end)) ?? this.#end;
+    if (this.#long) this.#endLong(this.#long, this.#waiting.indexOf(this.#end));
+    const last = this.#waiting.lastIndexOf(this.#end);
+    const length = last < 0 ? 0 : last + this.#end.length;
+    this.#parse(this.#waiting.slice(0, length));
+    this.#waiting = this.#waiting.slice(length);
+    if (!this.#long && this.#waiting.length > MAX_WAITING_CHARS) this.#beginLong();
+    if (this.#long) {
+      const open = this.#waiting.search(OPEN_LINE);
+      const known = open < 0 ? this.#waiting.length : open;
+      this.#addTo(this.#long, this.#waiting.slice(0, known));
+      this.#waiting = this.#waiting.slice(known);
+    }
     this.#seen = this.#waiting.length;
   }
 
   /** The answer is over; an event without an end counts. */
   end(): void {
     this.read();
-    this.#long?.end();
+    if (this.#long) this.#endLong(this.#long, this.#waiting.length);
     this.#parse(this.#waiting);
-    this.#parser.feed('\n\n');
   }
 
-  /** Parses the events of a text that are of interest. */
   #parse(text: string): void {
-    let to = 0;
-    const parseAt = (at: number): void => {
-      if (at < to) return;
+    let parsedTo = 0;
+    for (const at of this.#placesIn(text)) {
+      if (at < parsedTo) continue;
       const before = at === 0 ? -1 : text.lastIndexOf(this.#end, at - 1);
-      const from = Math.max(to, before < 0 ? 0 : before + this.#end.length);
       const end = text.indexOf(this.#end, at);
-      to = end < 0 ? text.length : end + this.#end.length;
-      this.#parser.feed(text.slice(from, to));
-    };
-    if (this.#isOpen) parseAt(0);
-    this.#isOpen = false;
-    while (!this.#isStarted) {
-      FIELD.lastIndex = to;
-      if (!FIELD.test(text)) break;
-      parseAt(FIELD.lastIndex - 1);
+      parsedTo = end < 0 ? text.length : end;
+      const data: string[] = [];
+      this.#name = '';
+      for (const line of text.slice(before < 0 ? 0 : before + this.#end.length, parsedTo).split(LINE_END))
+        if (this.#hasData(line)) data.push(line.slice(DATA.length));
+      if (data.length > 0) this.#onEvent(this.#name, data.join('\n'));
     }
-    this.#handling.search(text, parseAt);
   }
 
-  /** Parses all but the last line of an event that is too long to wait for its end. */
-  #beginLong(event: string): void {
-    const line = Math.max(event.lastIndexOf('\n'), event.lastIndexOf('\r')) + 1;
-    if (event.slice(0, line).search(FIELD) >= 0) this.#parser.feed(event.slice(0, line));
-    this.#isOpen = true;
-    this.#waiting = event.slice(line);
-    if (this.#waiting.length <= DATA.length) return;
-    const isData = this.#waiting.startsWith(DATA);
-    this.#long = new BoundedJson((json) => isData && this.#parser.feed(`data: ${json}\n\n`), this.#handling.onCut);
-    this.#long.data(Buffer.from(this.#waiting.slice(DATA.length), 'latin1'));
-    this.#waiting = '';
+  #beginLong(): void {
+    this.#name = '';
+    this.#isData = false;
+    this.#long = new BoundedJson((json) => this.#onEvent(this.#name, json), this.#onCut);
+    this.#waiting = `\n${this.#waiting}`;
   }
 
-  /** @returns what does not belong to the long line, as Latin-1 */
-  #afterLong(long: BoundedJson, bytes: Buffer): string {
-    const end = bytes.findIndex((byte) => byte === LF || byte === CR);
-    long.data(end < 0 ? bytes : bytes.subarray(0, end));
-    if (end < 0) return '';
+  /** @param end - where it ends in what has arrived; -1: not yet */
+  #endLong(long: BoundedJson, end: number): void {
+    if (end < 0) return;
+    this.#addTo(long, this.#waiting.slice(0, end));
     long.end();
     this.#long = null;
-    return bytes.toString('latin1', end);
+    this.#waiting = this.#waiting.slice(end + this.#end.length);
+  }
+
+  /** Adds a part of a long event, which begins where the last one ended. */
+  #addTo(long: BoundedJson, text: string): void {
+    if (!this.#isData && !text.includes(DATA)) return;
+    for (const [i, line] of text.split(LINE_END).entries()) {
+      if (i > 0) this.#isData = this.#hasData(line);
+      if (this.#isData) long.data(Buffer.from(i > 0 ? line.slice(DATA.length) : line, 'latin1'));
+    }
+  }
+
+  /** Whether a line is data; if it is the name of the event, notes it. */
+  #hasData(line: string): boolean {
+    if (line.startsWith(NAME)) this.#name = line.slice(NAME.length).trim();
+    return line.startsWith(DATA);
   }
 }

@@ -1,6 +1,6 @@
 import { field } from '../../json/value.ts';
 import type { AnswerItem, AnswerTurn } from '../dialect.ts';
-import { valueAt } from './figures.ts';
+import { paths, valueAt } from './figures.ts';
 
 const MAX_DEPTH = 12;
 const MAX_CALLS = 256;
@@ -19,9 +19,9 @@ const SKIPPED_FIELDS = new Set(['input', 'arguments', 'args', 'tools']);
 const NAMED_BY_ID = new Set(['tool_use', 'local_shell_call']);
 /** Events of a response that is not over, so that no request can continue it. */
 const UNFINISHED = /^response\.(?:created|in_progress|queued)$/;
-const IDS = [['response', 'id'], ['message', 'id'], ['interaction', 'id'], ['id']];
+const IDS = paths('response.id message.id interaction.id id');
 /** Where a whole answer, or the last event of one, lists its items. */
-const LISTS = [['response', 'output'], ['output'], ['content'], ['steps'], ['interaction', 'steps']];
+const LISTS = paths('response.output output content steps interaction.steps');
 /** Items that contain the model's words. */
 const SAID_TYPES = new Set(['message', 'model_output']);
 
