@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { databaseAt } from './database.ts';
-import { isBroken, type OpenTarget, runPlan, runSeeds, shrinkPlan } from './run.ts';
+import { failingLines, faultLines, planLines } from './report.ts';
+import { isBroken, type OpenTarget, runPlan, runSeeds } from './run.ts';
 import { ForeignTarget, OwnTarget } from './target.ts';
 import type { Plan, Wire } from './types.ts';
-import type { Outcome } from './world.ts';
 
 const OWN_PROGRAM = join(process.env.MCP_PRUNER_BENCH_ROOT ?? '.', 'dist', 'cli.js');
 const { values } = parseArgs({
@@ -45,18 +45,8 @@ const open: OpenTarget = async (upstream) => {
   return new OwnTarget({ programs, upstream: upstream.origin, database, onlyProcesses });
 };
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-function show(outcome: Outcome): void {
-  for (const { agent, wire, request, effect, item, was, is } of outcome.breaks.slice(0, 5)) {
-    print(`  ${effect}: ${wire} agent ${agent}, request ${request}, item ${item}`);
-    print(`    was ${JSON.stringify(was)}`);
-    print(`    is  ${JSON.stringify(is)}`);
-  }
-  for (const line of outcome.failed.slice(0, 5)) print(`  failed: ${line}`);
-  for (const line of outcome.lost.slice(0, 5)) print(`  lost: ${line}`);
+function print(...lines: string[]): void {
+  for (const line of lines) process.stdout.write(`${line}\n`);
 }
 
 const startedAt = performance.now();
@@ -65,7 +55,7 @@ if (values.plan !== undefined) {
   const plan = JSON.parse(readFileSync(values.plan, 'utf8')) as Plan;
   const outcome = await runPlan(plan, open, port);
   print(JSON.stringify({ ...outcome, breaks: outcome.breaks.length }));
-  show(outcome);
+  print(...faultLines(outcome));
   process.exitCode = isBroken(outcome) ? 1 : 0;
 } else {
   const counts = { agents: Number(values.agents), turns: Number(values.turns), sessions: Number(values.sessions) };
@@ -79,13 +69,7 @@ if (values.plan !== undefined) {
     untilMs: startedAt + 1000 * Number(values.seconds),
     open,
     port,
-    onPlan({ seed }, outcome) {
-      const { sessions, requests, breaks, failed, lost } = outcome;
-      print(
-        `seed ${seed}: ${sessions} sessions, ${requests} requests, ${breaks.length} breaks, ${failed.length} failed, ${lost.length} lost`,
-      );
-      show(outcome);
-    },
+    onPlan: (plan, outcome) => print(...planLines(plan, outcome)),
   });
   const { failing, ...sums } = totals;
   const breaks = failing.reduce((sum, { outcome }) => sum + outcome.breaks.length, 0);
@@ -99,12 +83,6 @@ if (values.plan !== undefined) {
   );
   const [first] = failing;
   const shrinkMs = 1000 * Number(values['shrink-seconds']);
-  if (first !== undefined && shrinkMs > 0) {
-    const small = await shrinkPlan(first.plan, open, shrinkMs, port);
-    print(
-      `seed ${first.plan.seed} fails with ${small.steps.length} of ${first.plan.steps.length} steps; run it again with --plan FILE:`,
-    );
-    print(JSON.stringify(small));
-  }
+  if (first !== undefined && shrinkMs > 0) print(...(await failingLines(first.plan, open, shrinkMs, port)));
   process.exitCode = failing.length > 0 ? 1 : 0;
 }

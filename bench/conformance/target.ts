@@ -9,6 +9,9 @@ import { CLOCK_PRELOAD } from './clock.ts';
 import type { Database } from './database.ts';
 import { type ProxyRun, startHere, startProcess } from './proxy-run.ts';
 
+/** Of a database that is slow because the machine is busy: what a run shows must not depend on that. */
+const WAIT_MS = '240000';
+
 /** The proxy behind which the upstreams are. */
 export interface Target {
   /** Base URL without `/v1`. */
@@ -188,7 +191,7 @@ export class OwnTarget implements Target, Control {
       MCP_PRUNER_MIN_PRUNE_CHARS: '1500',
       MCP_PRUNER_MIN_OUTPUT_CHARS: '800',
       MCP_PRUNER_MIN_KEEP_LINES: '5',
-      ...(database !== null && { MCP_PRUNER_DATABASE_URL: database.url }),
+      ...(database !== null && { MCP_PRUNER_DATABASE_URL: database.url, MCP_PRUNER_DATABASE_WAIT_MS: WAIT_MS }),
       ...this.#settings,
     };
   }

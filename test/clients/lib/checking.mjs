@@ -18,9 +18,16 @@ const UPSTREAM = fileURLToPath(new URL('../../../bench/conformance/upstream.ts',
  *
  * @param {{ nonce: string, steps: readonly string[], calls: object, work: string, port?: number }} options - as of `startUpstream`
  */
-export async function startCheckingUpstream({ port = 0, ...script }) {
+export async function startCheckingUpstream({ port = 0, ...play }) {
   const { CheckingUpstream } = await load(UPSTREAM);
-  const next = scriptOf(script);
+  const script = scriptOf(play);
+  const next = (conversation) => {
+    try {
+      return script(conversation);
+    } catch (cause) {
+      return { step: 'answer', text: String(cause), calls: [] }; // the client ends with it
+    }
+  };
   const seen = [];
   const upstream = new CheckingUpstream((wire, body) => {
     const { step, text, calls } = next(wireNamed(wire).read(body));

@@ -62,7 +62,7 @@ export async function startHop(route) {
   return { url: server.url, seen, close: server.close };
 }
 
-/** Relays one connection. When the other side has gone, the client must connect again. */
+/** Relays one connection. When the other side has gone, or is another one now, the client must connect again. */
 function relayFrames(client, { url, headers: sent }, route) {
   const own = Object.entries(sent).filter(([name]) => !/^(?:host|upgrade|connection|sec-websocket-.*)$/.test(name));
   const opened = route().then(async ({ origin, headers }) => {
@@ -79,8 +79,9 @@ function relayFrames(client, { url, headers: sent }, route) {
   client.on('close', () => void opened.then((out) => out.close()).catch(() => {}));
   client.on('message', async (data, isBinary) => {
     const out = await opened.catch(() => null);
-    await route();
-    if (out?.readyState === WebSocket.OPEN) out.send(data, { binary: isBinary });
+    const { origin } = await route();
+    if (out?.readyState === WebSocket.OPEN && out.url.startsWith(origin.replace(/^http/, 'ws')))
+      out.send(data, { binary: isBinary });
     else client.terminate();
   });
 }

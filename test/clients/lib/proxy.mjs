@@ -62,7 +62,7 @@ export async function startProxy({ upstream, folder, settings = {} }) {
       await ended;
       clearTimeout(timer);
     };
-    for (let tries = 0; tries < 100; tries++) {
+    for (let tries = 0; tries < 600; tries++) {
       if (child.exitCode !== null) break;
       if (await answersHealth(origin)) return end;
       await new Promise((resolve) => setTimeout(resolve, 100));
