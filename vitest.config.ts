@@ -19,6 +19,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000, interval: 40 } }, // as patient as the tests' own helpers
     // Test files share what they import: half of the CPU of a run went into loading it anew for each of them.
     isolate: false,
+    // Transformed modules are kept in node_modules, by a hash of their content: a run spends 8 s of CPU less.
+    experimental: { fsModuleCache: true },
     // Many tests wait for processes and sockets: three side by side keep two cores busy (149 s; two take 176).
     maxWorkers: 3,
   },
