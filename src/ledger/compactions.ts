@@ -45,7 +45,7 @@ export function compactionsOf(
   const compacted = new Map(seen.map((one) => [keyOf(one.project, one.continues), one]));
   const continued = new Map(seen.map((one) => [keyOf(one.project, one.conversation), one]));
   const known = new Map(peaks.map((peak) => [keyOf(peak.project, peak.conversationId), peak]));
-  const shownOf = (of: Omit<ContextPeak, 'turns' | 'lastMs'>): ContextShown => {
+  const shownOf = (of: ContextPeak): ContextShown => {
     const key = keyOf(of.project, of.conversationId);
     const threshold = thresholds(of)?.tokens ?? null;
     const before = continued.get(key);

@@ -12,7 +12,6 @@ import type {
   StoredSegment,
 } from '../core/ports/segments.ts';
 import { plainProject } from './ledger-rows.ts';
-import { bounded } from './sql/rows.ts';
 import { all, change, each, erase, number, type Sql, type Steps, turn, unindex } from './sql/steps.ts';
 
 const MAX_CONVERSATIONS = 1_000;
@@ -110,14 +109,6 @@ export class StoredSegments implements SegmentStore {
     const [ofTask, named] = task === undefined ? ['', []] : [OF_TASK, [task, task]];
     const sql = `SELECT ${STORED} FROM main.conversation c WHERE project = ? ${ofTask} ${IN_ORDER}`;
     return this.#sql.all(sql, [project, ...named, MAX_CONVERSATIONS]);
-  }
-
-  recentConversations({
-    after = { seenMs: Number.MAX_SAFE_INTEGER, row: 0 },
-    limit,
-  }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
-    const sql = `SELECT ${STORED}, project FROM main.conversation WHERE (seen_ms, id) < (?, ?) ${IN_ORDER}`;
-    return this.#sql.all(sql, [after.seenMs, after.row, bounded(limit)]);
   }
 
   conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {

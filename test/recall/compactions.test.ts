@@ -68,7 +68,7 @@ describe('a prompt for a compaction', () => {
 
 describe('the compactions of a report', () => {
   const peak = (id: string, sent: number, whole: number): ContextPeak => ({
-    ...{ project: 'p', conversationId: id, model: 'm', product: 'claude-cli', turns: 3, sent, whole, lastMs: 1 },
+    ...{ project: 'p', conversationId: id, model: 'm', product: 'claude-cli', sent, whole },
   });
   const row = (client: string, model: string, tokens: number): ClientRow => ({
     ...{ client, model, tokens, day: '2026-11-27', source: 's' },

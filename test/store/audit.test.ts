@@ -35,7 +35,7 @@ describe('the audit trail', () => {
     expect((await signIn(TOKEN)).status).toBeLessThan(300);
     await proxy.stop();
     const store = openStore(dbPath);
-    const [conversation] = await store.segments.recentConversations({ limit: 1 });
+    const [conversation] = await store.segments.conversations('default');
     if (!conversation) throw new Error('no conversation');
     const [segment] = await store.segments.segments(conversation, { limit: 1 });
     const gc = new ContextGc({

@@ -30,10 +30,8 @@ export interface ContextPeak {
   readonly model: string;
   /** Product name and version of the user agent, or `''`. */
   readonly product: string;
-  readonly turns: number;
   readonly sent: number;
   readonly whole: number;
-  readonly lastMs: number;
 }
 
 /** Cost of requests after a pause that found no cache, in dollars. */

@@ -219,11 +219,6 @@ export interface SegmentStore {
     conversation: StoredConversation,
     page: { readonly after?: Pick<StoredSegment, 'ordinal' | 'row'>; readonly limit: number },
   ): Promise<readonly StoredSegment[]>;
-  /** Conversations of all projects, most recently seen first, starting after `after` if given, at most `limit`. */
-  recentConversations(page: {
-    readonly after?: Pick<StoredConversation, 'seenMs' | 'row'>;
-    readonly limit: number;
-  }): Promise<readonly ProjectConversation[]>;
   /** The conversations of this name, at most one per project, most recently seen first, at most 100. */
   conversationsNamed(name: string): Promise<readonly ProjectConversation[]>;
   /** Ids of the prunes that contain lines of segments, by the segment's `row`; a segment without any is absent. */

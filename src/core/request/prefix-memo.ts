@@ -119,10 +119,6 @@ export class PrefixMemo {
     }
     this.#byHead.set(head, siblings, { size });
   }
-
-  clear(): void {
-    this.#byHead.clear();
-  }
 }
 
 function headOf(body: Buffer): string {

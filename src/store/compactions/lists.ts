@@ -63,8 +63,8 @@ export class StoredCompactions implements CompactionStore {
     const since = Math.trunc(sinceMs);
     const long = above === undefined ? '' : `AND conversation IN (${LONG})`;
     return this.#rows.all(
-      `SELECT project, conversation AS "conversationId", max(model) AS model, max(client) AS product, count(*) AS turns, max(${SENT}) AS sent,
-         max(${WHOLE}) AS whole, max(at_ms) AS "lastMs"
+      `SELECT project, conversation AS "conversationId", max(model) AS model, max(client) AS product, max(${SENT}) AS sent,
+         max(${WHOLE}) AS whole
        FROM main.ledger_turn WHERE at_ms >= ? AND project = coalesce(?, project) AND conversation <> '' ${long}
        GROUP BY project, conversation ORDER BY whole DESC LIMIT ?`,
       [since, project ?? null, ...(above === undefined ? [] : [since, above, since, since]), bounded(limit)],

@@ -131,10 +131,6 @@ export class Board {
       })),
     };
   }
-
-  lastVersion(): Promise<number> {
-    return this.#store.lastVersion();
-  }
 }
 
 async function valuesOf(inputs: readonly BoardInput[]): Promise<string[]> {

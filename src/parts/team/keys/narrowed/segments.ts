@@ -60,21 +60,6 @@ export class NarrowedSegments implements SegmentStore {
     return this.#issued.has(conversation) ? this.#unscoped.segments(conversation, page) : Promise.resolve([]);
   }
 
-  async recentConversations({
-    after,
-    limit,
-  }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
-    const all = await Promise.all(
-      [...this.#ownProjects].map(async (project) =>
-        (await this.#unscoped.conversations(project)).map((one): ProjectConversation => ({ ...one, project })),
-      ),
-    );
-    const isBehind = ({ seenMs, row }: StoredConversation): boolean =>
-      after === undefined || seenMs < after.seenMs || (seenMs === after.seenMs && row < after.row);
-    const found = all.flat().filter(isBehind);
-    return this.#give(found.sort((a, b) => b.seenMs - a.seenMs || b.row - a.row).slice(0, limit));
-  }
-
   async conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
     const found = await this.#unscoped.conversationsNamed(name);
     return this.#give(found.filter(({ project }) => this.#ownProjects.has(project)));
