@@ -1,4 +1,5 @@
-import { type Form, type Message, type Recording, toolCall } from './conversation.ts';
+import { type Form, outputPriceOf, type Recording, toolCall } from './conversation.ts';
+import { Thread } from './entries.ts';
 
 interface Part {
   readonly type: string;
@@ -16,6 +17,13 @@ interface Entry {
     readonly content?: string | readonly Part[];
     readonly toolCallId?: string;
     readonly stopReason?: string;
+    readonly model?: string;
+    readonly usage?: {
+      readonly input: number;
+      readonly output: number;
+      readonly cacheRead: number;
+      readonly cacheWrite: number;
+    };
   };
 }
 
@@ -25,18 +33,21 @@ export const pi: Form = {
   matches: (path) => path.endsWith('.jsonl'),
   read: (text, path) => {
     if (!text.startsWith('{"type":"session"')) return [];
-    const parts: Message[][] = [[]];
-    for (const entry of text.split('\n').flatMap(entriesIn)) {
-      if (entry.type === 'compaction') {
-        parts.push([{ role: 'user', content: entry.summary ?? '' }]);
-        continue;
-      }
-      const message = entry.message && messageOf(entry.message);
-      if (message) parts.at(-1)?.push(message);
+    const threads = [new Thread()];
+    let model = '';
+    for (const { type, summary = '', message } of text.split('\n').flatMap(entriesIn)) {
+      if (type === 'compaction') threads.push(new Thread());
+      const thread = threads.at(-1);
+      if (type === 'compaction') thread?.words('user', summary);
+      else if (message) add(thread, message);
+      model = message?.model ?? model;
     }
-    return parts
-      .filter((messages) => messages.some(({ role }) => role === 'tool'))
-      .map((messages, i): Recording => ({ agent: 'pi', name: `${path}#${i}`, messages: paired(messages) }));
+    return threads
+      .filter(({ messages }) => messages.some(({ role }) => role === 'tool'))
+      .map(({ messages, usage }, i): Recording => {
+        const billed = usage.length > 0 && { usage, outputPrice: outputPriceOf(model) };
+        return { agent: 'pi', name: `${path}#${i}`, messages, ...billed };
+      });
   },
 };
 
@@ -53,24 +64,19 @@ function entriesIn(line: string): Entry[] {
   return entries;
 }
 
-function messageOf({ role, content, toolCallId, stopReason }: NonNullable<Entry['message']>): Message | null {
+function add(thread: Thread | undefined, message: NonNullable<Entry['message']>): void {
+  const { role, content, toolCallId = '', stopReason, usage } = message;
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
   const text = parts.flatMap((part) => (part.type === 'text' ? (part.text ?? '') : [])).join('\n');
-  if (role === 'toolResult') return { role: 'tool', tool_call_id: toolCallId ?? '', content: text };
-  if (role === 'user') return text === '' ? null : { role, content: text };
-  if (role !== 'assistant' || stopReason === 'error' || stopReason === 'aborted') return null;
+  if (role === 'toolResult') thread?.result(toolCallId, text);
+  if (role === 'user') thread?.words('user', text);
+  if (thread === undefined || role !== 'assistant' || stopReason === 'error' || stopReason === 'aborted') return;
   const calls = parts.flatMap((part) =>
     part.type === 'toolCall' ? toolCall(part.id ?? '', part.name ?? '', part.arguments) : [],
   );
-  if (text === '' && calls.length === 0) return null;
-  return { role, content: text, ...(calls.length > 0 && { tool_calls: calls }) };
-}
-
-/** Without results whose call was left out. */
-function paired(messages: readonly Message[]): Message[] {
-  const called = new Set<unknown>();
-  return messages.filter((message) => {
-    for (const { id } of (message.tool_calls as readonly Message[] | undefined) ?? []) called.add(id);
-    return message.role !== 'tool' || called.has(message.tool_call_id);
-  });
+  if (text === '' && calls.length === 0) return;
+  const at = thread.answer({ role, content: text, ...(calls.length > 0 && { tool_calls: calls }) });
+  if (!usage) return;
+  const { input: fresh, output, cacheRead: read, cacheWrite: written } = usage;
+  thread.bill({ at, fresh, read, written, written1h: 0, output });
 }

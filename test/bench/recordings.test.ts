@@ -4,6 +4,7 @@ import { codex } from '../../bench/recordings/codex.ts';
 import type { Form } from '../../bench/recordings/conversation.ts';
 import { copilot } from '../../bench/recordings/copilot.ts';
 import { opencode } from '../../bench/recordings/opencode.ts';
+import { pi } from '../../bench/recordings/pi.ts';
 
 const lines = (entries: readonly unknown[]): string => entries.map((entry) => JSON.stringify(entry)).join('\n');
 
@@ -141,5 +142,24 @@ describe('recordings of Copilot CLI', () => {
     expect(recording?.estimated).toBe(true);
     expect(recording?.usage?.[1]?.read).toBe(recording?.usage?.[0]?.written);
     expect(recording?.usage?.[1]?.written).toBeGreaterThan(50);
+  });
+});
+
+describe('recordings of pi', () => {
+  it('have what each answer was billed for, and leave out results without a call', () => {
+    const usage = { input: 300, output: 60, cacheRead: 5_000, cacheWrite: 200 };
+    const call = { type: 'toolCall', id: 'c', name: 'bash', arguments: { command: 'ls' } };
+    const text = lines([
+      { type: 'session', version: 3 },
+      { type: 'message', message: { role: 'user', content: 'do it' } },
+      { type: 'message', message: { role: 'assistant', model: 'gpt-6', content: [call], usage } },
+      { type: 'message', message: { role: 'toolResult', toolCallId: 'c', content: [{ type: 'text', text: 'a.ts' }] } },
+      { type: 'message', message: { role: 'toolResult', toolCallId: 'x', content: [{ type: 'text', text: 'lost' }] } },
+      { type: 'message', message: { role: 'assistant', content: 'done', usage } },
+    ]);
+    const [recording] = pi.read(text, 'p.jsonl');
+    expect(recording?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    const billed = { fresh: 300, read: 5_000, written: 200, written1h: 0, output: 60 };
+    expect(recording).toMatchObject({ usage: [1, 3].map((at) => ({ at, ...billed })), outputPrice: 8 });
   });
 });
