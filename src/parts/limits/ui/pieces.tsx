@@ -63,7 +63,7 @@ function Share({ name }: { readonly name: string }) {
   return (
     <>
       {shares.length > 0 && <Shares shares={shares} />}
-      {value?.context && <p class="quiet">{contextWords(value.context, Date.now())}</p>}
+      {value?.context && <p class="quiet notes">{contextWords(value.context, Date.now())}</p>}
     </>
   );
 }
@@ -89,7 +89,7 @@ function contextWords(context: ContextFigures, nowMs: number): string {
 
 function Shares({ shares }: { readonly shares: readonly ConversationShare[] }) {
   return (
-    <p class="quiet">
+    <p class="quiet notes">
       Of the subscription's limits it used{' '}
       {shares
         .map(({ window, used, shared }) => `${points(used)} % of ${window}${shared > 0 ? ' (partly shared)' : ''}`)

@@ -76,7 +76,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
       <Sentence report={report} contexts={contexts} />
       {contexts !== null && contexts.prefix_breaks.requests > 0 && <Breaks breaks={contexts.prefix_breaks} />}
       {contexts !== null && (
-        <p class="quiet small">
+        <p class="quiet notes">
           {coldLines(contexts, dollars).map((line) => `${line}. `)}
           Boldness: {contexts.boldness}.
         </p>
