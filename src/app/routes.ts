@@ -91,7 +91,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const ofRuns = runDoor((run, waits) => figuresOfRun(sources, run, waits));
   return {
     wireFor,
-    gatekeeper: inTurn([pageDoor(callersOf(settings).origins), ofRuns], front),
+    gatekeeper: chained([pageDoor(callersOf(settings).origins), ofRuns], front),
     sockets,
     onUpgradeRefused,
     hops,
@@ -225,7 +225,7 @@ async function frontFor(parts: MountParts, budgets: Budgets, received: ByteBudge
   });
   const lends = settings.upstreamApiKey !== null || settings.anthropicApiKey !== null;
   const lending: Gatekeeper = lends ? await lenderOf(settings, destinations) : ({ next }) => next();
-  return inTurn([pagesDoor(parts), ...(await doorsOf(parts))], inTurn([ofBudgets], lending));
+  return chained([pagesDoor(parts), ...(await doorsOf(parts))], chained([ofBudgets], lending));
 }
 
 /** Refuses requests to models by pages whose host name was pointed to this server. */
@@ -272,7 +272,7 @@ async function doorsOf(parts: MountParts): Promise<Gatekeeper[]> {
 }
 
 /** Chains gatekeepers: each admits to the next. */
-function inTurn(first: readonly Gatekeeper[], last: Gatekeeper): Gatekeeper {
+function chained(first: readonly Gatekeeper[], last: Gatekeeper): Gatekeeper {
   return first.reduceRight((inner, outer) => (coming) => outer({ ...coming, next: () => inner(coming) }), last);
 }
 

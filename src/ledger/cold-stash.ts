@@ -6,7 +6,7 @@ import type { LedgerStore } from '../core/ports/ledger-store.ts';
  *
  * @throws StoreUnavailable
  */
-export async function readColdStash(
+export async function readColdFigures(
   store: Pick<LedgerStore, 'sums'>,
   setting: ColdStashReport['cold_stash']['setting'],
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string | undefined },

@@ -59,7 +59,7 @@ export class Connection {
     const steps = messages.map((message) => this.#take(message)).filter((step) => step !== null);
     if (steps.length === 0) return null;
     await reading.over();
-    return this.inTurn(async () => {
+    return this.asRequest(async () => {
       const replies = await this.#runAll(steps);
       const answer = batch ? replies : replies[0];
       if (answer === undefined || replies.length === 0) return null;
@@ -69,7 +69,7 @@ export class Connection {
   }
 
   /** Runs work as one of the client's running requests. */
-  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+  async asRequest<T>(work: () => Promise<T>): Promise<T> {
     await this.#turns.begin();
     try {
       return await work();

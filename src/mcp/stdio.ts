@@ -122,7 +122,7 @@ async function answer({ connection, writer, newEra }: Client, bytes: Buffer | nu
   const payload = readPayload(text);
   const message = payload.batch ? undefined : payload.messages[0];
   if (message?.kind === 'request' && namesVersion(message)) {
-    await connection.inTurn(async () => (await newEra.load()).receive(message));
+    await connection.asRequest(async () => (await newEra.load()).receive(message));
     return;
   }
   // a notification need not name its version, and a client may use both eras

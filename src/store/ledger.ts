@@ -29,7 +29,7 @@ import {
 } from './ledger-rows.ts';
 import { folded, hasRoom, idOf, namesOf } from './ledger-sums.ts';
 import { bounded, type Rows } from './sql/rows.ts';
-import { all, change, each, inTurn, number, one, type Sql, type Steps, type Transactions } from './sql/steps.ts';
+import { all, change, each, number, one, type Sql, type Steps, type Transactions, writesInTurn } from './sql/steps.ts';
 
 const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 
@@ -43,7 +43,7 @@ export class StoredLedger implements LedgerStore {
 
   constructor(sql: Sql) {
     this.#rows = sql;
-    this.#transactions = inTurn(sql, 'ledger');
+    this.#transactions = writesInTurn(sql, 'ledger');
   }
 
   settle(query: SettleQuery, work: SettleWork): Promise<number> {

@@ -4,7 +4,7 @@ import { Database } from '../../src/parts/team/postgres/database.ts';
 import { DatabaseSql } from '../../src/parts/team/postgres/database-sql.ts';
 import { lifetimesOf, PendingUses } from '../../src/store/lifetimes.ts';
 import { manyRows, postgresDefinitions, postgresStatement, sqliteStatement } from '../../src/store/sql/common-sql.ts';
-import { all, change, each, inTurn, number, one, type Sql, type Steps } from '../../src/store/sql/steps.ts';
+import { all, change, each, number, one, type Sql, type Steps, writesInTurn } from '../../src/store/sql/steps.ts';
 import { Access } from '../../src/store/sqlite/access.ts';
 import { ConnectionHolder } from '../../src/store/sqlite/connection-holder.ts';
 import { FileSql } from '../../src/store/sqlite/file-sql.ts';
@@ -131,7 +131,7 @@ describe.each([
     const sql = await open();
     await sql.once('INSERT INTO main.meter (name, value) VALUES (?, 0)', [['turns']]);
     const add = () =>
-      inTurn(sql, 'test').write(function* () {
+      writesInTurn(sql, 'test').write(function* () {
         const value = yield* number("SELECT value FROM main.meter WHERE name = 'turns'");
         yield* change("UPDATE main.meter SET value = ? WHERE name = 'turns'", [value + 1]);
       });

@@ -40,13 +40,15 @@ export async function readLedger(
   io: Io,
   days: number,
 ): Promise<LedgerReport & ContextReport & ColdStashReport & ShelfReport & BreaksReport> {
-  const [{ readReport }, { pricesOf }, { readContexts }, { readColdStash }, { readPrefixBreaks }] = await Promise.all([
-    import('../../ledger/ledger.ts'),
-    import('../../ledger/installed-prices.ts'),
-    import('../../ledger/compactions.ts'),
-    import('../../ledger/cold-stash.ts'),
-    import('../../ledger/prefix-breaks.ts'),
-  ]);
+  const [{ readReport }, { pricesOf }, { readContexts }, { readColdFigures }, { readPrefixBreaks }] = await Promise.all(
+    [
+      import('../../ledger/ledger.ts'),
+      import('../../ledger/installed-prices.ts'),
+      import('../../ledger/compactions.ts'),
+      import('../../ledger/cold-stash.ts'),
+      import('../../ledger/prefix-breaks.ts'),
+    ],
+  );
   const { settings } = readSettings(call, io);
   const prices = pricesOf(settings);
   const sinceDay = sinceDayOf(io, days);
@@ -55,7 +57,7 @@ export async function readLedger(
   return withStore(call, io, async ({ ledger, compactions, shelf }) => ({
     ...(await readReport(ledger, query, prices)),
     ...(await readContexts(compactions, query)),
-    ...(await readColdStash(ledger, settings.coldStash, query)),
+    ...(await readColdFigures(ledger, settings.coldStash, query)),
     ...(await readShelf(shelf, settings.toolShelf, query)),
     prefix_breaks: await readPrefixBreaks(ledger, query),
   }));

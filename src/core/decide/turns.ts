@@ -42,7 +42,7 @@ export function takesTurns(bytes: number): boolean {
 }
 
 /** Runs work on a large body in turn with others; a small body does not wait. */
-export function inTurn<T>(turns: Turns, bytes: number, piece: () => T): T | Promise<T> {
+export function ifLargeInTurns<T>(turns: Turns, bytes: number, piece: () => T): T | Promise<T> {
   return takesTurns(bytes) ? turns.run(piece) : piece();
 }
 

@@ -3,7 +3,7 @@ import type { RenderOptions } from '../../engine/text/render.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { TIMED_OUT } from '../decide/time-limits.ts';
-import { inTurn, type Turns } from '../decide/turns.ts';
+import { ifLargeInTurns, type Turns } from '../decide/turns.ts';
 import { pruneIdsIn } from '../hash.ts';
 import type { Ownership } from '../ownership.ts';
 import type { SentMessage } from '../ports/sent.ts';
@@ -121,7 +121,7 @@ export class PersistStage {
     const { body, read, known, signal, scope } = request;
     const byText = new Map(decided.decisions);
     const undecidedReason = failure === null ? undefined : fallbacks[0];
-    const attempt = () => inTurn(turns, body.length, () => this.#outgoing(request, byText, undecidedReason));
+    const attempt = () => ifLargeInTurns(turns, body.length, () => this.#outgoing(request, byText, undecidedReason));
     let outgoing = await attempt();
     signal?.throwIfAborted();
     let stored = await decisions.makeDurable(fresh, outgoing.records, read.shownId, owners && scope.project);

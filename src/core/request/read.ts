@@ -3,7 +3,7 @@ import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../wir
 import { Conversation } from '../../wires/goal/conversation.ts';
 import type { CallInContext } from '../../wires/goal/kept-conversation.ts';
 import { namesRecovery } from '../../wires/transcript/tools.ts';
-import { advanceFor, inTurn, type Turns, takesTurns } from '../decide/turns.ts';
+import { advanceFor, ifLargeInTurns, type Turns, takesTurns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
@@ -133,14 +133,16 @@ export class ReadStage {
     const { body, dialect, scope = NO_SCOPE, signal, sender, onRead } = request;
     const { turns, answers } = this.#options;
     const first = remembered?.checkpoint.at ?? 0;
-    const scan = await inTurn(turns, body.length - first, () => this.#scan(request, remembered, state.directives));
+    const scan = await ifLargeInTurns(turns, body.length - first, () =>
+      this.#scan(request, remembered, state.directives),
+    );
     const { binding, directives } = scan;
     const { previous } = scan.scanned;
     if (previous !== '' && state.failure === null) await answers.learn(scope.project, previous);
     const folding = this.#fold(request, scan);
     const ms = takesTurns(body.length - first) ? FOLDED_MS : Number.POSITIVE_INFINITY;
     const fold = (): ReadBody | null => advanceFor(folding, ms);
-    let read = await inTurn(turns, body.length - first, fold);
+    let read = await ifLargeInTurns(turns, body.length - first, fold);
     while (read === null) read = await turns.run(fold);
     const steps = directives.empty
       ? NO_STEPS

@@ -13,7 +13,7 @@ export function atOnce<T>(work: Turns<T>): T {
 }
 
 /** Runs the work in turns of a few milliseconds and serves other events in between. */
-export async function inTurns<T>(work: Turns<T>): Promise<T> {
+export async function inTimeSlices<T>(work: Turns<T>): Promise<T> {
   let endMs = performance.now() + TURN_MS;
   for (;;) {
     const step = work.next();

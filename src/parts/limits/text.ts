@@ -69,7 +69,7 @@ function windowText(window: WindowShown, { nowMs, keys, io }: TextOptions): stri
     head +
     wrapped(`${reset}; ${paceText(window, nowMs)}`, '    ', io) +
     shares +
-    wrapped(savedText(saved), '    ', io) +
+    wrapped(savingsText(saved), '    ', io) +
     (holdout === null ? '' : wrapped(heldOutText(holdout), '    ', io))
   );
 }
@@ -85,7 +85,7 @@ function ofWindow(used: number, shared = 0): string {
   return `${points(used)} %${shared > 0 ? ' (shared)' : ''}`;
 }
 
-function savedText(saved: WindowShown['saved']): string {
+function savingsText(saved: WindowShown['saved']): string {
   if (saved === null) return 'saved by pruning: too few readings to tell';
   return `saved by pruning: ${points(saved.used)} % (${points(saved.low)} to ${points(saved.high)})`;
 }

@@ -4,7 +4,7 @@ import type { ViewParts } from '../../app/mounts.ts';
 import { PageAccess } from '../../app/page/access.ts';
 import { settingsInWords } from '../../config/show.ts';
 import { allowedCallers } from '../../core/web-origin.ts';
-import { readColdStash } from '../../ledger/cold-stash.ts';
+import { readColdFigures } from '../../ledger/cold-stash.ts';
 import { readContexts, readThreshold } from '../../ledger/compactions.ts';
 import { readPrefixBreaks } from '../../ledger/prefix-breaks.ts';
 import { openPage } from './page.ts';
@@ -32,7 +32,7 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     ledger: parts.pageLedger ?? parts.ledger,
     savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
-    coldStash: (query) => readColdStash(store.ledger, settings.coldStash, query),
+    coldStash: (query) => readColdFigures(store.ledger, settings.coldStash, query),
     boldness: settings.boldness,
     prefixBreaks: (query) => readPrefixBreaks(store.ledger, query),
     threshold: (of) => readThreshold(store.compactions, of),

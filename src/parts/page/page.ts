@@ -16,7 +16,7 @@ import { type ConversationParts, conversationPage, conversationsFrom } from './c
 import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
 import { requestsBefore, withCost } from './requests.ts';
-import { linePiece, textPart, whyOf } from './texts.ts';
+import { pieceOfLine, textPart, whyOf } from './texts.ts';
 import { timelineOf } from './timeline.ts';
 import { contextsView, found, ledgerView, linesView, measures, prunesFrom, shelfView, storeView } from './views.ts';
 
@@ -93,7 +93,7 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   },
   line: (parts) => (req) => {
     const query = queryOf(req, z.object({ id: pruneId, n: count, at: count.default(0) }));
-    return linePiece(parts.store, query.id, query.n, query.at);
+    return pieceOfLine(parts.store, query.id, query.n, query.at);
   },
   why: (parts) => (req) => whyOf(parts, queryOf(req, z.object({ id: pruneId })).id),
   store: (parts) => () => storeView(parts),

@@ -63,7 +63,7 @@ export async function textPart(
  * @throws PrunerError `prune_id_not_found`, `invalid_range`
  * @throws StoreUnavailable
  */
-export async function linePiece(store: Originals, pruneId: string, n: number, at: number) {
+export async function pieceOfLine(store: Originals, pruneId: string, n: number, at: number) {
   const { lines } = await find(store, pruneId);
   if (n < 1 || n > lines.count) throw new PrunerError('invalid_range', { hint: `The text has ${lines.count} lines.` });
   const text = lineAt(lines, n);

@@ -14,7 +14,7 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import { outsideMessages, type RewrittenRequest } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
-import { addedIn, headOf, isAnswer, messagesOf, negated, shellRecoveries, workOf } from './message-facts.ts';
+import { addedIn, headOf, isByAssistant, messagesOf, negated, shellRecoveries, workOf } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
 /** Facts for the ledger that are not part of the rewritten request. */
@@ -260,7 +260,7 @@ function freshOf(
     if (!judged.has(i)) tokens += (messages[i]?.bytes ?? 0) / BYTES_PER_TOKEN;
   }
   let answerFrom = from;
-  while (answerFrom > 0 && isAnswer(rewritten, answerFrom - 1)) answerFrom--;
+  while (answerFrom > 0 && isByAssistant(rewritten, answerFrom - 1)) answerFrom--;
   return { from, answerFrom, tokens, added: addedIn(rewritten, answerFrom, whole) };
 }
 

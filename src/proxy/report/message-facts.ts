@@ -138,7 +138,7 @@ const CARRIERS = [
 const REASONING = '"reasoning"';
 
 /** Whether a message is part of a model's answer: the Responses wire returns hidden reasoning as separate items. */
-export function isAnswer({ messages, received }: RewrittenRequest, index: number): boolean {
+export function isByAssistant({ messages, received }: RewrittenRequest, index: number): boolean {
   const message = messages[index];
   if (message?.role !== 'other') return message?.role === 'assistant';
   const bytes = received.subarray(message.span.start, message.span.end);
@@ -159,7 +159,7 @@ export function addedIn(rewritten: RewrittenRequest, since: number, whole: boole
   for (let i = since < FEW_MESSAGES ? 0 : since; i < messages.length; i++) {
     const message = messages[i];
     if (message === undefined) break;
-    const isSaid = isAnswer(rewritten, i);
+    const isSaid = isByAssistant(rewritten, i);
     addMessage(i < since ? before : isSaid ? said : texts, received, message, edits.upTo(message.span.end));
     const bytes = received.subarray(message.span.start, isSaid ? message.span.end : message.span.start);
     carriesThoughts ||= CARRIERS.some((key) => bytes.includes(key));

@@ -6,7 +6,7 @@ import type {
   StoredCompaction,
 } from '../../core/ports/compactions.ts';
 import { bounded, type Rows } from '../sql/rows.ts';
-import { change, inTurn, one, type Sql, type Steps, type Transactions } from '../sql/steps.ts';
+import { change, one, type Sql, type Steps, type Transactions, writesInTurn } from '../sql/steps.ts';
 
 /** A repeated compaction within this time is a retry, unless a conversation continued from the first one. */
 const RETRY_MS = 600_000;
@@ -39,7 +39,7 @@ export class StoredCompactions implements CompactionStore {
 
   constructor(sql: Sql) {
     this.#rows = sql;
-    this.#steps = inTurn(sql, 'compactions');
+    this.#steps = writesInTurn(sql, 'compactions');
   }
 
   add(compaction: Compaction): Promise<boolean> {

@@ -10,7 +10,7 @@ import type {
   ShelfTotals,
 } from '../../core/ports/shelf.ts';
 import { bounded, type Rows } from '../sql/rows.ts';
-import { all, change, inTurn, one, type Sql, type Steps, type Transactions } from '../sql/steps.ts';
+import { all, change, one, type Sql, type Steps, type Transactions, writesInTurn } from '../sql/steps.ts';
 
 /** Minimum numbers of conversations and of days without a call before a tool is put on the shelf. */
 const ENOUGH_CONVERSATIONS = 5;
@@ -27,7 +27,7 @@ export class StoredShelf implements ShelfStore {
 
   constructor(sql: Sql) {
     this.#rows = sql;
-    this.#steps = inTurn(sql, 'shelf');
+    this.#steps = writesInTurn(sql, 'shelf');
   }
 
   updateShelf(query: Parameters<ShelfStore['updateShelf']>[0]): Promise<ReadonlySet<string>> {

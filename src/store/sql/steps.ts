@@ -97,7 +97,7 @@ export function* turn(of: string): Steps<number> {
 }
 
 /** The same transactions, but writes take turns. */
-export function inTurn(sql: Transactions, of: string): Transactions {
+export function writesInTurn(sql: Transactions, of: string): Transactions {
   return {
     read: (work) => sql.read(work),
     write: (work, options) =>

@@ -2,7 +2,7 @@ import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
 import { type Caller, eventOf } from '../hints.ts';
 import type { BoardEntry, BoardEvent, BoardEvents, BoardStore, BoardWrite } from '../ports.ts';
-import { inTurns, nextTurn } from '../turns.ts';
+import { inTimeSlices, nextTurn } from '../turns.ts';
 import { namespaceOf, normaliseTags, ValueError, valueTexts } from './entry.ts';
 
 /** One entry of a write request. */
@@ -135,7 +135,7 @@ export class Board {
 
 async function valuesOf(inputs: readonly BoardInput[]): Promise<string[]> {
   try {
-    return await inTurns(valueTexts(inputs.map(({ value }) => value)));
+    return await inTimeSlices(valueTexts(inputs.map(({ value }) => value)));
   } catch (cause) {
     if (!(cause instanceof ValueError)) throw cause;
     throw new FleetError('E-BB-VALUE', { index: cause.index, reason: cause.message }, { cause });

@@ -1,7 +1,7 @@
 import { FleetError } from '../errors.ts';
 import { eventOf } from '../hints.ts';
 import type { GraphStore } from '../ports.ts';
-import { inTurns } from '../turns.ts';
+import { inTimeSlices } from '../turns.ts';
 import { type Author, about, ownerOf } from './author.ts';
 import { conflict, locked } from './faults.ts';
 import { addedViolations, type Violation, violationsOf } from './invariants.ts';
@@ -42,9 +42,9 @@ export class GraphCommits {
    */
   async write(graphId: string, base: Base, change: Change, author: Author, enforce = true, txId?: string) {
     const { document } = change;
-    const changed = base.version === 0 || !(await inTurns(sameDocument(base.document, document)));
+    const changed = base.version === 0 || !(await inTimeSlices(sameDocument(base.document, document)));
     const violations = await this.#violations(base.document, document, enforce && changed);
-    const text = changed ? await inTurns(writeGraph(document)) : null;
+    const text = changed ? await inTimeSlices(writeGraph(document)) : null;
     const [owner, note] = [ownerOf(author), author.note ?? null];
     const id = txId ?? this.#newId();
     const outcome = await this.#store.commit({
@@ -89,9 +89,9 @@ export class GraphCommits {
   }
 
   async #violations(before: GraphDocument, after: GraphDocument, enforce: boolean): Promise<Violation[]> {
-    const found = await inTurns(violationsOf(after));
+    const found = await inTimeSlices(violationsOf(after));
     if (!enforce || found.length === 0) return found;
-    const added = addedViolations(await inTurns(violationsOf(before)), found);
+    const added = addedViolations(await inTimeSlices(violationsOf(before)), found);
     if (added.length > 0) throw new FleetError('E-GRAPH-INVARIANT', { violations: added.slice(0, MAX_LISTED) });
     return found;
   }

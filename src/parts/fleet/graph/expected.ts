@@ -1,4 +1,4 @@
-import { inTurns } from '../turns.ts';
+import { inTimeSlices } from '../turns.ts';
 import { conflict } from './faults.ts';
 import { type GraphDescriptor, type GraphDocument, sameDocument } from './model.ts';
 import type { Base } from './versions.ts';
@@ -14,7 +14,9 @@ export async function checkGiven(
   base: Base,
 ) {
   const isCommitted =
-    graph_version === undefined ? await inTurns(sameDocument(given, base.document)) : graph_version === base.version;
+    graph_version === undefined
+      ? await inTimeSlices(sameDocument(given, base.document))
+      : graph_version === base.version;
   if (!isCommitted) throw conflict(graphId, graph_version ?? null, base.version);
 }
 

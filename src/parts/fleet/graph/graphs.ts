@@ -1,7 +1,7 @@
 import { FleetError } from '../errors.ts';
 import type { FleetStore, GraphStore } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
-import { inTurns } from '../turns.ts';
+import { inTimeSlices } from '../turns.ts';
 import type { Author } from './author.ts';
 import { type Change, GraphCommits } from './commits.ts';
 import { diffGraphs, type PatchOperation } from './diff.ts';
@@ -48,11 +48,11 @@ export class Graphs {
   async mutate(descriptor: GraphDescriptor, operations: readonly GraphOperation[], author: Author) {
     return graphFault(async () => {
       const graphId = descriptor.graph_id ?? this.#newId();
-      const given = await inTurns(documentOf(descriptor));
+      const given = await inTimeSlices(documentOf(descriptor));
       const base = await this.#versions.latest(graphId);
       if (base.version > 0) await checkGiven(graphId, descriptor, given, base);
       const start = base.version === 0 ? given : base.document;
-      const { document, applied } = await inTurns(applyOperations(start, operations));
+      const { document, applied } = await inTimeSlices(applyOperations(start, operations));
       const change = { document, applied, operations: operations.length };
       return this.#commits.write(graphId, base, change, author);
     });
@@ -66,7 +66,7 @@ export class Graphs {
     author: Author,
   ) {
     return this.#change(graphId, expectedVersion, author, async (document) => ({
-      ...(await inTurns(applyOperations(document, operations))),
+      ...(await inTimeSlices(applyOperations(document, operations))),
       operations: operations.length,
     }));
   }
@@ -74,7 +74,7 @@ export class Graphs {
   async diff(graphId: string, from: Selector, to: Selector) {
     return graphFault(async () => {
       const [a, b] = [await this.#select(graphId, from), await this.#select(graphId, to)];
-      const { patch, summary } = await inTurns(diffGraphs(a.document, b.document));
+      const { patch, summary } = await inTimeSlices(diffGraphs(a.document, b.document));
       return { graph_id: graphId, from: a.shown, to: b.shown, changed: patch.length > 0, patch, summary };
     });
   }
@@ -92,7 +92,7 @@ export class Graphs {
       baseVersion,
       author,
       async (document) => ({
-        document: await inTurns(patchGraph(document, patch)),
+        document: await inTimeSlices(patchGraph(document, patch)),
         applied: [],
         operations: patch.length,
       }),
@@ -168,7 +168,7 @@ export class Graphs {
 
   async #select(graphId: string, selector: Selector) {
     if ('graph' in selector) {
-      const document = await inTurns(documentOf(selector.graph));
+      const document = await inTimeSlices(documentOf(selector.graph));
       return { document, shown: { source: 'descriptor' as const, version: selector.graph.graph_version ?? null } };
     }
     const isLatest = 'latest' in selector;

@@ -2,7 +2,7 @@ import { FleetError } from '../errors.ts';
 import { type Caller, eventOf } from '../hints.ts';
 import type { GraphSnapshot, GraphStore, OpenTransaction } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
-import { inTurns } from '../turns.ts';
+import { inTimeSlices } from '../turns.ts';
 import { type Author, about, ownerOf } from './author.ts';
 import type { GraphCommits } from './commits.ts';
 import { checkExpected, checkGiven } from './expected.ts';
@@ -46,10 +46,10 @@ export class Transactions {
       checkExpected(graphId, expectedVersion, base.version);
       if (base.version === 0 && graph === undefined && expectedVersion !== 0) throw notFound(graphId);
       if (base.version > 0 && graph !== undefined) {
-        await checkGiven(graphId, graph, await inTurns(documentOf(graph)), base);
+        await checkGiven(graphId, graph, await inTimeSlices(documentOf(graph)), base);
       }
-      const document = base.version === 0 && graph ? await inTurns(documentOf(graph)) : base.document;
-      const text = base.version === 0 ? await inTurns(writeGraph(document)) : null;
+      const document = base.version === 0 && graph ? await inTimeSlices(documentOf(graph)) : base.document;
+      const text = base.version === 0 ? await inTimeSlices(writeGraph(document)) : null;
       const [owner, note] = [ownerOf(author), author.note ?? null];
       const txId = this.#newId();
       const begun = await this.#store.begin(
@@ -80,13 +80,13 @@ export class Transactions {
         for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
           const open = await this.#open(txId);
           const start = await this.#working(open);
-          const { document, applied } = await inTurns(applyOperations(start, operations));
-          const text = await inTurns(writeGraph(document));
+          const { document, applied } = await inTimeSlices(applyOperations(start, operations));
+          const text = await inTimeSlices(writeGraph(document));
           const staged = await this.#store.stage(txId, open.revision, text, open.owner);
           if (typeof staged === 'object') throw locked(staged.lock);
           if (staged === 'stale') continue;
           const base = await this.#versions.version(open.graphId, open.baseVersion);
-          const isSame = await inTurns(sameDocument(base.document, document));
+          const isSame = await inTimeSlices(sameDocument(base.document, document));
           const preview = isSame && base.version > 0 ? base.version : base.version + 1;
           return {
             tx_id: txId,
@@ -157,7 +157,7 @@ export class Transactions {
   }
 
   async #working({ graphId, baseVersion, text }: OpenTransaction): Promise<GraphDocument> {
-    if (text !== null) return inTurns(readGraph(text));
+    if (text !== null) return inTimeSlices(readGraph(text));
     return (await this.#versions.version(graphId, baseVersion)).document;
   }
 }

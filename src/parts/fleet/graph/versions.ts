@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { GraphStore } from '../ports.ts';
-import { inTurns } from '../turns.ts';
+import { inTimeSlices } from '../turns.ts';
 import { notFound } from './faults.ts';
 import { EMPTY_GRAPH, type GraphDocument } from './model.ts';
 import { readGraph } from './text.ts';
@@ -55,7 +55,7 @@ export class GraphVersions {
     if (known) return known;
     const stored = await this.#store.version(graphId, version);
     if (stored === null) return null;
-    const base = { version, committedMs: stored.committedMs, document: await inTurns(readGraph(stored.text)) };
+    const base = { version, committedMs: stored.committedMs, document: await inTimeSlices(readGraph(stored.text)) };
     this.#documents.set(key, base);
     return base;
   }

@@ -1,4 +1,4 @@
-import { inTurn, type Sql, type Transactions } from '../../../store/sql/steps.ts';
+import { type Sql, type Transactions, writesInTurn } from '../../../store/sql/steps.ts';
 import type { FleetEvent, FleetStore } from '../ports.ts';
 import { StoredBoard } from './board.ts';
 import { StoredChildren } from './children.ts';
@@ -20,7 +20,7 @@ export class StoredFleet implements FleetStore {
 
   /** Writes take turns, so that a checked condition still holds at the write, and versions are consecutive. */
   constructor(sql: Sql) {
-    const access = inTurn(sql, 'fleet');
+    const access = writesInTurn(sql, 'fleet');
     this.#access = access;
     this.graphs = new StoredGraphs(access);
     this.board = new StoredBoard(access);

@@ -8,7 +8,7 @@ import { unpricedNotes } from '../../../ledger/report.ts';
 import type { SessionRequest } from '../readers/recorded.ts';
 import { UsedLines } from '../readers/used-lines.ts';
 import { compactionsOf, type RequestSize } from './compactions.ts';
-import { NO_TOTALS, type PastReport, type PastTool, type PastTotals, Sums } from './past-report.ts';
+import { type PastReport, type PastTool, type PastTotals, Sums, ZERO_TOTALS } from './past-report.ts';
 import type { Rehearsed } from './rehearsal.ts';
 
 const RECOVERS = /"name":"[^"]{0,100}recover_text"/;
@@ -34,9 +34,9 @@ interface Place {
 /** Bills the requests of sessions that are over, one session after the other. */
 export class PastBill {
   readonly #prices: Prices;
-  readonly #all = new Sums<PastTotals>(NO_TOTALS);
-  readonly #projects = new Sums<PastTotals>(NO_TOTALS);
-  readonly #models = new Sums<PastTotals>(NO_TOTALS);
+  readonly #all = new Sums<PastTotals>(ZERO_TOTALS);
+  readonly #projects = new Sums<PastTotals>(ZERO_TOTALS);
+  readonly #models = new Sums<PastTotals>(ZERO_TOTALS);
   readonly #tools = new Sums<Omit<PastTool, 'tool' | 'kind'>>({ texts: 0, cut: 0, tokens: 0, removed: 0 });
   readonly #misses = new Sums({ requests: 0, tokens: 0, dollars: 0 });
   readonly #marks = new Sums({ count: 0, withCuts: 0, used: 0, lost: 0 });

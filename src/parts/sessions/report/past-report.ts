@@ -115,7 +115,7 @@ export class Sums<T extends object> {
   }
 }
 
-export const NO_TOTALS: PastTotals = {
+export const ZERO_TOTALS: PastTotals = {
   ...{ fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 },
   ...{ requests: 0, unpriced: 0, estimated: 0, dollars: 0, dollarsWithout: 0, dollarsWith: 0, saved: 0 },
   ...{ removed: 0, removedNew: 0 },

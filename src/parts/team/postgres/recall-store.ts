@@ -28,7 +28,7 @@ import {
   storedHashes,
   withoutRefused,
 } from '../../../store/recall/noted.ts';
-import { inTurn, type Steps, type Transactions } from '../../../store/sql/steps.ts';
+import { type Steps, type Transactions, writesInTurn } from '../../../store/sql/steps.ts';
 import type { StoreLog } from '../../../store/store-log.ts';
 import { openText, type StoredText } from '../../../store/text-codec.ts';
 import type { DatabaseParts } from './database-sql.ts';
@@ -79,7 +79,7 @@ export class DatabaseRecall implements RecallStore {
   constructor(parts: DatabaseParts, log: StoreLog | undefined, commit: Commit) {
     this.#parts = parts;
     this.#commit = commit;
-    this.#steps = inTurn(parts.rows, 'recall');
+    this.#steps = writesInTurn(parts.rows, 'recall');
     this.#log = log;
   }
 
