@@ -1,32 +1,38 @@
+import { createParser } from 'eventsource-parser';
 import { BoundedJson, type OnCut } from './bounded-json.ts';
 
 /** Chunks are read together, because most answers arrive in thousands of small ones. */
 const BATCH_CHARS = 16 * 1024;
-/** Maximum size of an event that waits for its end; a longer one is skimmed as it arrives. */
+/** Maximum size of an event that waits for its end. Of a longer one, the last line is skimmed. */
 const MAX_WAITING_CHARS = 64 * 1024;
+/** Maximum size of an event of many lines; a larger one is dropped. */
+const MAX_EVENT_CHARS = 256 * 1024;
 /** How an event ends; a stream uses one of them. */
 const ENDS = ['\n\n', '\r\n\r\n', '\r\r'] as const;
-const LINE_END = /\r\n|\r|\n/;
 const DATA = 'data:';
-const NAME = 'event:';
-/** The end of a text that may belong to the end of an event, or to the name of a field. */
-const OPEN_LINE = /[\r\n]{1,4}[^\r\n]{0,5}$/;
+/**
+ * A line of an event, perhaps behind a byte order mark. The parser creates an error for each line that is none, so it is
+ * not given what has none.
+ */
+const FIELD = /(?<![^\r\n\xbf])(?:data|event)(?![^:\r\n])/g;
+const LF = 0x0a;
+const CR = 0x0d;
 
 /** Reads server-sent events in transit. Texts are the bytes as Latin-1. */
 export class ServerSentEvents {
   readonly #placesIn: (events: string) => readonly number[];
-  readonly #onEvent: (name: string, data: string) => void;
   readonly #onCut: OnCut;
+  readonly #parser;
   /** What has arrived of the next events. */
   #waiting = '';
   /** Its length when it was last read. */
   #seen = 0;
+  /** How the events of this stream end. */
   #end: (typeof ENDS)[number] = '\n\n';
-  #name = '';
-  /** The data of an event that is too long to wait for its end. */
+  /** The beginning of the next event has been parsed. */
+  #isOpen = false;
+  /** The content of a long line; `null` outside of one. */
   #long: BoundedJson | null = null;
-  /** The line of it that arrives is data. */
-  #isData = false;
 
   /**
    * @param placesIn - places in a text, ascending, whose events are of interest: only those are parsed
@@ -38,83 +44,73 @@ export class ServerSentEvents {
     onCut: OnCut,
   ) {
     this.#placesIn = placesIn;
-    this.#onEvent = onEvent;
     this.#onCut = onCut;
+    this.#parser = createParser({
+      onEvent: ({ event = '', data }) => onEvent(event, data),
+      onError: ({ type }) => type === 'max-buffer-size-exceeded' && this.#parser.reset(),
+      maxBufferSize: MAX_EVENT_CHARS,
+    });
   }
 
   data(bytes: Buffer): void {
-    this.#waiting += bytes.toString('latin1');
+    this.#waiting += this.#long ? this.#afterLong(this.#long, bytes) : bytes.toString('latin1');
     if (this.#waiting.length - this.#seen >= BATCH_CHARS) this.read();
   }
 
   /** Reads the events that are complete. */
   read(): void {
-    if (!this.#waiting.includes(this.#end)) this.#end = ENDS.find((end) => this.#waiting.includes(end)) ?? this.#end;
-    if (this.#long) this.#endLong(this.#long, this.#waiting.indexOf(this.#end));
-    const last = this.#waiting.lastIndexOf(this.#end);
-    const length = last < 0 ? 0 : last + this.#end.length;
-    this.#parse(this.#waiting.slice(0, length));
-    this.#waiting = this.#waiting.slice(length);
-    if (!this.#long && this.#waiting.length > MAX_WAITING_CHARS) this.#beginLong();
-    if (this.#long) {
-      const open = this.#waiting.search(OPEN_LINE);
-      const known = open < 0 ? this.#waiting.length : open;
-      this.#addTo(this.#long, this.#waiting.slice(0, known));
-      this.#waiting = this.#waiting.slice(known);
-    }
+    const text = this.#waiting;
+    if (!text.includes(this.#end)) this.#end = ENDS.find((kind) => text.includes(kind)) ?? this.#end;
+    const end = text.lastIndexOf(this.#end);
+    const length = end < 0 ? 0 : end + this.#end.length;
+    this.#parse(text.slice(0, length));
+    this.#waiting = text.slice(length);
+    if (this.#waiting.length > MAX_WAITING_CHARS) this.#beginLong(this.#waiting);
     this.#seen = this.#waiting.length;
   }
 
   /** The answer is over; an event without an end counts. */
   end(): void {
     this.read();
-    if (this.#long) this.#endLong(this.#long, this.#waiting.length);
+    this.#long?.end();
     this.#parse(this.#waiting);
+    this.#parser.feed('\n\n');
   }
 
   #parse(text: string): void {
+    const places = this.#placesIn(text);
     let parsedTo = 0;
-    for (const at of this.#placesIn(text)) {
+    for (const at of this.#isOpen ? [0, ...places] : places) {
       if (at < parsedTo) continue;
       const before = at === 0 ? -1 : text.lastIndexOf(this.#end, at - 1);
       const end = text.indexOf(this.#end, at);
-      parsedTo = end < 0 ? text.length : end;
-      const data: string[] = [];
-      this.#name = '';
-      for (const line of text.slice(before < 0 ? 0 : before + this.#end.length, parsedTo).split(LINE_END))
-        if (this.#hasData(line)) data.push(line.slice(DATA.length));
-      if (data.length > 0) this.#onEvent(this.#name, data.join('\n'));
+      const from = Math.max(parsedTo, before < 0 ? 0 : before + this.#end.length);
+      parsedTo = end < 0 ? text.length : end + this.#end.length;
+      this.#parser.feed(text.slice(from, parsedTo));
     }
+    this.#isOpen = false;
   }
 
-  #beginLong(): void {
-    this.#name = '';
-    this.#isData = false;
-    this.#long = new BoundedJson((json) => this.#onEvent(this.#name, json), this.#onCut);
-    this.#waiting = `\n${this.#waiting}`;
+  /** Parses all but the last line of an event that is too long to wait for its end. */
+  #beginLong(event: string): void {
+    const line = Math.max(event.lastIndexOf('\n'), event.lastIndexOf('\r')) + 1;
+    if (event.slice(0, line).search(FIELD) >= 0) this.#parser.feed(event.slice(0, line));
+    this.#isOpen = true;
+    this.#waiting = event.slice(line);
+    if (this.#waiting.length <= DATA.length) return;
+    const isData = this.#waiting.startsWith(DATA);
+    this.#long = new BoundedJson((json) => isData && this.#parser.feed(`data: ${json}\n\n`), this.#onCut);
+    this.#long.data(Buffer.from(this.#waiting.slice(DATA.length), 'latin1'));
+    this.#waiting = '';
   }
 
-  /** @param end - where it ends in what has arrived; -1: not yet */
-  #endLong(long: BoundedJson, end: number): void {
-    if (end < 0) return;
-    this.#addTo(long, this.#waiting.slice(0, end));
+  /** @returns what does not belong to the long line, as Latin-1 */
+  #afterLong(long: BoundedJson, bytes: Buffer): string {
+    const end = bytes.findIndex((byte) => byte === LF || byte === CR);
+    long.data(end < 0 ? bytes : bytes.subarray(0, end));
+    if (end < 0) return '';
     long.end();
     this.#long = null;
-    this.#waiting = this.#waiting.slice(end + this.#end.length);
-  }
-
-  /** Adds a part of a long event, which begins where the last one ended. */
-  #addTo(long: BoundedJson, text: string): void {
-    if (!this.#isData && !text.includes(DATA)) return;
-    for (const [i, line] of text.split(LINE_END).entries()) {
-      if (i > 0) this.#isData = this.#hasData(line);
-      if (this.#isData) long.data(Buffer.from(i > 0 ? line.slice(DATA.length) : line, 'latin1'));
-    }
-  }
-
-  /** Whether a line is data; if it is the name of the event, notes it. */
-  #hasData(line: string): boolean {
-    if (line.startsWith(NAME)) this.#name = line.slice(NAME.length).trim();
-    return line.startsWith(DATA);
+    return bytes.toString('latin1', end);
   }
 }
