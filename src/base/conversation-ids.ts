@@ -2,7 +2,8 @@
  * Ids of conversations. The *content id* is a hash of the first words of the user; records of what was sent and steps of
  * context GC are kept by it, so that a session that is resumed under another id finds them. The *shown id* is what people
  * see and what the ledger, events and segments are kept by: the content id, preceded by a hash of the client's session
- * and, for a further conversation with the same first words, by a hash of the request that began it.
+ * or, without one, by the name of the wire (none for chat), and, for a further conversation with the same first words, by
+ * a hash of the request that began it.
  */
 
 const CONTENT_CHARS = 32;
@@ -11,16 +12,27 @@ export const SESSION_CHARS = 12;
 /** Length of the hash of a first request in a shown id. */
 export const BRANCH_CHARS = 8;
 const SESSION = /^([0-9a-f]{12})-/;
+/** No name of a wire is a hexadecimal number. */
+const OPENER = /^(?:[0-9a-f]{12}|[a-z]*[g-z][a-z]*)(?=-)/;
 
-/** The shown id; `''` if the conversation has no words of a user. @param session - the hash of a session, or `''` */
-export function shownIdOf(contentId: string, session: string, branch = ''): string {
+/**
+ * The shown id; `''` if the conversation has no words of a user.
+ *
+ * @param opener - the hash of a session, or the name of a wire; `''` for chat without a session
+ */
+export function shownIdOf(contentId: string, opener: string, branch = ''): string {
   if (contentId === '') return '';
-  return [session, branch, contentId].filter((part) => part !== '').join('-');
+  return [opener, branch, contentId].filter((part) => part !== '').join('-');
 }
 
 /** The content id in a shown id. */
 export function contentIdOf(shownId: string): string {
   return shownId.slice(-CONTENT_CHARS);
+}
+
+/** What a shown id begins with: the hash of a session, or the name of a wire, or `''`. */
+export function openerIn(shownId: string): string {
+  return OPENER.exec(shownId)?.[0] ?? '';
 }
 
 /** The hash of the session in a shown id; `''` if the client named none. */

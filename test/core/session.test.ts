@@ -50,7 +50,7 @@ function namesAt(clock = manualClock()) {
         begins: prefixes.length === 1,
         prefixes: Array.from(prefixes, (_, i) => prefixes.slice(0, i + 1)),
         previous: '',
-        purpose: 'generate',
+        ...{ purpose: 'generate', wire: 'chat' },
         ...over,
       },
     });
@@ -67,6 +67,21 @@ describe('the shown id of a conversation', () => {
     expect([CONTENT, one].map(sessionIn)).toEqual(['', one.slice(0, 12)]);
     expect(nameOf('ab1', { session: 's1' })).toBe(one);
     expect(nameOf('', { contentId: '', session: 's1' })).toBe('');
+  });
+
+  it('is another one on another wire, in every process', () => {
+    const wires = ['chat', 'messages', 'responses', 'gemini', 'interactions', 'converse'] as const;
+    const { names, nameOf } = namesAt();
+    const ids = wires.map((wire) => nameOf('a', { wire }));
+    expect(ids).toEqual([CONTENT, ...wires.slice(1).map((wire) => `${wire}-${CONTENT}`)]);
+    expect([ids.map(contentIdOf), ids.map(sessionIn)]).toEqual([wires.map(() => CONTENT), wires.map(() => '')]);
+    expect(wires.map((wire) => nameOf('ab1', { wire }))).toEqual(ids);
+    names.answered('p', ids[1] ?? '');
+    expect(nameOf('a', { wire: 'messages' })).toMatch(new RegExp(`^messages-[0-9a-f]{8}-${CONTENT}$`));
+    const { nameOf: later } = namesAt();
+    expect(wires.map((wire) => later('ab1', { wire }))).toEqual(ids);
+    // a session needs no wire
+    expect(nameOf('a', { wire: 'gemini', session: 's' })).toMatch(/^[0-9a-f]{12}-[0-9a-f]{32}$/);
   });
 
   it('stays for a retry of a first request that is under way or failed, for ten minutes', () => {

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { BoundedMap } from '../../base/bounded-map.ts';
-import { BRANCH_CHARS, contentIdOf, SESSION_CHARS, sessionIn, shownIdOf } from '../../base/conversation-ids.ts';
-import type { Purpose } from '../../wires/dialects/dialect.ts';
+import { BRANCH_CHARS, contentIdOf, openerIn, SESSION_CHARS, shownIdOf } from '../../base/conversation-ids.ts';
+import type { Dialect, Purpose } from '../../wires/dialects/dialect.ts';
 import { keyOf, textHash } from '../hash.ts';
 import type { Clock } from '../ports.ts';
 
@@ -20,6 +20,7 @@ export interface NamedRequest {
   /** Id of the stored answer that it continues, or `''`. */
   readonly previous: string;
   readonly purpose: Purpose;
+  readonly wire: Dialect['name'];
 }
 
 /** A request that held no answer of the model. */
@@ -42,8 +43,8 @@ const RETRY_MS = 600_000;
 
 /**
  * Finds the shown ids of conversations, so that conversations with the same first words stay apart: by the client's
- * session and, within one session or without any, by the messages of the requests that this process has seen. A process
- * that has not seen a conversation falls back to its first words.
+ * session, or by the wire without one, and within these by the messages of the requests that this process has seen. A
+ * process that has not seen a conversation falls back to its first words.
  */
 export class ConversationNames {
   readonly #clock: Pick<Clock, 'nowMs'>;
@@ -62,12 +63,12 @@ export class ConversationNames {
   nameOf(request: NamedRequest): string {
     const { contentId, prefixes, purpose, project } = request;
     if (contentId === '') return '';
-    const usual = usualShownId(contentId, request.session);
-    const session = sessionIn(usual);
-    const name = this.#find(request, usual, session);
+    const usual = usualShownId(contentId, request);
+    const opener = openerIn(usual);
+    const name = this.#find(request, usual, opener);
     const last = prefixes.at(-1) ?? '';
     if (purpose !== 'generate' || last === '') return name;
-    const end = endKey(project, session, last);
+    const end = endKey(project, opener, last);
     const others = (this.#ends.get(end) ?? []).filter((other) => other !== name);
     this.#ends.set(end, [...others, name].slice(-MAX_ALIKE));
     this.#newest.set(`${project}\n${name}`, last);
@@ -82,12 +83,12 @@ export class ConversationNames {
 
   /** Records an answer that the provider keeps, for requests that continue from it. */
   kept(project: string, name: string, answerId: string): void {
-    this.#ends.set(endKey(project, sessionIn(name), keyOf('answer', answerId)), [name]);
+    this.#ends.set(endKey(project, openerIn(name), keyOf('answer', answerId)), [name]);
   }
 
-  #find(request: NamedRequest, usual: string, session: string): string {
+  #find(request: NamedRequest, usual: string, opener: string): string {
     const { begins, project, requestId, purpose, body } = request;
-    const known = this.#longest(request, session);
+    const known = this.#longest(request, opener);
     const key = openingKey(project, usual);
     const openings = this.#openings.get(key) ?? [];
     if (!begins || purpose !== 'generate') {
@@ -101,7 +102,7 @@ export class ConversationNames {
       open.findLast(({ bytes, sum }) => bytes === came.bytes && sum === came.sum) ??
       open.findLast(({ name }) => known !== null && !known.isWhole && name === known.name);
     const branch = openings.length === 0 ? '' : textHash(requestId).slice(0, BRANCH_CHARS);
-    const name = same?.name ?? shownIdOf(contentIdOf(usual), session, branch);
+    const name = same?.name ?? shownIdOf(contentIdOf(usual), opener, branch);
     const others = openings.filter((opening) => opening !== same && opening !== TAKEN);
     this.#openings.set(key, [...others, { ...came, name }].slice(-MAX_ALIKE));
     return name;
@@ -113,13 +114,13 @@ export class ConversationNames {
    */
   #longest(
     { project, prefixes, previous, contentId }: NamedRequest,
-    session: string,
+    opener: string,
   ): { readonly name: string; readonly isWhole: boolean } | null {
     const start = previous === '' ? '' : keyOf('answer', previous);
     for (let i = prefixes.length - 1; i >= -1; i--) {
       const prefix = i < 0 ? start : (prefixes[i] ?? '');
       if (prefix === '') continue;
-      const names = this.#ends.get(endKey(project, session, prefix))?.filter((one) => contentIdOf(one) === contentId);
+      const names = this.#ends.get(endKey(project, opener, prefix))?.filter((one) => contentIdOf(one) === contentId);
       if (names === undefined || names.length === 0) continue;
       const isNewest = (one: string): boolean => this.#newest.get(`${project}\n${one}`) === prefix;
       const name = names.findLast(isNewest) ?? names.at(-1);
@@ -129,19 +130,20 @@ export class ConversationNames {
   }
 }
 
-/** The shown id of a conversation of which nothing but its first words and its session is known. */
-export function usualShownId(contentId: string, session: string): string {
-  return shownIdOf(contentId, session === '' ? '' : textHash(session).slice(0, SESSION_CHARS));
+/** The shown id of a conversation of which nothing but its first words, its session and its wire is known. */
+export function usualShownId(contentId: string, { session, wire }: Pick<NamedRequest, 'session' | 'wire'>): string {
+  const opener = session !== '' ? textHash(session).slice(0, SESSION_CHARS) : wire === 'chat' ? '' : wire;
+  return shownIdOf(contentId, opener);
 }
 
 /** Stands for a conversation whose first request this process has not seen. */
 const TAKEN: Opening = { name: '', bytes: -1, sum: 0, atMs: 0, answered: true };
 
-function endKey(project: string, session: string, prefix: string): string {
-  return `${prefix} ${session} ${project}`;
+function endKey(project: string, opener: string, prefix: string): string {
+  return `${prefix} ${opener} ${project}`;
 }
 
-/** Common to all conversations of a session with the same first words. */
+/** Common to all conversations of a session, or of a wire, with the same first words. */
 function openingKey(project: string, name: string): string {
-  return `${contentIdOf(name)} ${sessionIn(name)} ${project}`;
+  return `${contentIdOf(name)} ${openerIn(name)} ${project}`;
 }

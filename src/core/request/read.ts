@@ -246,13 +246,14 @@ export class ReadStage {
   }
 
   #nameOf(
-    { body, sessions, scope = NO_SCOPE, purpose = 'generate' }: IncomingRequest,
+    { body, dialect, sessions, scope = NO_SCOPE, purpose = 'generate' }: IncomingRequest,
     { scanned, ...read }: Pick<NamedRequest, 'prefixes' | 'contentId' | 'begins'> & Pick<ReadBody, 'scanned'>,
   ): Pick<ReadBody, 'session' | 'shownId'> {
     const { messages, outside, previous } = scanned;
     const session = sessionOf(sessions, { body, messages, outside });
     const { project, requestId } = scope;
-    const shownId = this.#options.names.nameOf({ body, project, requestId, session, previous, purpose, ...read });
+    const about = { body, project, requestId, session, previous, purpose, wire: dialect.name };
+    const shownId = this.#options.names.nameOf({ ...about, ...read });
     return { session, shownId };
   }
 

@@ -130,7 +130,7 @@ export class SeenReader {
    * Reads the messages before `first` again: the request was forwarded unread, or an observer could not keep what it
    * saw of them.
    */
-  async #reread({ body }: ObservedRequest, read: ReadMessages): Promise<ReadMessages> {
+  async #reread({ body, dialect }: ObservedRequest, read: ReadMessages): Promise<ReadMessages> {
     const { messages, first } = read;
     const texts = first === messages.length ? new BodyTexts(body) : read.texts;
     const conversation = beginning(read);
@@ -145,7 +145,7 @@ export class SeenReader {
       return true;
     })();
     while ((await turns.run(() => advanceFor(reading, REREAD_MS))) === null);
-    const shownId = read.shownId || usualShownId(conversation.id, read.session);
+    const shownId = read.shownId || usualShownId(conversation.id, { session: read.session, wire: dialect.name });
     return { ...read, shownId, texts, found: [...found, ...read.found], results: [...results, ...read.results] };
   }
 }

@@ -3,12 +3,16 @@ import type { EventRecord, StoredEvent } from '../../../src/core/ports.ts';
 import { verifiedHistoryProject } from '../../../src/core/segments/verified-history-project.ts';
 import { conversationPage, conversationsFrom } from '../../../src/parts/page/conversations.ts';
 import { groupByRequest, requestsBefore } from '../../../src/parts/page/requests.ts';
+import type { ConversationsShown } from '../../../src/parts/page/shapes.ts';
 import { openSqliteStore } from '../../../src/store/sqlite.ts';
 import { afterwards } from '../../helpers/afterwards.ts';
+import { chatBody, oneResult } from '../../helpers/chat.ts';
+import { messagesBody, oneCall } from '../../helpers/messages.ts';
 import { hasPostgres, sharedDatabase } from '../../helpers/postgres.ts';
+import { serverLog } from '../../helpers/texts.ts';
 import { until } from '../../helpers/until.ts';
 import { work } from './material.ts';
-import { openStage } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
 function aStore(maxEvents = 100_000) {
   const clock = { nowMs: () => 1_700_000_000_000 };
@@ -101,8 +105,47 @@ describe('pages of requests', () => {
   });
 });
 
+/** The conversations of two wires with the same first words, each asked twice, before and after a restart. */
+async function askedOnTwoWires(server: Stage): Promise<readonly (readonly [wire: string, requests: number])[]> {
+  const log = serverLog(200);
+  const bodies = { '/v1/messages': messagesBody(oneCall(log)), '/v1/chat/completions': chatBody(oneResult(log)) };
+  for (const isFirst of [true, false]) {
+    for (const [path, body] of Object.entries(bodies)) {
+      const headers = { 'content-type': 'application/json' };
+      await (await fetch(`${server.url}${path}`, { method: 'POST', headers, body })).text();
+    }
+    if (isFirst) await server.restart();
+  }
+  return until(async () => {
+    const answer = await fetch(`${server.url}/page/api/conversations?sort=seen`);
+    if (answer.status === 503) return null;
+    const { conversations } = (await answer.json()) as ConversationsShown;
+    const found = conversations.map(({ bill }) => [bill?.wire ?? '', bill?.requests ?? 0] as const);
+    return found.reduce((sum, [, requests]) => sum + requests, 0) >= 4 ? found.sort() : null;
+  });
+}
+
+const APART = [
+  ['chat', 2],
+  ['messages', 2],
+];
+
+describe('two wires with the same first words', () => {
+  it('are two conversations with a bill each, also after a restart', async () => {
+    const server = await openStage();
+    afterwards(() => server.close());
+    expect(await askedOnTwoWires(server)).toEqual(APART);
+  });
+});
+
 describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   const emptyDatabase = sharedDatabase();
+
+  it('two wires with the same first words are two conversations with a bill each', async () => {
+    const server = await openStage({ env: { MCP_PRUNER_DATABASE_URL: await emptyDatabase() } });
+    afterwards(() => server.close());
+    expect(await askedOnTwoWires(server)).toEqual(APART);
+  });
 
   it('answers every reading of the page', async () => {
     const server = await openStage({ env: { MCP_PRUNER_DATABASE_URL: await emptyDatabase() } });
