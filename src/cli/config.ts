@@ -46,7 +46,8 @@ function asTable(loaded: Loaded, all: boolean, columns: number | undefined): str
   const valueWidth = Math.min(60, Math.max(0, ...rows.map(([, value]) => value.length)));
   const lines = rows.map(([key, value, from]) => {
     const line = `${key.padEnd(keyWidth)} = ${value.padEnd(valueWidth)}  ${from}`;
-    return line.length <= (columns ?? line.length) ? line : wrap(`${key} = ${value}  ${from}`, columns, 4);
+    const words = `${key} = ${value.replaceAll('","', '", "')}  ${from}`;
+    return line.length <= (columns ?? line.length) ? line : wrap(words, columns, 4);
   });
   return `${file}${lines.map((line) => `${line}\n`).join('')}${more}`;
 }

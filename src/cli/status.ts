@@ -5,11 +5,13 @@ import { dataFolder } from '../config/paths.ts';
 import type { Settings } from '../config/settings.ts';
 import type { CompactionReport } from '../core/ports/context-report.ts';
 import type { LedgerTotals } from '../core/ports/ledger-report.ts';
+import { UserError } from '../errors/errors.ts';
 import { makeFolder } from '../store/sqlite/make-folder.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 import { readLedger } from './report/ledger.ts';
 import { proxyHealth, proxyUrl } from './run/proxy.ts';
+import { wrapped } from './wrap.ts';
 
 const DAYS = 7;
 /** How long a hook, and with it the agent, waits for a proxy that it started. */
@@ -36,7 +38,7 @@ export const status: Command = {
     const isUp = (await proxyHealth(proxyUrl(settings))) !== null;
     const started = !isUp && hook && settings.startFromHook && (await startProxy(settings, io));
     const line = isUp || started ? await lineWhenUp(call, io, settings) : lineWhenDown(settings, io);
-    if (!hook) io.out(`${line}\n`);
+    if (!hook) io.out(wrapped(line, '', io, '  '));
     // an agent that does not use the proxy needs no warning about one that is not running
     else if (isUp || started || leadsHere(settings, io)) io.out(`${JSON.stringify({ systemMessage: line })}\n`);
     return isUp || started || hook ? 0 : 1;
@@ -45,8 +47,12 @@ export const status: Command = {
 
 async function lineWhenUp(call: Parameters<Command['run']>[0], io: Io, settings: Settings): Promise<string> {
   const up = `mcp-pruner: the proxy runs at ${proxyUrl(settings)}`;
-  const report = await readLedger(call, io, DAYS).catch(() => null); // the proxy may use a store that is not on this machine
-  if (report === null || report.totals.requests === 0) return `${up}; no request in ${DAYS} days`;
+  const report = await readLedger(call, io, DAYS).catch((cause: unknown) => {
+    if (cause instanceof UserError) return cause.message; // the proxy may use a store that is not on this machine
+    throw cause;
+  });
+  if (typeof report === 'string') return `${up}; what it saved cannot be read here: ${report}`;
+  if (report.totals.requests === 0) return `${up}; no request in ${DAYS} days`;
   return `${up}; ${formatSavings(report)} in ${DAYS} days`;
 }
 

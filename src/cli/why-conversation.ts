@@ -14,6 +14,8 @@ const MOST_EVENTS = 10_000;
 /** Events in which the newest conversation is looked for. */
 const NEWEST = 2_000;
 const MOST_SHOWN = 40;
+/** Also understood as the id of a conversation. */
+const LATEST = '--latest';
 
 /** What became of a new text. */
 interface Outcome {
@@ -57,7 +59,7 @@ interface Explained {
 export async function explainConversation(call: Call, io: Io): Promise<number> {
   const explained = await withStore(call, io, async (store) => {
     const id = textOption(call, 'conversation');
-    const conversation = id === undefined ? await newestOf(store) : await namedBy(store, id);
+    const conversation = id === undefined || id === LATEST ? await newestOf(store) : await namedBy(store, id);
     return explain(conversation, await store.events({ runId: conversation, fromSeq: 1, limit: MOST_EVENTS }));
   });
   io.out(call.values.json === true ? `${JSON.stringify(asJson(explained), null, 2)}\n` : textOf(explained, io));
@@ -121,7 +123,9 @@ function textOf({ conversation, requests, outcomes, steps, leftWhole }: Explaine
   const tokens = cuts.reduce((sum, one) => sum + one.tokens, 0);
   const reasons = Object.entries(leftWhole).sort(([, a], [, b]) => b - a);
   const whole = reasons.reduce((sum, [, texts]) => sum + texts, 0);
-  const head = `${plural(requests, 'request')}; ${plural(cuts.length, 'text')} cut, by about ${count(tokens)} tokens; ${count(whole)} left whole`;
+  const cutWords =
+    cuts.length === 0 ? 'nothing cut' : `${plural(cuts.length, 'text')} cut, by about ${count(tokens)} tokens`;
+  const head = `${plural(requests, 'request')}; ${cutWords}; ${count(whole)} left whole`;
   const parts = [paint('bold', printableLine(conversation)), wrapped(head, '', io)];
   if (reasons.length > 0) {
     const rows = reasons.map(([code, texts]) => [leftWholeWords(code), texts > 0 ? count(texts) : '-']);

@@ -40,6 +40,17 @@ describe('mcp-pruner status', () => {
       .toMatch(/^\{"systemMessage":"mcp-pruner: the proxy runs at \S+; 0 tokens saved.* in 7 days"\}\n$/);
   });
 
+  it('reports in 60 columns that the store of the proxy cannot be read here', async () => {
+    const proxy = await startProxy(await startUpstream());
+    const env = { MCP_PRUNER_PORT: new URL(proxy.url).port, MCP_PRUNER_DB_PATH: '/nowhere/store.db' };
+    const { code, out } = await run(['status'], { env, clock, columns: 60 });
+    expect([code, out.replaceAll('\n  ', ' ')]).toEqual([
+      0,
+      expect.stringMatching(/runs at \S+; what it saved cannot be read here: there is no store at .* uses another/),
+    ]);
+    expect(out.split('\n').filter(({ length }) => length > 60)).toEqual([]);
+  });
+
   it('reports avoided compactions, and dollars if prices are known', () => {
     const totals = { requests: 4, unpriced: 0, removedNew: 1_234_567, gross: 3.456 };
     const avoided = (count: number) => ({ avoided: count });

@@ -67,7 +67,10 @@ describe('why results were left whole', () => {
       'no conversation begins with "zzz"',
     );
 
-    expect((await run(['why', '--latest'], { env, clock })).out).toContain('pruning was switched off');
+    for (const latest of [['--latest'], ['--conversation', '--latest']]) {
+      const newest = (await run(['why', ...latest], { env, clock })).out;
+      expect(newest).toMatch(/1 request; nothing cut; \d left whole[\s\S]*pruning was switched off/);
+    }
     expect((await run(['why'], { env, clock })).code).toBe(2);
     expect((await run(['why', 'prn_x', '--latest'], { env, clock })).code).toBe(2);
 

@@ -26,7 +26,8 @@ export async function toolsView(call: Call, io: Io): Promise<number> {
         2,
       )}\n`,
     );
-  else if (tools.length === 0) io.out('no tools were seen: only requests through the proxy are counted\n');
+  else if (tools.length === 0)
+    io.out(wrapped('no tools were seen: only requests through the proxy are counted', '', io));
   else {
     const cost = moneyColumn(tools.map(({ dollarsPerMonth }) => dollarsPerMonth));
     const rows = tools.flatMap((tool) => [

@@ -206,9 +206,10 @@ function listFolder(path: string): readonly string[] {
 }
 
 function describeStart({ title, command, wire }: Client, { url, about }: RunProxy, cloud: ClientCloud | null): string {
-  if (cloud !== null) return `${title} (${command}): messages to ${cloud.title} through ${url}${cloud.path}, ${about}`;
+  const name = title === command ? title : `${title} (${command})`;
+  if (cloud !== null) return `${name}: messages to ${cloud.title} through ${url}${cloud.path}, ${about}`;
   const format = { chat: 'chat completions', messages: 'messages', responses: 'responses', gemini: 'generateContent' };
-  return `${title} (${command}): ${format[wire]} through ${url}${providerOfWire(wire).path}, ${about}`;
+  return `${name}: ${format[wire]} through ${url}${providerOfWire(wire).path}, ${about}`;
 }
 
 interface RunSurroundings {

@@ -32,7 +32,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
     const found = await past.report(files, sinceMs);
     bar.clear();
     if (call.values.json === true) io.out(`${JSON.stringify(found, null, 2)}\n`);
-    else if (found.report.totals.requests === 0) io.out(nothingText(sinceMs));
+    else if (found.report.totals.requests === 0) io.out(nothingText(sinceMs, io.columns));
     else if (call.values.share === true) {
       const builtIn = pricesOf({ prices: null });
       const isPublic = (model: string): boolean => builtIn.of(model, io.clock.nowMs()) !== null;

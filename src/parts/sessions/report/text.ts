@@ -21,11 +21,11 @@ const COLD: Readonly<Partial<Record<MissCause, string>>> = {
   system_changed: 'the agent changed its instructions',
 };
 
-/** The text if there is nothing to report. */
-export function nothingText(sinceMs: number): string {
+/** The text if there is nothing to report. @param columns - of the terminal */
+export function nothingText(sinceMs: number, columns = MOST_COLUMNS): string {
   const since = new Date(sinceMs).toISOString().slice(0, 10);
   const agents = [...new Set(PLACES.map(({ agent }) => agent))].join(', ');
-  return `${wrap(`no session of ${agents} since ${since} below your home folder: --since 1y looks further back`, MOST_COLUMNS, 2)}\n`;
+  return `${wrap(`no session of ${agents} since ${since} below your home folder: --since 1y looks further back`, Math.min(columns, MOST_COLUMNS), 2)}\n`;
 }
 
 /**
