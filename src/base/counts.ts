@@ -4,6 +4,6 @@ export function count(value: number): string {
 }
 
 /** A number of things: `1 request`, `2 requests`. */
-export function plural(value: number, thing: string): string {
-  return `${count(value)} ${thing}${Math.round(value) === 1 ? '' : 's'}`;
+export function plural(value: number, thing: string, things = `${thing}s`): string {
+  return `${count(value)} ${Math.round(value) === 1 ? thing : things}`;
 }

@@ -1,4 +1,4 @@
-const MOST = 5;
+const MOST = 6;
 
 /**
  * Decimals with which all dollars of a column are shown, so that they can be compared at a glance: as many as the
@@ -10,6 +10,12 @@ export function columnDecimals(dollars: readonly number[]): number {
   const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
   const needed = Math.max(2, 1 - Math.floor(Math.log10(least)));
   return Math.min(needed, most >= 100 ? 2 : most >= 1 ? 3 : MOST);
+}
+
+/** Dollars, as `$1,234.50` or `-$0.05`. */
+export function dollarWords(dollars: number, decimals: number): string {
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return `${dollars < 0 ? '-' : ''}$${Math.abs(dollars).toLocaleString('en-US', digits)}`;
 }
 
 /** A sum of shares in percent with one digit, such as `6.1`; nothing below half a percent is shown exactly. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import picomatch from 'picomatch';
 import { parse } from 'smol-toml';
 import { z } from 'zod';
+import { precedes } from '../base/versions.ts';
 import { installedFile } from './installed-file.ts';
 import { fitsModel } from './prices.ts';
 
@@ -55,18 +56,6 @@ export function productIn(agent: string): string {
 function isWithin({ from, before }: Pick<ClientRow, 'from' | 'before'>, version: string | undefined): boolean {
   if (version === undefined) return from === undefined && before === undefined;
   return (from === undefined || !precedes(version, from)) && (before === undefined || precedes(version, before));
-}
-
-/** Compares the numbers of two versions; what follows a hyphen does not count. */
-function precedes(one: string, other: string): boolean {
-  const [left, right] = [one, other].map((version) =>
-    version
-      .replace(/[-+].*/, '')
-      .split('.')
-      .map(Number),
-  );
-  const i = [0, 1, 2].find((at) => (left?.[at] ?? 0) !== (right?.[at] ?? 0)) ?? 0;
-  return (left?.[i] ?? 0) < (right?.[i] ?? 0);
 }
 
 let installed: readonly ClientRow[] | undefined;

@@ -57,8 +57,6 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
 A *secret* is visible ASCII without blanks, only from the environment. *true* and *false* may also be \`1\`, \`yes\`, \`on\` and their opposites. A
 *URL* has no user name, query or fragment; to a *base URL* paths are appended, such as https://api.openai.com/v1.
 
-\`npx vitest run test/config -u\` prints this page from \`src/config/settings/\` and the \`settings.ts\` of optional parts.
-
 ## Settings that many people change
 
 With their defaults and allowed values:

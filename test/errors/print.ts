@@ -19,7 +19,7 @@ export function errorsPage(): string {
   return `# Errors
 
 Every failure that a client can see. Codes and numbers are public: added to, never changed. After a failure inside
-the proxy, the request is forwarded unchanged, and only the log reports it. The provider's errors pass unchanged. \`npx vitest run test/errors -u\` prints this page from \`src/errors/\` and the \`errors.ts\` of optional parts.
+the proxy, the request is forwarded unchanged, and only the log reports it. The provider's errors pass unchanged.
 
 ## Calls of \`POST /rpc\` and over stdio
 

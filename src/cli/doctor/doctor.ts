@@ -1,4 +1,5 @@
 import type { Finding } from '../../app/finding.ts';
+import { precedes } from '../../base/versions.ts';
 import type { Loaded } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import { SettingsError } from '../../config/settings-error.ts';
@@ -21,7 +22,7 @@ import { checkTeamKeys } from './team.ts';
 import { checkUnread } from './unread.ts';
 
 /** The oldest Node that this program runs on. */
-const NODE: readonly [number, number, number] = [20, 18, 1];
+const NODE = '20.18.1';
 
 export const doctor: Command = {
   usage: 'doctor [--json]',
@@ -98,11 +99,8 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
 }
 
 export function checkNode(version: string): Finding {
-  const have = version.split('.').map(Number);
-  const at = NODE.findIndex((part, i) => have[i] !== part);
-  const enough = at === -1 || (have[at] ?? 0) > (NODE[at] ?? 0);
-  if (enough) return { level: 'ok', what: `Node ${version}` };
-  return { level: 'failure', what: `Node ${version} is too old`, advice: `install ${NODE.join('.')} or newer` };
+  if (!precedes(version, NODE)) return { level: 'ok', what: `Node ${version}` };
+  return { level: 'failure', what: `Node ${version} is too old`, advice: `install ${NODE} or newer` };
 }
 
 function checkConfiguration({ configFile, warnings }: Loaded): Finding[] {

@@ -1,5 +1,5 @@
 import { count, plural } from '../../base/counts.ts';
-import { columnDecimals } from '../../base/decimals.ts';
+import { columnDecimals, dollarWords } from '../../base/decimals.ts';
 import { leftWholeAmount, leftWholeWords } from '../../core/left-whole.ts';
 import type { MissCause } from '../../core/ports/ledger.ts';
 import {
@@ -30,11 +30,9 @@ const CAUSES: Readonly<Record<MissCause, string>> = {
   unknown: 'unknown: nothing changed',
 };
 
-/** Dollars with as many decimals as are significant, or as a column has. */
-export function money(dollars: number, decimals?: number): string {
-  const size = Math.abs(dollars);
-  const digits = decimals ?? (size === 0 || size >= 1 ? 2 : size >= 0.01 ? 3 : 5);
-  return `${dollars < 0 ? '-' : ''}$${size.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+/** An amount of dollars, with the decimals of the page. In a column: `moneyColumn`. */
+export function money(dollars: number, decimals = columnDecimals([dollars])): string {
+  return dollarWords(dollars, decimals);
 }
 
 /** Prints the dollars of a column with the same decimals. */

@@ -14,7 +14,17 @@ import { serverLog } from '../../helpers/texts.ts';
 import { until } from '../../helpers/until.ts';
 import { LimitBooks } from '../limits/provider.ts';
 import { keys, newKey, onFile } from '../team/team.ts';
-import { axeFaults, browserPath, contrastFaults, empty, launch, narrowCells, tab, type Watched } from './browser.ts';
+import {
+  axeFaults,
+  browserPath,
+  contrastFaults,
+  empty,
+  launch,
+  narrowCells,
+  tab,
+  unevenColumns,
+  type Watched,
+} from './browser.ts';
 import { addFleet, addHistory, fillStore, LONG_NAME, work } from './material.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -121,6 +131,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
         expect([view, await page.evaluate(beyond)]).toEqual([view, 0]);
         if (at === 1024) {
           expect([view, await narrowCells(page)]).toEqual([view, []]);
+          expect([view, await unevenColumns(page)]).toEqual([view, []]);
           const scrolled = `[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`;
           expect([view, await page.evaluate(scrolled)]).toEqual([view, 0]);
           expect([view, await contrastFaults(page)]).toEqual([view, []]);
@@ -175,7 +186,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await expect.poll(() => rows.count()).toBe(1);
       await page.getByLabel('client').selectOption('');
       await page.getByLabel('Order').selectOption('dollars');
-      await expect.poll(() => rows.first().innerText()).toMatch(/\$0.50/);
+      await expect.poll(() => rows.first().innerText()).toMatch(/\$0.53/);
       await page.getByRole('searchbox').fill('recommendations');
       await expect.poll(() => rows.count()).toBe(2);
       await expect.poll(() => rows.first().innerText()).toMatch(/bash|lines \d+/);
@@ -222,7 +233,8 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       expect(await page.evaluate('document.activeElement.textContent')).toMatch(/^Request \d/);
       await card.getByText('The same as a table').click();
       const table = page.getByRole('region', { name: 'What its requests cost' });
-      await expect.poll(() => table.innerText()).toMatch(/a-priced-model\s+\$0.50\s+\$0.25/);
+      await expect.poll(() => table.innerText()).toMatch(/a-priced-model\s+\$0.500\s+\$0.250/);
+      expect(await unevenColumns(page)).toEqual([]);
       expect(await axeFaults(page)).toEqual([]);
     });
   });

@@ -108,6 +108,26 @@ export async function axeFaults(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html}`));
 }
 
+/** Columns whose dollars have different numbers of decimals, with these: of tables, and of lists that look like tables. */
+export function unevenColumns(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const faults = [];
+    const check = (name, cells) => {
+      const amounts = cells.flatMap((cell) => /\\$[\\d,]+(\\.\\d+)?/.exec(cell.innerText)?.[0] ?? []);
+      if (new Set(amounts.map((amount) => (amount.split('.')[1] ?? '').length)).size > 1)
+        faults.push(name + ': ' + [...new Set(amounts)].join(' '));
+    };
+    for (const table of document.querySelectorAll('main table')) {
+      const rows = [...table.tBodies].flatMap(({ rows }) => [...rows]);
+      for (let i = 0; i < Math.max(0, ...rows.map(({ cells }) => cells.length)); i++)
+        check(table.tHead?.rows[0]?.cells[i]?.textContent ?? String(i), rows.flatMap(({ cells }) => cells[i] ?? []));
+    }
+    for (let i = 2; i < 5; i++) check('conversations ' + i, [...document.querySelectorAll('.talk > :nth-child(' + i + ')')]);
+    for (const list of ['.tool-bars .amount', '.request-cost']) check(list, [...document.querySelectorAll(list)]);
+    return faults;
+  })()`);
+}
+
 /** Text cells of tables and of the Live list with less than 6 em for their content, and Live rows that are cut off. */
 export function narrowCells(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`(() => {

@@ -131,6 +131,7 @@ export async function seedLedger(path: string, conversationId: string): Promise<
     ...{ dollars: 0.5, dollarsWithout: 0.75, removed: 1_000, removedNew: 500 },
     ...{ miss: 'message_changed', missTokens: 800, missDollars: 0.1, missAt: 4, regretTokens: 0, regretDollars: 0 },
   };
-  await store.ledger.add([turn], []);
+  const cheap = { ...turn, requestId: 'cheap', atMs: nowMs - 1, dollars: 0.031, dollarsWithout: 0.0312, miss: null };
+  await store.ledger.add([cheap, turn], []);
   await store.close();
 }

@@ -1,6 +1,6 @@
-import { columnDecimals } from '../../../base/decimals.ts';
+import { count } from '../../../base/counts.ts';
+import { columnDecimals, dollarWords } from '../../../base/decimals.ts';
 
-const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 const time = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
@@ -11,9 +11,7 @@ const time = new Intl.DateTimeFormat(undefined, {
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
-export const number = (value: number): string => whole.format(value);
-export const compact = (value: number): string =>
-  Math.abs(value) < 10_000 ? whole.format(value) : short.format(value);
+export const compact = (value: number): string => (Math.abs(value) < 10_000 ? count(value) : short.format(value));
 export const clock = (ms: number): string => time.format(ms);
 export const when = (ms: number): string => dateTime.format(ms);
 /** @param iso - `YYYY-MM-DD` */
@@ -26,19 +24,19 @@ export function share(part: number, all: number): string {
   return `${percent !== 0 && Math.abs(percent) < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
-/** Dollars with as many digits as are significant. */
-export function dollars(value: number, decimals?: number): string {
-  const size = Math.abs(value);
-  const digits =
-    decimals ?? (size === 0 || size >= 100 ? (size >= 100 ? 0 : 2) : size >= 0.1 ? 2 : size >= 0.001 ? 4 : 6);
-  const text = size.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return `${value < 0 ? '−' : ''}$${text}`;
+/** An amount of dollars by itself. In a column: `dollarColumn`. */
+export function dollars(value: number): string {
+  return dollarsWith(columnDecimals([value]), value);
 }
 
 /** Prints the dollars of a column with the same decimals. */
 export function dollarColumn(values: readonly number[]): (value: number) => string {
   const decimals = columnDecimals(values);
-  return (value) => dollars(value, decimals);
+  return (value) => dollarsWith(decimals, value);
+}
+
+function dollarsWith(decimals: number, value: number): string {
+  return dollarWords(value, decimals).replace('-', '−');
 }
 
 export function bytes(value: number): string {
@@ -65,8 +63,4 @@ export function ago(ms: number, nowMs: number): string {
     s < 60 ? [s, 's'] : s < 3600 ? [s / 60, 'min'] : s < 86_400 ? [s / 3600, 'h'] : [s / 86_400, 'd'];
   const text = `${Math.round(amount)} ${unit}`;
   return ms <= nowMs ? `${text} ago` : `in ${text}`;
-}
-
-export function plural(amount: number, one: string, many = `${one}s`): string {
-  return `${number(amount)} ${amount === 1 ? one : many}`;
 }

@@ -1,3 +1,4 @@
+import { dollars } from '../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../app/page/ui/part-view.tsx';
 import { useLoaded } from '../../../app/page/ui/parts/loaded.tsx';
 import { Bar, Card } from '../../../app/page/ui/parts/pieces.tsx';
@@ -74,7 +75,6 @@ function contextWords(context: ContextFigures, nowMs: number): string {
   const limit = threshold === null ? '' : ` of ${threshold.toLocaleString('en')}, at which its client compacts`;
   const isWarm = cacheUntilMs !== null && cacheUntilMs > nowMs;
   const left = isWarm ? `for another ${timeLeft(cacheUntilMs - nowMs)}` : 'no longer';
-  const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
   const cost =
     next === null ? '' : isWarm ? `${dollars(next.warm)}, or ${dollars(next.cold)} later` : dollars(next.cold);
   return [

@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { messageOf, post } from '../../../../app/page/ui/api.tsx';
-import { clock, compact, number, plural } from '../../../../app/page/ui/format.tsx';
+import { clock, compact } from '../../../../app/page/ui/format.tsx';
 import type { PartView } from '../../../../app/page/ui/part-view.tsx';
 import { Confirm } from '../../../../app/page/ui/parts/confirm.tsx';
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Card, Empty, Head, Scroll, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import { say } from '../../../../app/page/ui/parts/toast.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from '../page-shapes.ts';
 import { Drawing } from './drawing.tsx';
 
@@ -88,7 +89,7 @@ function Graphs({ graphs }: Pick<FleetShown, 'graphs'>) {
           title={graphId}
           about={
             <>
-              version {number(version)}, <Time ms={committedMs} />
+              version {count(version)}, <Time ms={committedMs} />
             </>
           }
           isOpen={i === 0}
@@ -166,7 +167,7 @@ function Board({ namespace, version }: { namespace: string; version: number }) {
                 <td>
                   <code class="breaks">{value}</code>
                 </td>
-                <td class="amount">{number(at)}</td>
+                <td class="amount">{count(at)}</td>
                 <td>
                   <Time ms={updatedMs} />
                   {expiresMs !== null && (
@@ -283,7 +284,7 @@ function Child({ child, canEnd, onChange }: { child: ChildShown; canEnd: boolean
         <b class="breaks">{role ?? what}</b>
         <code class="quiet">{childId}</code>
         <span class="quiet">
-          {number(messages)} requests, {compact(tokensIn)} + {compact(tokensOut)} tokens
+          {count(messages)} requests, {compact(tokensIn)} + {compact(tokensOut)} tokens
           {stopReason === null ? '' : `, ended: ${stopReason}`}
         </span>
         <span class="quiet far">

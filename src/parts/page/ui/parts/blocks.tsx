@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { get, messageOf } from '../../../../app/page/ui/api.tsx';
-import { number, plural } from '../../../../app/page/ui/format.tsx';
 import { say } from '../../../../app/page/ui/parts/toast.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import type { CutOfText, LineShown, TextPart, WhyShown } from '../../shapes.ts';
 
 export type View = 'cut' | 'both' | 'sent';
@@ -144,7 +144,7 @@ function Line({ line, shown: { text, why } }: { line: LineShown; shown: Shown })
           {added.text}
           {added.more > 0 && (
             <button type="button" class="fold" onClick={more}>
-              {number(added.more)} more characters
+              {count(added.more)} more characters
             </button>
           )}
         </code>

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Failure, failureOf, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
-import { number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { share } from '../../../../app/page/ui/format.tsx';
 import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Time } from '../../../../app/page/ui/parts/pieces.tsx';
 import { say } from '../../../../app/page/ui/parts/toast.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import type { LineShown, TextPart, WhyShown } from '../../shapes.ts';
 import { type Block, Blocks, type View } from './blocks.tsx';
 
@@ -72,7 +73,7 @@ export function TextView({ id, explained = false }: { id: string; explained?: bo
       <Blocks blocks={blocksOf(lines, text)} view={view} why={why} text={text} />
       {next !== null && (
         <button type="button" class="more" onClick={() => load(next)}>
-          {plural(Math.min(LINES_AT_ONCE, text.lines - next + 1), 'more line')} of {number(text.lines - next + 1)}
+          {plural(Math.min(LINES_AT_ONCE, text.lines - next + 1), 'more line')} of {count(text.lines - next + 1)}
         </button>
       )}
     </div>
@@ -117,7 +118,7 @@ function Facts({ text }: { text: TextPart }) {
     <>
       <div class="facts">
         <p>
-          {number(lines - keptLines)} of {plural(lines, 'line')} cut (about{' '}
+          {count(lines - keptLines)} of {plural(lines, 'line')} cut (about{' '}
           {share(tokensBefore - tokensAfter, tokensBefore)} of its tokens) ·{' '}
           {text.kind === '' ? text.sourceType : text.kind.replaceAll('_', ' ')} · <code>{pruneId}</code> · kept until{' '}
           <Time ms={text.expiresMs} />

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { clock, compact, dollars, number, plural } from '../../../../app/page/ui/format.tsx';
+import { clock, compact, dollars } from '../../../../app/page/ui/format.tsx';
 import { Badge, Card, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import type { TimelineShown, TurnShown } from '../../shapes.ts';
 import { to } from '../route.tsx';
 import { Columns, chartWidth, inputOf, LEFT, PARTS, wholeOf } from './timeline-columns.tsx';
@@ -23,7 +24,7 @@ export function Timeline({
   if (!turn) return null;
   return (
     <Card title="Context by request" side={<PartsLegend />}>
-      {earlier && <p class="quiet small">The newest {number(turns.length)} requests.</p>}
+      {earlier && <p class="quiet small">The newest {count(turns.length)} requests.</p>}
       <div class="timeline" ref={box}>
         {width > 0 && (
           <Columns
@@ -100,7 +101,7 @@ function Detail({
     <div class="timeline-detail">
       <p>
         <b>
-          Request {number(index + 1)} of {number(of)}
+          Request {count(index + 1)} of {count(of)}
         </b>{' '}
         <span class="quiet">
           <Time ms={atMs}>{clock(atMs)}</Time> · {model}

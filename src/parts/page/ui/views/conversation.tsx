@@ -1,9 +1,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
-import { compact, dollars, number, plural } from '../../../../app/page/ui/format.tsx';
+import { compact, dollars } from '../../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Bar, BoundBadge, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import type { ConversationPage, ConversationShown, TextOfTurn, TimelineShown, TurnShown } from '../../shapes.ts';
 import { Icon } from '../parts/icon.tsx';
 import { TextView } from '../parts/text-view.tsx';
@@ -151,7 +152,7 @@ function nearest(turns: readonly TurnShown[], atMs: number): number {
 /** The request of the timeline that brought texts at a time. */
 function numbered(requests: readonly TurnShown[], atMs: number): string {
   const at = nearest(requests, atMs);
-  return at < 0 ? 'Request' : `Request ${number(at + 1)}`;
+  return at < 0 ? 'Request' : `Request ${count(at + 1)}`;
 }
 
 const idOf = (turn: number): string => `turn-${turn}`;
@@ -182,7 +183,7 @@ function CutOf({ text }: { text: TextOfTurn }) {
 function cutWords(cuts: TextOfTurn['cuts']): string {
   const all = cuts.reduce((sum, { lines }) => sum + lines, 0);
   const kept = cuts.reduce((sum, { keptLines }) => sum + keptLines, 0);
-  return `${number(all - kept)} of ${plural(all, 'line')}`;
+  return `${count(all - kept)} of ${plural(all, 'line')}`;
 }
 
 function Sums({ texts }: { texts: readonly TextOfTurn[] }) {
@@ -191,7 +192,7 @@ function Sums({ texts }: { texts: readonly TextOfTurn[] }) {
   if (cuts.length === 0) return <p class="quiet sums">None of the texts below was cut. {note}</p>;
   return (
     <p class="sums">
-      {plural(cuts.length, 'text')} of the {number(texts.length)} below {cuts.length === 1 ? 'was' : 'were'} cut:{' '}
+      {plural(cuts.length, 'text')} of the {count(texts.length)} below {cuts.length === 1 ? 'was' : 'were'} cut:{' '}
       <b>{cutWords(cuts)}</b> are not sent.
       <span class="quiet"> {note}</span>
     </p>
@@ -279,7 +280,7 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
           {cuts.length > 0 && !isGone && (
             <>
               <Bar part={after} all={before} tone="good" />
-              {number(after)} of {plural(before, 'line')} ·{' '}
+              {count(after)} of {plural(before, 'line')} ·{' '}
             </>
           )}
           {cuts.length === 0 && !isGone && `${plural(text.lines, 'line')} · `}

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
-import { ago, compact, dollarColumn, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { ago, compact, dollarColumn, share } from '../../../../app/page/ui/format.tsx';
 import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, BoundBadge, Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import type { ConversationShown, ConversationsShown, FacetsShown } from '../../shapes.ts';
 import { Choose, SearchField } from '../parts/filters.tsx';
 import { type Filters, to, useFilters } from '../route.tsx';
@@ -182,7 +183,7 @@ function Row({ conversation, cost: costWords, saved: savedWords }: RowProps) {
           {continues !== null && <Badge>goes on from a summary</Badge>}
         </span>
         <span class="talk-figure">
-          {number(bill?.requests ?? turns)} <span class="talk-unit">requests</span>
+          {count(bill?.requests ?? turns)} <span class="talk-unit">requests</span>
         </span>
         <span class="talk-figure">
           <span class="talk-unit">cost</span> {cost === null ? '–' : costWords(cost)}

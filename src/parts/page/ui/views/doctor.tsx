@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Finding } from '../../../../app/finding.ts';
 import { type Failure, failureOf, post } from '../../../../app/page/ui/api.tsx';
-import { plural } from '../../../../app/page/ui/format.tsx';
 import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Head } from '../../../../app/page/ui/parts/pieces.tsx';
+import { plural } from '../../../../base/counts.ts';
 
 const LEVELS = { ok: ['good', 'ok'], note: ['warn', 'note'], failure: ['bad', 'broken'] } as const;
 const ORDER = ['failure', 'note', 'ok'] as const;

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
-import { clock, compact, dayName, dollars, duration, iso, number, plural } from '../../../../app/page/ui/format.tsx';
+import { clock, compact, dayName, dollarColumn, duration, iso } from '../../../../app/page/ui/format.tsx';
 import { Badge, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import { leftWholeWords } from '../../../../core/left-whole.ts';
 import type { RequestFilters } from '../../requests.ts';
 import type { RequestShown } from '../../shapes.ts';
@@ -35,6 +36,7 @@ export function Requests({
       )
       .finally(() => setBusy(false));
   };
+  const costs = dollarColumn(state.requests.flatMap((request) => request.dollars ?? []));
   return (
     <>
       {days(state.requests).map(({ day, requests }) => (
@@ -42,7 +44,7 @@ export function Requests({
           <h2 class="day">{dayOf(day)}</h2>
           <ol class="rows requests" aria-label="Requests, the newest first">
             {requests.map((request, i) => (
-              <Request key={request.seq} request={request} above={requests[i - 1]} />
+              <Request key={request.seq} request={request} above={requests[i - 1]} cost={costs} />
             ))}
           </ol>
         </section>
@@ -80,8 +82,15 @@ function dayOf(day: string): string {
 const whoOf = ({ project, client, model, wire }: RequestShown): string =>
   [client, model || 'unknown model', wire].filter((part) => part !== '').join(' · ') + project;
 
-/** @param above - the request above it: what both have in common is shown quietly */
-function Request({ request, above }: { request: RequestShown; above: RequestShown | undefined }) {
+interface RowProps {
+  readonly request: RequestShown;
+  /** The request above it: what both have in common is shown quietly. */
+  readonly above: RequestShown | undefined;
+  /** Prints the dollars of the column. */
+  readonly cost: (dollars: number) => string;
+}
+
+function Request({ request, above, cost }: RowProps) {
   const { texts, status, tokensSaved, upstreamError, fallbacks, end } = request;
   const cuts = texts.filter(({ pruneId }) => pruneId !== null).length;
   const isBad = status >= 400 || upstreamError !== null;
@@ -110,7 +119,7 @@ function Request({ request, above }: { request: RequestShown; above: RequestShow
             {isBad && <Badge tone="bad">{upstreamError ?? status}</Badge>}
             {end !== 'answered' && end !== '' && <Badge tone="warn">{end.replaceAll('_', ' ')}</Badge>}
           </span>
-          <span class="request-cost">{request.dollars === null ? '–' : dollars(request.dollars)}</span>
+          <span class="request-cost">{request.dollars === null ? '–' : cost(request.dollars)}</span>
           <span class="quiet request-time">{duration(request.totalMs)}</span>
         </summary>
         <div class="request-body">
@@ -132,7 +141,7 @@ function LeftWhole({ request: { leftWhole, texts } }: { request: RequestShown })
   const reasons = Object.entries(leftWhole);
   if (reasons.length === 0)
     return texts.length > 0 ? null : <p class="quiet">The request brought no new tool result or file.</p>;
-  const words = reasons.map(([code, count]) => (count > 0 ? `${number(count)}: ` : '') + leftWholeWords(code));
+  const words = reasons.map(([code, texts]) => (texts > 0 ? `${count(texts)}: ` : '') + leftWholeWords(code));
   return <p class="quiet">New results left whole: {words.join('; ')}.</p>;
 }
 
@@ -165,7 +174,7 @@ function Cut({ text, pruneId }: { text: RequestShown['texts'][number]; pruneId: 
   const [open, setOpen] = useState(false);
   return (
     <>
-      <code>{nameOf(text)}</code> {number(text.lines - text.keptLines)} of {plural(text.lines, 'line')} cut{' '}
+      <code>{nameOf(text)}</code> {count(text.lines - text.keptLines)} of {plural(text.lines, 'line')} cut{' '}
       <button type="button" class="small" data-cut aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? 'Close' : 'Why?'}
         <span class="unseen"> The reasons for the cuts of {nameOf(text)}</span>

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import { compact, dollars, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { compact, dollars, share } from '../../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Empty, Figure, Head } from '../../../../app/page/ui/parts/pieces.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import { coldLines } from '../../../../core/ports/cold-report.ts';
 import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../../core/ports/ledger-report.ts';
 import { prefixBreakLine, prefixBreakLines } from '../../../../core/ports/prefix-breaks.ts';
@@ -65,7 +66,7 @@ export function OverviewView({ pieces }: { readonly pieces: readonly PartPieces[
 
 /** Why the provider gave no count, by reason. */
 function reasonsOf({ failures }: CheckedShare): string {
-  return failures.length === 0 ? '' : `: ${failures.map((one) => `${number(one.requests)} ${one.reason}`).join(', ')}`;
+  return failures.length === 0 ? '' : `: ${failures.map((one) => `${count(one.requests)} ${one.reason}`).join(', ')}`;
 }
 
 function Report({ report, contexts, days }: { report: LedgerReport; contexts: ContextsShown | null; days: number }) {
@@ -92,7 +93,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
       {checked !== null && (
         <p class="quiet">
           The provider counted the tokens without cuts of {plural(checked.requests, 'request')}
-          {checked.failed > 0 && ` (no count for ${number(checked.failed)}${reasonsOf(checked)})`}:{' '}
+          {checked.failed > 0 && ` (no count for ${count(checked.failed)}${reasonsOf(checked)})`}:{' '}
           {compact(checked.exact)} tokens were cut, {compact(checked.estimated)} by the estimate.
         </p>
       )}

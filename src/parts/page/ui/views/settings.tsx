@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { plural } from '../../../../app/page/ui/format.tsx';
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Card, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { plural } from '../../../../base/counts.ts';
 import type { SettingShown } from '../../shapes.ts';
 
 interface Answer {

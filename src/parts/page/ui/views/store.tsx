@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { ago, bytes, number, plural, share } from '../../../../app/page/ui/format.tsx';
+import { ago, bytes, share } from '../../../../app/page/ui/format.tsx';
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Bar, Card, Empty, Figure, Head, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { count, plural } from '../../../../base/counts.ts';
 import type { PrunePage, RecallShown, StoreShown } from '../../shapes.ts';
 import { to } from '../route.tsx';
 
@@ -26,7 +27,7 @@ export function StoreView() {
                 value={bytes(now.bytes)}
                 about={`${share(now.bytes, now.maxBytes)} of ${bytes(now.maxBytes)}`}
               />
-              <Figure name="Cut texts" value={number(now.prunes)} about={plural(now.snapshots, 'original')} />
+              <Figure name="Cut texts" value={count(now.prunes)} about={plural(now.snapshots, 'original')} />
               <Figure
                 name="Oldest"
                 value={now.oldestMs === null ? '–' : ago(now.oldestMs, now.nowMs)}
@@ -132,7 +133,7 @@ function Prunes({ nowMs }: { nowMs: number }) {
                     <td>{prune.tool}</td>
                     <td>{prune.sourceType}</td>
                     <td class="amount">
-                      {number(prune.lines - prune.keptLines)} of {number(prune.lines)}
+                      {count(prune.lines - prune.keptLines)} of {count(prune.lines)}
                     </td>
                     <td>
                       <Time ms={prune.createdMs}>{ago(prune.createdMs, nowMs)}</Time>

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { ago, compact, dayName, dollarColumn, dollars, iso, number, share } from '../../../../app/page/ui/format.tsx';
+import { ago, compact, dayName, dollarColumn, dollars, iso, share } from '../../../../app/page/ui/format.tsx';
 import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Bar, Card, Empty, Head, Scroll, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { count } from '../../../../base/counts.ts';
 import type { BoldnessStep } from '../../../../core/ports/ledger.ts';
 import type { LedgerReport, LedgerTool } from '../../../../core/ports/ledger-report.ts';
 import type { DeclaredTool, NamedTool } from '../../../../core/shelf/by-name.ts';
@@ -73,7 +74,7 @@ function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: Shel
       </Table>
       {more > 0 && (
         <p class="quiet">
-          and {number(more)} more: <code>mcp-pruner report --tools</code>
+          and {count(more)} more: <code>mcp-pruner report --tools</code>
         </p>
       )}
     </Card>
@@ -118,9 +119,9 @@ function DeclaredFigures({
 }) {
   return (
     <>
-      <td class="amount">{number(tokens)}</td>
-      <td class="amount">{number(conversations)}</td>
-      <td class={calls === 0 ? 'amount quiet' : 'amount'}>{number(calls)}</td>
+      <td class="amount">{count(tokens)}</td>
+      <td class="amount">{count(conversations)}</td>
+      <td class={calls === 0 ? 'amount quiet' : 'amount'}>{count(calls)}</td>
       <td class="amount">
         {lastCallMs === null ? 'never' : <Time ms={lastCallMs}>{ago(lastCallMs, Date.now())}</Time>}
       </td>
@@ -177,9 +178,9 @@ interface RowShown {
 function Row({ tool: one, values, saved, regret }: RowShown) {
   const { recovered, reread, quoted } = one.regrets;
   const regrets = [
-    recovered > 0 ? `${number(recovered)} recovered` : '',
-    reread > 0 ? `${number(reread)} asked for again` : '',
-    quoted > 0 ? `${number(quoted)} quoted` : '',
+    recovered > 0 ? `${count(recovered)} recovered` : '',
+    reread > 0 ? `${count(reread)} asked for again` : '',
+    quoted > 0 ? `${count(quoted)} quoted` : '',
   ].filter((words) => words !== '');
   return (
     <tr>
@@ -187,8 +188,8 @@ function Row({ tool: one, values, saved, regret }: RowShown) {
         {one.tool === '' ? 'no tool' : one.tool}
       </th>
       <td>{one.kind === '' ? 'unknown' : one.kind.replaceAll('_', ' ')}</td>
-      <td class="amount">{number(one.texts)}</td>
-      <td class="amount">{number(one.cut)}</td>
+      <td class="amount">{count(one.texts)}</td>
+      <td class="amount">{count(one.cut)}</td>
       <td class="amount">{compact(one.removed)}</td>
       <td class="bars">
         <Bar part={one.removed} all={one.tokens} tone="cut" />
@@ -258,9 +259,9 @@ function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
                   {one.tool === '' ? 'no tool' : one.tool}
                 </th>
                 <td>{one.kind.replaceAll('_', ' ')}</td>
-                <td class="amount">{number(one.texts)}</td>
+                <td class="amount">{count(one.texts)}</td>
                 <td class="amount">
-                  {number(one.regretted)} <span class="quiet">({share(one.regretted, one.texts)})</span>
+                  {count(one.regretted)} <span class="quiet">({share(one.regretted, one.texts)})</span>
                 </td>
                 <td>
                   <Time ms={one.atMs}>{dayName(iso(one.atMs).slice(0, 10))}</Time>

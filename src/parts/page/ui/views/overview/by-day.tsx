@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
-import { compact, dayName, dollarColumn, dollars, number, plural } from '../../../../../app/page/ui/format.tsx';
+import { compact, dayName, dollarColumn, dollars } from '../../../../../app/page/ui/format.tsx';
 import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { count, plural } from '../../../../../base/counts.ts';
 import type { LedgerDay, LedgerReport } from '../../../../../core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';
 import { DayPlot, Legend, type Series } from '../../parts/plot.tsx';
@@ -159,13 +160,13 @@ function DayTable({ rows }: { rows: readonly (readonly [string, LedgerDay | null
       {rows.map(([name, day]) => (
         <tr key={name}>
           <th scope="row">{name}</th>
-          <td class="amount">{number(day?.requests ?? 0)}</td>
+          <td class="amount">{count(day?.requests ?? 0)}</td>
           <td class="amount">{billed(day)}</td>
           <td class="amount">{net(day)}</td>
           <td class="amount">{regret(day)}</td>
-          <td class="amount">{number(day ? inputOf(day) : 0)}</td>
-          <td class="amount">{number(day?.read ?? 0)}</td>
-          <td class="amount">{number(day?.removed ?? 0)}</td>
+          <td class="amount">{count(day ? inputOf(day) : 0)}</td>
+          <td class="amount">{count(day?.read ?? 0)}</td>
+          <td class="amount">{count(day?.removed ?? 0)}</td>
         </tr>
       ))}
     </Table>

@@ -1,5 +1,6 @@
-import { compact, dollars, number } from '../../../../../app/page/ui/format.tsx';
+import { compact, dollarColumn } from '../../../../../app/page/ui/format.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { count } from '../../../../../base/counts.ts';
 import { type Difference, type HoldoutResult, undecidedWords } from '../../../../../core/ports/ledger-report.ts';
 
 /** Compares pruned conversations with the control group. */
@@ -26,18 +27,20 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
   const { conversations, enough, method, plan, dollarsPerConversation, dollarsPerTurn, turns, withoutCuts } = holdout;
   const { outputTokens, regretTokens } = holdout;
   const tenths = (value: number): string => (Math.round(value * 10) / 10).toString();
+  const costs = [dollarsPerConversation, dollarsPerTurn, withoutCuts];
+  const cost = dollarColumn(costs.flatMap(({ pruned, control, difference }) => [pruned, control, difference]));
   const rows: readonly (readonly [string, Difference, (value: number) => string])[] = [
-    ['Cost of a conversation', dollarsPerConversation, dollars],
-    ['Cost of a request', dollarsPerTurn, dollars],
+    ['Cost of a conversation', dollarsPerConversation, cost],
+    ['Cost of a request', dollarsPerTurn, cost],
     ['Requests', turns, tenths],
-    ['Cost without cuts', withoutCuts, dollars],
+    ['Cost without cuts', withoutCuts, cost],
     ['Output tokens', outputTokens, compact],
     ['Regretted tokens', regretTokens, compact],
   ];
   return (
     <>
       <p class="quiet small">
-        {number(conversations.pruned)} pruned conversations, {number(conversations.control)} left whole.
+        {count(conversations.pruned)} pruned conversations, {count(conversations.control)} left whole.
         {enough
           ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments. If a few conversations outweigh all others, more conversations are needed.'
           : ''}
@@ -45,7 +48,7 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
           ' Apart from the cuts, no difference between the groups was found, so each pruned conversation is compared with its own bill without cuts. The row "Requests" shows whether conversations got longer.'}
         {plan.more !== null &&
           plan.more > 0 &&
-          ` About ${number(plan.more)} more conversations would decide the comparison, with MCP_PRUNER_HOLDOUT=${plan.share}${plan.days === null ? '' : `, in about ${number(plan.days)} days`}.`}
+          ` About ${count(plan.more)} more conversations would decide the comparison, with MCP_PRUNER_HOLDOUT=${plan.share}${plan.days === null ? '' : `, in about ${count(plan.days)} days`}.`}
       </p>
       <Table
         label="Against a control group"

@@ -1,5 +1,6 @@
-import { compact, dollarColumn, dollars, number, share } from '../../../../../app/page/ui/format.tsx';
+import { compact, dollarColumn, dollars, share } from '../../../../../app/page/ui/format.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { count } from '../../../../../base/counts.ts';
 import type { ColdFigures } from '../../../../../core/ports/compactions.ts';
 import type { MissCause } from '../../../../../core/ports/ledger.ts';
 import type { LedgerMiss } from '../../../../../core/ports/ledger-report.ts';
@@ -53,7 +54,7 @@ export function Misses({
                 <span class={miss.cause === 'changed_by_us' ? 'goes' : ''}>{CAUSES[miss.cause][0]}</span>
                 <span class="quiet small"> · {CAUSES[miss.cause][1]}</span>
               </th>
-              <td class="amount">{number(miss.requests)}</td>
+              <td class="amount">{count(miss.requests)}</td>
               <td class="amount">{compact(miss.tokens)}</td>
               <td class="amount">{cost(miss.dollars)}</td>
               <td class="amount">{share(miss.dollars, bill)}</td>

@@ -1,6 +1,7 @@
-import { dollarColumn, number } from '../../../../../app/page/ui/format.tsx';
+import { dollarColumn } from '../../../../../app/page/ui/format.tsx';
 import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { count } from '../../../../../base/counts.ts';
 import type { LedgerReport, LedgerTotals } from '../../../../../core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';
 import { Spark } from '../../parts/plot.tsx';
@@ -38,7 +39,7 @@ export function Parts({ report, by, days }: { report: LedgerReport; by: 'model' 
               <th scope="row" class="breaks">
                 {key === '' ? 'unknown' : <a href={toFiltered('conversations', { [by]: key })}>{key}</a>}
               </th>
-              <td class="amount">{number(requests)}</td>
+              <td class="amount">{count(requests)}</td>
               <td class="amount">{isPriced ? spent(bill) : <span class="quiet">no price</span>}</td>
               <td class="amount">{isPriced ? saved(net) : '–'}</td>
               <td class="amount">

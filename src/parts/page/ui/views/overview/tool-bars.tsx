@@ -1,5 +1,6 @@
-import { compact, dollars, plural } from '../../../../../app/page/ui/format.tsx';
+import { compact, dollarColumn } from '../../../../../app/page/ui/format.tsx';
 import { Card } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { plural } from '../../../../../base/counts.ts';
 import type { LedgerTool } from '../../../../../core/ports/ledger-report.ts';
 import { to } from '../../route.tsx';
 
@@ -17,7 +18,8 @@ export function ToolBars({ tools, isPriced }: { tools: readonly LedgerTool[]; is
   const bars = barsOf(tools, isPriced).slice(0, MOST_BARS);
   if (bars.length === 0) return null;
   const top = Math.max(...bars.map(({ saved, regret }) => Math.max(saved, regret)), Number.MIN_VALUE);
-  const unit = isPriced ? dollars : compact;
+  const savedWords = isPriced ? dollarColumn(bars.map(({ saved }) => saved)) : compact;
+  const regretWords = isPriced ? dollarColumn(bars.map(({ regret }) => regret)) : compact;
   return (
     <Card
       title={isPriced ? 'Saved by tool' : 'Tokens cut by tool'}
@@ -38,10 +40,10 @@ export function ToolBars({ tools, isPriced }: { tools: readonly LedgerTool[]; is
               <i class="bad" style={{ width: `${(regret / top) * 100}%` }} />
             </span>
             <span class="amount">
-              {unit(saved)}{' '}
+              {savedWords(saved)}{' '}
               {regret > 0 && (
                 <span class="quiet small">
-                  <span class="goes">{unit(regret)}</span> regret, {plural(regrets, 'text')}
+                  <span class="goes">{regretWords(regret)}</span> regret, {plural(regrets, 'text')}
                 </span>
               )}
             </span>

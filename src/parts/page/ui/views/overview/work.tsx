@@ -1,5 +1,5 @@
-import { number } from '../../../../../app/page/ui/format.tsx';
 import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { count } from '../../../../../base/counts.ts';
 import {
   type LedgerReport,
   undecidedWords,
@@ -41,7 +41,7 @@ export function Work({ work }: Pick<LedgerReport, 'work'>) {
 function Rate({ measure, of: { part, whole, rate, interval } }: { measure: WorkMeasure; of: WorkRate }) {
   if (rate === null) return <td class="amount">–</td>;
   return (
-    <td class="amount" title={`${number(part)} of ${number(whole)}`}>
+    <td class="amount" title={`${count(part)} of ${count(whole)}`}>
       {shown(rate, measure)}
       {interval !== null && (
         <>

@@ -1,7 +1,8 @@
-import { compact, dollars, number } from '../../../../../app/page/ui/format.tsx';
+import { compact, dollarColumn, dollars } from '../../../../../app/page/ui/format.tsx';
 import type { PartView } from '../../../../../app/page/ui/part-view.tsx';
 import { Show, useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
 import { Badge, Empty, Head, Table, Time } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { count } from '../../../../../base/counts.ts';
 import type { KeyOnPage, KeysShown } from '../page-shapes.ts';
 
 /** The row of keys in the menu. */
@@ -45,6 +46,7 @@ function KeysView() {
 }
 
 function Keys({ keys, hasMore }: KeysShown) {
+  const spent = dollarColumn(keys.map(({ dollars: of }) => of));
   return (
     <>
       <Table label="Keys" heads={['Key', 'Projects', { amount: '30 days' }, 'Limits', 'Last use']}>
@@ -56,7 +58,7 @@ function Keys({ keys, hasMore }: KeysShown) {
             </td>
             <td class="breaks">{key.projects.join(', ')}</td>
             <td class="amount">
-              {dollars(key.dollars)} <span class="quiet">{number(key.requests)} requests</span>
+              {spent(key.dollars)} <span class="quiet">{count(key.requests)} requests</span>
             </td>
             <td>{limitsOf(key)}</td>
             <td>{key.last_used_ms === null ? 'never' : <Time ms={key.last_used_ms} />}</td>
@@ -72,7 +74,7 @@ function limitsOf(key: KeyOnPage): string {
   const limits = [
     key.dollars_per_month !== null && `${dollars(key.dollarsThisMonth)} of ${dollars(key.dollars_per_month)} a month`,
     key.tokens_per_day !== null && `${compact(key.tokensToday)} of ${compact(key.tokens_per_day)} tokens a day`,
-    key.requests_per_minute !== null && `${number(key.requests_per_minute)} requests a minute`,
+    key.requests_per_minute !== null && `${count(key.requests_per_minute)} requests a minute`,
   ];
   return limits.filter(Boolean).join(', ') || 'none';
 }
