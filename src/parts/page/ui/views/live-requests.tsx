@@ -107,7 +107,9 @@ function Request({ request, above, cost }: RowProps) {
               {[request.client, request.model || 'unknown model', request.wire].filter((part) => part).join(' · ')}
             </span>
           </span>
-          <span class="quiet request-size">{plural(request.messages, 'message')}</span>
+          <span class="quiet request-size">
+            {request.messages > 0 ? plural(request.messages, 'message') : 'not read'}
+          </span>
           <span class="request-saved">
             {tokensSaved > 0 ? (
               <Badge tone="good">
