@@ -12,8 +12,8 @@ export const SESSION_CHARS = 12;
 /** Length of the hash of a first request in a shown id. */
 export const BRANCH_CHARS = 8;
 const SESSION = /^([0-9a-f]{12})-/;
-/** No name of a wire is a hexadecimal number. */
-const OPENER = /^(?:[0-9a-f]{12}|[a-z]*[g-z][a-z]*)(?=-)/;
+/** Eight hexadecimal digits are the hash of a request. */
+const OPENER = /^(?:[0-9a-f]{12}|(?![0-9a-f]{8}-)[a-z]{4,12})(?=-)/;
 
 /**
  * The shown id; `''` if the conversation has no words of a user.
