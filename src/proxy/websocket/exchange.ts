@@ -6,23 +6,17 @@ import type { ProviderName } from '../../wires/providers/facts.ts';
 import type { PrunedRequest } from '../prune-step.ts';
 import { factsOf, factsOfUnread, shadowFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
+import type { RequestContext } from '../request-context.ts';
 
 /** A request in a frame, as sent to the upstream. */
 export interface SentFrame {
-  readonly requestId: string;
+  readonly context: RequestContext;
   readonly dialect: Dialect;
   /** As received from the client. */
   readonly original: Buffer;
   readonly pruned: PrunedRequest;
   readonly pruneMs: number;
-  /** Its project, if a ledger is kept. */
-  readonly project: string | null;
-  /** As in `Circumstances`. */
-  readonly caller: string;
-  readonly keyId?: string | undefined;
-  readonly client: string;
-  /** The same with its version. */
-  readonly agent?: string | undefined;
+  readonly keepsLedger: boolean;
   readonly countsCorrections: boolean | undefined;
   readonly watched: WatchedAnswer | undefined;
   /** The upstream's provider. */
@@ -36,7 +30,7 @@ export class FrameExchange {
   readonly watched: WatchedAnswer | undefined;
   /** Whether the upstream accepted only the unpruned form. */
   wasRefused = false;
-  readonly #about: Omit<SentFrame, 'requestId' | 'original' | 'pruned'>;
+  readonly #about: Omit<SentFrame, 'original' | 'pruned'>;
   #reader = new AnswerReader();
   readonly #startedAt: number;
   readonly #bytesIn: number;
@@ -46,8 +40,8 @@ export class FrameExchange {
   /** The client's frame while it may have to be resent; else `null`. */
   #original: Buffer | null;
 
-  constructor({ requestId, original, pruned, ...about }: SentFrame) {
-    this.requestId = requestId;
+  constructor({ original, pruned, ...about }: SentFrame) {
+    this.requestId = about.context.requestId;
     this.pruned = pruned;
     this.watched = about.watched;
     this.#about = about;
@@ -104,37 +98,28 @@ export class FrameExchange {
   }
 
   #facts(): RequestFacts | null {
-    const rewritten = this.#shown;
-    const { project, dialect, caller, keyId, agent, cloud, countsCorrections } = this.#about;
-    if (project === null) return null;
+    const sent = this.#shown;
+    const { context, dialect, cloud, countsCorrections } = this.#about;
+    const { requestId, caller, keyId, scope } = context;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const from = { caller, keyId, client: agent, cloud };
-    const about = { requestId: this.requestId, project, wire: dialect.name, ...from, countsCorrections };
-    if (rewritten === null) return factsOfUnread(about, this.#bytesIn);
-    const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
-    return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
-  }
-
-  #tools(): UnreadReport['tools'] {
-    const { rewritten } = this.pruned;
-    const { project, client, dialect } = this.#about;
-    if (rewritten === null || project === null) return undefined;
-    return { project, client, wire: dialect.name, read: rewritten };
-  }
-
-  #sender(): UnreadReport['sender'] {
-    const { project, client } = this.#about;
-    return project === null ? undefined : { project, client };
+    const from = { project: scope.project, caller, keyId, client: scope.agent, cloud };
+    const about = { requestId, wire: dialect.name, ...from, countsCorrections };
+    if (sent === null) return factsOfUnread(about, this.#bytesIn);
+    const onlyLooked = forwardedOriginal && !this.wasRefused && sent.edits.length > 0;
+    return onlyLooked ? shadowFacts(sent, about) : factsOf(sent, { ...about, forwardedOriginal });
   }
 
   report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {
-    const isAnswered = status < 300 && end === 'answered';
+    const { context, dialect, keepsLedger } = this.#about;
+    const sender = keepsLedger ? { project: context.scope.project, client: context.client } : undefined;
+    const isBilled = keepsLedger && status < 300 && end === 'answered';
+    const read = this.pruned.rewritten;
     const report: UnreadReport = {
       requestId: this.requestId,
-      sender: this.#sender(),
+      sender,
       foreign: false,
-      wire: this.#about.dialect.name,
-      verifiesHistory: this.#about.dialect.verifiesHistory,
+      wire: dialect.name,
+      verifiesHistory: dialect.verifiesHistory,
       forwardedOriginal: this.#bytesOut === this.#bytesIn,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,
@@ -146,8 +131,8 @@ export class FrameExchange {
       end,
       upstreamError,
       watched: this.watched,
-      facts: isAnswered ? this.#facts() : null,
-      tools: isAnswered ? this.#tools() : undefined,
+      facts: isBilled ? this.#facts() : null,
+      tools: isBilled && sender && read ? { ...sender, wire: dialect.name, read } : undefined,
       ...contentOf(this.#shown),
       stream: true,
     };

@@ -134,13 +134,10 @@ export class Frames implements BridgeWatch {
     const context = withRequestId(this.#connected.context, requestId);
     const pruned = await this.#step.prune(context, { body: frame, dialect, purpose: 'generate' });
     const pruneMs = performance.now() - startedAt;
-    const project = this.#options.keepsLedger ? context.scope.project : null;
-    const { cloud } = this.#connected;
-    const { countsCorrections } = this.#options;
-    const { caller, keyId, client, scope } = context;
-    const watched = this.#options.answers?.begin({ ...this.#connected.begun, requestId });
-    const about = { project, cloud, caller, keyId, client, agent: scope.agent, countsCorrections, watched };
-    this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
+    const { answers, keepsLedger = false, countsCorrections } = this.#options;
+    const watched = answers?.begin({ ...this.#connected.begun, requestId });
+    const about = { context, dialect, cloud: this.#connected.cloud, keepsLedger, countsCorrections, watched };
+    this.#current = new FrameExchange({ original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;
   }
