@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
  * earlier version is built, as processes of their own that begin with that version and are upgraded midway; with
  * `RANDOM_SESSIONS_KILLS=1` as processes of the present version. These processes are killed rather than ended.
  */
-const [SEEDS = 2, TURNS = 10, FIRST = 1] = (process.env.RANDOM_SESSIONS ?? '').split(',').filter(Boolean).map(Number);
+const [SEEDS = 2, TURNS = 10, FIRST = 3] = (process.env.RANDOM_SESSIONS ?? '').split(',').filter(Boolean).map(Number);
 const OVER_DATABASE = process.env.RANDOM_SESSIONS_STORE === 'postgres';
 const BEFORE = process.env.RANDOM_SESSIONS_BEFORE;
 const KILLS = process.env.RANDOM_SESSIONS_KILLS === '1';

@@ -78,7 +78,7 @@ describe('what a run did', () => {
     );
     expect(sentence).toContain(`why ${did.largest}`);
     expect(await summaryOf(proxy.url, other.id)).toMatch(
-      /^1 request, nothing was cut: it is too small \(1 of 1 text\), \$0\.10 spent\. mcp-pruner why --conversation \w+$/,
+      /^1 request, nothing was cut: it is too small \(1 of 1 text\), \$0\.10 spent\. mcp-pruner why --conversation \S+$/,
     );
   });
 
