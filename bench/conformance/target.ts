@@ -68,7 +68,7 @@ export interface OwnOptions {
   readonly upstream: string;
   /** An empty PostgreSQL database, on which two replicas run; `null`: SQLite, and one process. */
   readonly database: Database | null;
-  /** Every run is a process of its own, which takes five times the CPU time. */
+  /** Every run is a process of its own, which takes about twice the CPU time. */
   readonly onlyProcesses?: boolean;
 }
 

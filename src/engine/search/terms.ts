@@ -41,7 +41,8 @@ export function termsOf(text: string): string[] {
   const terms = new Set<string>();
   // a repeated run adds nothing; on ASCII text, the simpler expression matches the same runs
   const runs = new Set(text.match(isAscii(text) ? ASCII_RUN : RUN));
-  for (const run of runs) termsOfRun(run, 0, (term) => terms.add(term));
+  const take = (term: string): unknown => terms.add(term);
+  for (const run of runs) termsOfRun(run, 0, take);
   return [...terms];
 }
 
