@@ -1,4 +1,4 @@
-import { type Form, type Message, toolCall, type Usage } from './conversation.ts';
+import { type Form, type Message, timeOf, toolCall, type Usage } from './conversation.ts';
 import { entriesOf, recordingsOf, Thread } from './entries.ts';
 
 interface Block {
@@ -25,8 +25,10 @@ interface Entry {
   readonly isSidechain?: boolean;
   readonly sessionId?: string;
   readonly requestId?: string;
+  readonly timestamp?: string;
   readonly message?: {
     readonly id?: string;
+    readonly model?: string;
     readonly content?: string | readonly Block[];
     readonly usage?: RecordedUsage;
   };
@@ -55,22 +57,24 @@ export const claudeCode: Form = {
       const thread = threads.at(-1) ?? new Thread();
       if (entry.isSidechain === true || entry.message?.content === undefined) continue;
       if (entry.type === 'assistant') addAnswer(thread, answers, entry);
-      else if (entry.type === 'user') addHeard(thread, blocksOf(entry.message.content));
+      else if (entry.type === 'user') addHeard(thread, blocksOf(entry.message.content), timeOf(entry.timestamp));
     }
     return recordingsOf(threads, { agent: 'Claude Code', session, outputPrice: 5 });
   },
 };
 
-function addAnswer(thread: Thread, answers: Map<string, number>, { message, requestId = '' }: Entry): void {
+function addAnswer(thread: Thread, answers: Map<string, number>, { message, requestId = '', timestamp }: Entry): void {
+  const timeMs = timeOf(timestamp);
   const said = saidIn(blocksOf(message?.content ?? []));
   const id = message?.id ?? '';
   const key = `${id} ${requestId}`;
   const known = id === '' ? undefined : answers.get(key);
   if (known === undefined && said.content === '' && said.tool_calls === undefined) return;
-  if (known !== undefined) thread.extend(known, said);
-  const at = known ?? thread.answer(said);
+  if (known !== undefined) thread.extend(known, said, timeMs);
+  const at = known ?? thread.answer(said, timeMs);
   answers.set(key, at);
-  if (message?.usage !== undefined) thread.bill(usageOf(at, message.usage));
+  if (message?.usage !== undefined)
+    thread.bill({ ...usageOf(at, message.usage), ...(message.model && { model: message.model }) });
 }
 
 function usageOf(at: number, usage: RecordedUsage): Usage {
@@ -96,13 +100,13 @@ function saidIn(blocks: readonly Block[]): Message {
 }
 
 /** The results in a user's message, each a message of its own, and then the words. */
-function addHeard(thread: Thread, blocks: readonly Block[]): void {
+function addHeard(thread: Thread, blocks: readonly Block[], timeMs: number): void {
   for (const block of blocks) {
     if (block.type !== 'tool_result') continue;
     const content = typeof block.content === 'string' ? block.content : textIn(block.content ?? []);
-    thread.result(block.tool_use_id ?? '', content);
+    thread.result(block.tool_use_id ?? '', content, timeMs);
   }
-  thread.words('user', textIn(blocks));
+  thread.words('user', textIn(blocks), timeMs);
 }
 
 function textIn(blocks: readonly Block[]): string {

@@ -1,4 +1,4 @@
-import { type Form, type Message, outputPriceOf, toolCall, type Usage } from './conversation.ts';
+import { type Form, type Message, outputPriceOf, timeOf, toolCall, type Usage } from './conversation.ts';
 import { entriesOf, recordingsOf, Thread } from './entries.ts';
 
 interface Part {
@@ -27,6 +27,7 @@ interface Payload {
 
 interface Entry {
   readonly type: string;
+  readonly timestamp?: string;
   readonly payload?: Payload;
 }
 
@@ -42,29 +43,31 @@ class Session {
     return this.threads.at(-1) ?? new Thread();
   }
 
-  add({ type, payload = {} }: Entry): void {
+  add({ type, timestamp, payload = {} }: Entry): void {
+    const timeMs = timeOf(timestamp);
     if (type === 'session_meta') this.id ||= payload.id ?? '';
     else if (type === 'turn_context') this.model = payload.model ?? this.model;
-    else if (type === 'response_item') this.#item(payload);
-    else if (type === 'compacted') this.#compact(payload);
+    else if (type === 'response_item') this.#item(payload, timeMs);
+    else if (type === 'compacted') this.#compact(payload, timeMs);
     else if (type === 'event_msg' && payload.type === 'token_count') this.#bill(payload);
   }
 
-  #item(item: Payload): void {
+  #item(item: Payload, timeMs: number): void {
     const { thread } = this;
     const said = saidIn(item);
     if (said !== null) {
-      if (this.#answer < 0) this.#answer = thread.answer(said);
-      else thread.extend(this.#answer, said);
-    } else if (item.output !== undefined) thread.result(item.call_id ?? '', outputOf(item.output));
-    else if (item.role !== undefined) thread.words(item.role === 'user' ? 'user' : 'system', textIn(item.content));
+      if (this.#answer < 0) this.#answer = thread.answer(said, timeMs);
+      else thread.extend(this.#answer, said, timeMs);
+    } else if (item.output !== undefined) thread.result(item.call_id ?? '', outputOf(item.output), timeMs);
+    else if (item.role !== undefined)
+      thread.words(item.role === 'user' ? 'user' : 'system', textIn(item.content), timeMs);
   }
 
-  #compact({ replacement_history: history, message = '' }: Payload): void {
+  #compact({ replacement_history: history, message = '' }: Payload, timeMs: number): void {
     this.threads.push(new Thread());
     this.#answer = -1;
-    for (const item of history ?? []) this.#item(item);
-    if (history === undefined) this.thread.words('user', message);
+    for (const item of history ?? []) this.#item(item, timeMs);
+    if (history === undefined) this.thread.words('user', message, timeMs);
     this.#answer = -1;
   }
 
@@ -76,7 +79,7 @@ class Session {
     this.#billed = total;
     const { input_tokens: input = 0, cached_input_tokens: read = 0, output_tokens: output = 0 } = last;
     const usage: Usage = { at: this.#answer, fresh: Math.max(0, input - read), read, written: 0, written1h: 0, output };
-    this.thread.bill(usage);
+    this.thread.bill({ ...usage, ...(this.model !== '' && { model: this.model }) });
     this.#answer = -1;
   }
 }

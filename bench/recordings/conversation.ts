@@ -13,6 +13,8 @@ export interface Usage {
   /** The part of `written` that is kept for an hour. */
   readonly written1h: number;
   readonly output: number;
+  /** Absent: unknown. */
+  readonly model?: string;
 }
 
 /** A recorded conversation: one line of a file of recordings. */
@@ -28,6 +30,8 @@ export interface Recording {
   readonly usage?: readonly Usage[];
   /** The usage is estimated from the texts, because the agent records none. */
   readonly estimated?: boolean;
+  /** When each message was complete, in epoch milliseconds, 0 where it is unknown; absent if no time is recorded. */
+  readonly times?: readonly number[];
   /** What an output token costs, in input tokens. */
   readonly outputPrice?: number;
 }
@@ -35,6 +39,43 @@ export interface Recording {
 /** What an output token costs in input tokens: eight of them with GPT models, five with all others. */
 export function outputPriceOf(model: string): number {
   return /gpt|codex/i.test(model) ? 8 : 5;
+}
+
+/** When a request arrived and when its answer was complete, in epoch milliseconds. */
+export interface RequestTime {
+  /** Index of the answer. */
+  readonly at: number;
+  readonly arrivedMs: number;
+  readonly answeredMs: number;
+}
+
+/** The time of recordings without times. */
+const UNKNOWN_MS = Date.UTC(2020, 0, 1);
+
+/**
+ * The times of a recording's requests, in order. A request arrives when the last message before it is complete; if only
+ * answers have times, when its answer is. Without times all requests have the same, so that no cache expires.
+ */
+export function requestTimes({ messages, times = [] }: Pick<Recording, 'messages' | 'times'>): RequestTime[] {
+  let [nowMs, heardMs] = [UNKNOWN_MS, 0];
+  const requests: RequestTime[] = [];
+  for (const [at, { role }] of messages.entries()) {
+    const timeMs = times[at] ?? 0;
+    if (role !== 'assistant') {
+      heardMs = Math.max(heardMs, timeMs);
+      continue;
+    }
+    const arrivedMs = Math.max(nowMs, heardMs || timeMs);
+    nowMs = Math.max(arrivedMs, timeMs);
+    heardMs = 0;
+    requests.push({ at, arrivedMs, answeredMs: nowMs });
+  }
+  return requests;
+}
+
+/** A time as agents write it: ISO 8601 or epoch milliseconds; 0 if it is neither. */
+export function timeOf(value: unknown): number {
+  return (typeof value === 'string' ? Date.parse(value) : Number(value ?? 0)) || 0;
 }
 
 /** One agent's form of recordings. */

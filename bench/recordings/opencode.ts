@@ -1,4 +1,4 @@
-import { type Form, outputPriceOf, toolCall, type Usage } from './conversation.ts';
+import { type Form, outputPriceOf, timeOf, toolCall, type Usage } from './conversation.ts';
 import { recordingsOf, Thread } from './entries.ts';
 
 interface Tokens {
@@ -8,18 +8,30 @@ interface Tokens {
   readonly cache?: { readonly read?: number; readonly write?: number };
 }
 
+/** In epoch milliseconds. */
+interface Time {
+  readonly created?: number;
+  readonly completed?: number;
+  readonly end?: number;
+}
+
 interface Part {
   readonly type: string;
   readonly text?: string;
   readonly tool?: string;
   readonly tokens?: Tokens;
-  readonly state?: { readonly input?: unknown; readonly output?: string; readonly error?: string };
+  readonly state?: {
+    readonly input?: unknown;
+    readonly output?: string;
+    readonly error?: string;
+    readonly time?: Time;
+  };
 }
 
 interface Session {
   readonly info?: { readonly id?: string };
   readonly messages?: readonly {
-    readonly info: { readonly role: string; readonly modelID?: string };
+    readonly info: { readonly role: string; readonly modelID?: string; readonly time?: Time };
     readonly parts: readonly Part[];
   }[];
 }
@@ -37,8 +49,8 @@ export const opencode: Form = {
     for (const { info: about, parts } of messages) {
       if (parts.some(({ type }) => type === 'compaction')) threads.push(new Thread());
       const thread = threads.at(-1) ?? new Thread();
-      if (about.role === 'user') thread.words('user', textIn(parts));
-      else calls = addStep(thread, parts, calls);
+      if (about.role === 'user') thread.words('user', textIn(parts), timeOf(about.time?.created));
+      else calls = addStep(thread, parts, calls, about);
       model = about.modelID ?? model;
     }
     return recordingsOf(threads, {
@@ -50,16 +62,25 @@ export const opencode: Form = {
 };
 
 /** Adds what the model said in a step, its calls and their results; ids of calls are redacted, so each gets its number. */
-function addStep(thread: Thread, parts: readonly Part[], from: number): number {
+function addStep(
+  thread: Thread,
+  parts: readonly Part[],
+  from: number,
+  { modelID, time }: { readonly modelID?: string; readonly time?: Time },
+): number {
   const tools = parts.filter(({ type }) => type === 'tool');
   const said = textIn(parts);
   if (said === '' && tools.length === 0) return from;
   const ids = tools.map((_, i) => `call_${from + i}`);
   const tool_calls = tools.map(({ tool = '', state }, i) => toolCall(ids[i] ?? '', tool, state?.input ?? {}));
-  const at = thread.answer({ role: 'assistant', content: said, ...(tools.length > 0 && { tool_calls }) });
+  const message = { role: 'assistant', content: said, ...(tools.length > 0 && { tool_calls }) };
+  // a step is complete with its tools; the answer was there before the first of them ended
+  const ends = tools.map(({ state }) => timeOf(state?.time?.end)).filter((endMs) => endMs > 0);
+  const at = thread.answer(message, ends.length > 0 ? Math.min(...ends) : timeOf(time?.completed ?? time?.created));
   const tokens = parts.findLast(({ type }) => type === 'step-finish')?.tokens;
-  if (tokens !== undefined) thread.bill(usageOf(at, tokens));
-  for (const [i, { state }] of tools.entries()) thread.result(ids[i] ?? '', state?.output ?? state?.error ?? '');
+  if (tokens !== undefined) thread.bill({ ...usageOf(at, tokens), ...(modelID && { model: modelID }) });
+  for (const [i, { state }] of tools.entries())
+    thread.result(ids[i] ?? '', state?.output ?? state?.error ?? '', timeOf(state?.time?.end));
   return from + tools.length;
 }
 

@@ -39,16 +39,16 @@ function threadOf(history: readonly SessionMessage[], requests: readonly Session
     }
     const said = answerOf(message, wire);
     if (answer >= 0 && request === undefined) thread.extend(answer, said);
-    else answer = thread.answer(said);
+    else answer = thread.answer(said, request?.atMs);
     if (request) thread.bill(usageAt(answer, request));
   }
   return thread;
 }
 
-function usageAt(at: number, { usage }: SessionRequest) {
+function usageAt(at: number, { usage, model }: SessionRequest) {
   const [read, written] = [usage.read ?? 0, usage.written ?? 0];
   const fresh = Math.max(0, (usage.input ?? 0) - read - written);
-  return { at, fresh, read, written, written1h: usage.written1h ?? 0, output: usage.output ?? 0 };
+  return { at, fresh, read, written, written1h: usage.written1h ?? 0, output: usage.output ?? 0, model };
 }
 
 /** An answer of the model in the shape of chat/completions. */

@@ -1,5 +1,5 @@
-import { type Form, outputPriceOf, type Recording, toolCall } from './conversation.ts';
-import { Thread } from './entries.ts';
+import { type Form, outputPriceOf, type Recording, timeOf, toolCall } from './conversation.ts';
+import { Thread, timesOf } from './entries.ts';
 
 interface Part {
   readonly type: string;
@@ -11,6 +11,7 @@ interface Part {
 
 interface Entry {
   readonly type: string;
+  readonly timestamp?: string;
   readonly summary?: string;
   readonly message?: {
     readonly role: string;
@@ -35,18 +36,18 @@ export const pi: Form = {
     if (!text.startsWith('{"type":"session"')) return [];
     const threads = [new Thread()];
     let model = '';
-    for (const { type, summary = '', message } of text.split('\n').flatMap(entriesIn)) {
+    for (const { type, timestamp, summary = '', message } of text.split('\n').flatMap(entriesIn)) {
       if (type === 'compaction') threads.push(new Thread());
       const thread = threads.at(-1);
-      if (type === 'compaction') thread?.words('user', summary);
-      else if (message) add(thread, message);
+      if (type === 'compaction') thread?.words('user', summary, timeOf(timestamp));
+      else if (message) add(thread, message, timeOf(timestamp));
       model = message?.model ?? model;
     }
     return threads
       .filter(({ messages }) => messages.some(({ role }) => role === 'tool'))
-      .map(({ messages, usage }, i): Recording => {
+      .map(({ messages, usage, times }, i): Recording => {
         const billed = usage.length > 0 && { usage, outputPrice: outputPriceOf(model) };
-        return { agent: 'pi', name: `${path}#${i}`, messages, ...billed };
+        return { agent: 'pi', name: `${path}#${i}`, messages, ...timesOf(times), ...billed };
       });
   },
 };
@@ -64,19 +65,19 @@ function entriesIn(line: string): Entry[] {
   return entries;
 }
 
-function add(thread: Thread | undefined, message: NonNullable<Entry['message']>): void {
+function add(thread: Thread | undefined, message: NonNullable<Entry['message']>, timeMs: number): void {
   const { role, content, toolCallId = '', stopReason, usage } = message;
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
   const text = parts.flatMap((part) => (part.type === 'text' ? (part.text ?? '') : [])).join('\n');
-  if (role === 'toolResult') thread?.result(toolCallId, text);
-  if (role === 'user') thread?.words('user', text);
+  if (role === 'toolResult') thread?.result(toolCallId, text, timeMs);
+  if (role === 'user') thread?.words('user', text, timeMs);
   if (thread === undefined || role !== 'assistant' || stopReason === 'error' || stopReason === 'aborted') return;
   const calls = parts.flatMap((part) =>
     part.type === 'toolCall' ? toolCall(part.id ?? '', part.name ?? '', part.arguments) : [],
   );
   if (text === '' && calls.length === 0) return;
-  const at = thread.answer({ role, content: text, ...(calls.length > 0 && { tool_calls: calls }) });
+  const at = thread.answer({ role, content: text, ...(calls.length > 0 && { tool_calls: calls }) }, timeMs);
   if (!usage) return;
   const { input: fresh, output, cacheRead: read, cacheWrite: written } = usage;
-  thread.bill({ at, fresh, read, written, written1h: 0, output });
+  thread.bill({ at, fresh, read, written, written1h: 0, output, ...(message.model && { model: message.model }) });
 }

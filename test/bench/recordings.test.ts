@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { claudeCode } from '../../bench/recordings/claude-code.ts';
 import { codex } from '../../bench/recordings/codex.ts';
-import type { Form } from '../../bench/recordings/conversation.ts';
+import { type Form, type Recording, requestTimes } from '../../bench/recordings/conversation.ts';
 import { copilot } from '../../bench/recordings/copilot.ts';
 import { opencode } from '../../bench/recordings/opencode.ts';
 import { pi } from '../../bench/recordings/pi.ts';
@@ -161,5 +161,101 @@ describe('recordings of pi', () => {
     expect(recording?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
     const billed = { fresh: 300, read: 5_000, written: 200, written1h: 0, output: 60 };
     expect(recording).toMatchObject({ usage: [1, 3].map((at) => ({ at, ...billed })), outputPrice: 8 });
+  });
+});
+
+describe('the times of recorded requests', () => {
+  const MINUTE = 60_000;
+  const START = Date.UTC(2026, 10, 20, 10);
+  const timeAt = (minutes: number): string => new Date(START + minutes * MINUTE).toISOString();
+  /** Minutes from the start at which each request arrived and was answered. */
+  const minutesOf = (recording: Recording | undefined): number[][] =>
+    requestTimes(recording ?? { messages: [] }).map(({ arrivedMs, answeredMs }) =>
+      [arrivedMs, answeredMs].map((ms) => (ms - START) / MINUTE),
+    );
+  /** A call, its result two minutes later, an answer, and words after a pause of an hour with a last answer. */
+  const EXPECTED = [
+    [0, 1],
+    [3, 4],
+    [64, 65],
+  ];
+
+  it('of Claude Code run from the last message before an answer to its last line', () => {
+    const entry = (minutes: number, of: object): object => ({ timestamp: timeAt(minutes), sessionId: 's', ...of });
+    const said = (minutes: number, id: string, block: object): object =>
+      entry(minutes, { type: 'assistant', requestId: id, message: { id, content: [block] } });
+    const heard = (minutes: number, content: unknown): object => entry(minutes, { type: 'user', message: { content } });
+    const text = lines([
+      heard(0, 'do it'),
+      said(0.5, 'a', { type: 'text', text: 'looking' }),
+      said(1, 'a', { type: 'tool_use', id: '1', name: 'Bash', input: {} }),
+      heard(3, [{ type: 'tool_result', tool_use_id: '1', content: 'a.ts' }]),
+      said(4, 'b', { type: 'text', text: 'there' }),
+      heard(64, 'and now?'),
+      said(65, 'c', { type: 'text', text: 'done' }),
+    ]);
+    expect(minutesOf(claudeCode.read(text, '')[0])).toEqual(EXPECTED);
+  });
+
+  it('of Codex run to the last item of an answer', () => {
+    const bill = (total: number): object => {
+      const usage = { total_token_usage: { input_tokens: total }, last_token_usage: { input_tokens: total } };
+      return { type: 'event_msg', timestamp: timeAt(99), payload: { type: 'token_count', info: usage } };
+    };
+    const item = (minutes: number, payload: object): object => ({
+      ...{ type: 'response_item', timestamp: timeAt(minutes), payload },
+    });
+    const words = (minutes: number, role: string, text: string): object =>
+      item(minutes, { type: 'message', role, content: [{ text }] });
+    const text = lines([
+      { type: 'session_meta', payload: { id: 's' } },
+      { type: 'turn_context', payload: { model: 'gpt-6' } },
+      words(0, 'user', 'do it'),
+      words(0.5, 'assistant', 'looking'),
+      item(1, { type: 'function_call', name: 'shell', arguments: '{}', call_id: 'c' }),
+      bill(100),
+      item(3, { type: 'function_call_output', call_id: 'c', output: 'a.ts' }),
+      words(4, 'assistant', 'there'),
+      bill(200),
+      words(64, 'user', 'and now?'),
+      words(65, 'assistant', 'done'),
+      bill(300),
+    ]);
+    const [recording] = codex.read(text, '');
+    expect(minutesOf(recording)).toEqual(EXPECTED);
+    expect(recording?.usage?.map(({ model }) => model)).toEqual(['gpt-6', 'gpt-6', 'gpt-6']);
+  });
+
+  it('of pi are those of its entries', () => {
+    const call = { type: 'toolCall', id: 'c', name: 'bash', arguments: {} };
+    const entry = (minutes: number, message: object): object => ({
+      ...{ type: 'message', timestamp: timeAt(minutes), message },
+    });
+    const text = lines([
+      { type: 'session', version: 3 },
+      entry(0, { role: 'user', content: 'do it' }),
+      entry(1, { role: 'assistant', content: [call] }),
+      entry(3, { role: 'toolResult', toolCallId: 'c', content: 'a.ts' }),
+      entry(4, { role: 'assistant', content: 'there' }),
+      entry(64, { role: 'user', content: 'and now?' }),
+      entry(65, { role: 'assistant', content: 'done' }),
+    ]);
+    expect(minutesOf(pi.read(text, 'p.jsonl')[0])).toEqual(EXPECTED);
+  });
+
+  it('are all the same where a recording has none, and end the cache of Copilot CLI where it has', () => {
+    const asked = { role: 'user', content: 'do it' };
+    const said = { role: 'assistant', content: 'done' };
+    const times = requestTimes({ messages: [asked, said, asked, said] });
+    expect(new Set(times.flatMap(({ arrivedMs, answeredMs }) => [arrivedMs, answeredMs])).size).toBe(1);
+    const event = (minutes: number, type: string): object => ({
+      ...{ type, timestamp: timeAt(minutes), data: { content: 'x'.repeat(400), model: 'claude-opus' } },
+    });
+    const turns = [0, 20, 60].flatMap((minutes) => [
+      event(minutes, 'user.message'),
+      event(minutes + 1, 'assistant.message'),
+    ]);
+    const [recording] = copilot.read(lines([{ type: 'session.start', data: { sessionId: 's' } }, ...turns]), '');
+    expect(recording?.usage?.map(({ read }) => read > 0)).toEqual([false, true, false]);
   });
 });
