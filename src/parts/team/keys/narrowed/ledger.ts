@@ -1,28 +1,18 @@
 import type { BoldnessStep, LedgerTurn } from '../../../../core/ports/ledger.ts';
 import type { CutPlace, LedgerConversation, LedgerStore, LedgerSum } from '../../../../core/ports/ledger-store.ts';
-import { unsupported } from './unsupported.ts';
+import { Narrowed, unsupported } from './narrowed.ts';
 
 /** Requests read at a time while searching for the viewer's own. */
 const PAGE = 500;
 
 /** The ledger, narrowed to some projects. */
-export class NarrowedLedger implements LedgerStore {
-  readonly #unscoped: LedgerStore;
-  readonly #ownProjects: readonly string[];
-
-  constructor(unscoped: LedgerStore, ownProjects: readonly string[]) {
-    this.#unscoped = unscoped;
-    this.#ownProjects = ownProjects;
-  }
-
+export class NarrowedLedger extends Narrowed<LedgerStore> implements LedgerStore {
   /** Requests are billed by the process that forwards them. */
   settle = unsupported;
   add = unsupported;
 
   async sums({ project, ...of }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
-    const all = await Promise.all(
-      this.#visibleProjects(project).map((one) => this.#unscoped.sums({ ...of, project: one })),
-    );
+    const all = await this.ofEach(project, (one) => this.unscoped.sums({ ...of, project: one }));
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
@@ -33,9 +23,7 @@ export class NarrowedLedger implements LedgerStore {
   processes = unsupported;
 
   async totals({ sinceDay, project }: Parameters<LedgerStore['totals']>[0]): Promise<readonly LedgerSum[]> {
-    const all = await Promise.all(
-      this.#visibleProjects(project).map((one) => this.#unscoped.totals({ sinceDay, project: one })),
-    );
+    const all = await this.ofEach(project, (one) => this.unscoped.totals({ sinceDay, project: one }));
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
@@ -44,8 +32,8 @@ export class NarrowedLedger implements LedgerStore {
     const found: LedgerTurn[] = [];
     for (let behind = after; found.length < limit; ) {
       const from = behind === undefined ? {} : { after: behind };
-      const page = await this.#unscoped.turns({ conversationId, limit: PAGE, ...from });
-      found.push(...page.filter(({ project }) => this.#ownProjects.includes(project)));
+      const page = await this.unscoped.turns({ conversationId, limit: PAGE, ...from });
+      found.push(...page.filter(({ project }) => this.ownProjects.includes(project)));
       behind = page.at(-1)?.requestId;
       if (page.length < PAGE) break;
     }
@@ -57,9 +45,7 @@ export class NarrowedLedger implements LedgerStore {
     project,
     limit,
   }: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
-    const all = await Promise.all(
-      this.#visibleProjects(project).map((one) => this.#unscoped.conversations({ sinceMs, limit, project: one })),
-    );
+    const all = await this.ofEach(project, (one) => this.unscoped.conversations({ sinceMs, limit, project: one }));
     return all
       .flat()
       .sort((a, b) => b.lastMs - a.lastMs)
@@ -67,17 +53,13 @@ export class NarrowedLedger implements LedgerStore {
   }
 
   async cutIn(pruneId: string): Promise<CutPlace | null> {
-    const place = await this.#unscoped.cutIn(pruneId);
-    return place !== null && this.#ownProjects.includes(place.project) ? place : null;
+    const place = await this.unscoped.cutIn(pruneId);
+    return place !== null && this.ownProjects.includes(place.project) ? place : null;
   }
 
   async steps(): Promise<readonly BoldnessStep[]> {
-    return (await this.#unscoped.steps()).filter(({ project }) => this.#ownProjects.includes(project));
+    return (await this.unscoped.steps()).filter(({ project }) => this.ownProjects.includes(project));
   }
 
   addStep = unsupported;
-
-  #visibleProjects(project: string | undefined): readonly string[] {
-    return project === undefined ? this.#ownProjects : this.#ownProjects.filter((one) => one === project);
-  }
 }

@@ -1,32 +1,24 @@
 import type { ProjectSettingsRow, ProjectSettingsStore } from '../../../../core/ports/project-settings.ts';
-import { unsupported } from './unsupported.ts';
+import { Narrowed, unsupported } from './narrowed.ts';
 
 /** Settings of projects, narrowed to some of them. */
-export class NarrowedProjectSettings implements ProjectSettingsStore {
-  readonly #unscoped: ProjectSettingsStore;
-  readonly #ownProjects: readonly string[];
-
-  constructor(unscoped: ProjectSettingsStore, ownProjects: readonly string[]) {
-    this.#unscoped = unscoped;
-    this.#ownProjects = ownProjects;
-  }
-
+export class NarrowedProjectSettings extends Narrowed<ProjectSettingsStore> implements ProjectSettingsStore {
   /** Only operators change settings. */
   set = unsupported;
 
   version(): Promise<number> {
-    return this.#unscoped.version();
+    return this.unscoped.version();
   }
 
   onChanged(listener: () => void): () => void {
-    return this.#unscoped.onChanged(listener);
+    return this.unscoped.onChanged(listener);
   }
 
   async current(): Promise<readonly ProjectSettingsRow[]> {
-    return (await this.#unscoped.current()).filter(({ project }) => this.#ownProjects.includes(project));
+    return (await this.unscoped.current()).filter(({ project }) => this.ownProjects.includes(project));
   }
 
   async history(project: string, limit: number): Promise<readonly ProjectSettingsRow[]> {
-    return this.#ownProjects.includes(project) ? this.#unscoped.history(project, limit) : [];
+    return this.ownProjects.includes(project) ? this.unscoped.history(project, limit) : [];
   }
 }

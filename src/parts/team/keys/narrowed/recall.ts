@@ -6,7 +6,7 @@ import type {
   RecallStore,
   TaskScope,
 } from '../../../../core/ports/recall.ts';
-import { unsupported } from './unsupported.ts';
+import { unsupported } from './narrowed.ts';
 
 const NOTHING: RecallFrequencies = { results: 0, meanChars: 1, withTerm: new Map() };
 

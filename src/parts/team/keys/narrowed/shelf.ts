@@ -1,16 +1,8 @@
 import type { ShelfStore, ShelfSums, ShelfTool, ShelfTotals } from '../../../../core/ports/shelf.ts';
-import { unsupported } from './unsupported.ts';
+import { Narrowed, unsupported } from './narrowed.ts';
 
 /** Evidence of the tool shelf, narrowed to some projects. */
-export class NarrowedShelf implements ShelfStore {
-  readonly #unscoped: ShelfStore;
-  readonly #ownProjects: readonly string[];
-
-  constructor(unscoped: ShelfStore, ownProjects: readonly string[]) {
-    this.#unscoped = unscoped;
-    this.#ownProjects = ownProjects;
-  }
-
+export class NarrowedShelf extends Narrowed<ShelfStore> implements ShelfStore {
   /** Evidence is noted by the process that forwards the requests. */
   updateShelf = unsupported;
   begin = unsupported;
@@ -19,22 +11,16 @@ export class NarrowedShelf implements ShelfStore {
   charge = unsupported;
 
   async tools({ project }: Parameters<ShelfStore['tools']>[0]): Promise<readonly ShelfTool[]> {
-    const found = this.#visibleProjects(project).map((own) => this.#unscoped.tools({ project: own }));
-    return (await Promise.all(found)).flat();
+    return (await this.ofEach(project, (own) => this.unscoped.tools({ project: own }))).flat();
   }
 
   async totals({ sinceDay, project }: Parameters<ShelfStore['totals']>[0]): Promise<ShelfTotals> {
-    const found = this.#visibleProjects(project).map((own) => this.#unscoped.totals({ sinceDay, project: own }));
-    const all = await Promise.all(found);
+    const all = await this.ofEach(project, (own) => this.unscoped.totals({ sinceDay, project: own }));
     return {
       wouldSave: sumOf(all.map(({ wouldSave }) => wouldSave)),
       saved: sumOf(all.map(({ saved }) => saved)),
       called: all.reduce((sum, { called }) => sum + called, 0),
     };
-  }
-
-  #visibleProjects(project: string | undefined): readonly string[] {
-    return project === undefined ? this.#ownProjects : this.#ownProjects.filter((own) => own === project);
   }
 }
 

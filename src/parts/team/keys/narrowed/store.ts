@@ -22,12 +22,12 @@ import type { StoreHandle } from '../../../../store/handle.ts';
 import { NarrowedBrowse } from './browse.ts';
 import { NarrowedCompactions } from './compactions.ts';
 import { NarrowedLedger } from './ledger.ts';
+import { unsupported } from './narrowed.ts';
 import { NarrowedProjectSettings } from './project-settings.ts';
 import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
 import { NarrowedShelf } from './shelf.ts';
-import { unsupported } from './unsupported.ts';
 
 /** A store with its project ownership. */
 export interface Wide {

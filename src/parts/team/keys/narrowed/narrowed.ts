@@ -1,0 +1,25 @@
+import { StoreUnavailable } from '../../../../errors/errors.ts';
+
+/** A port, narrowed to some projects. */
+export abstract class Narrowed<Port> {
+  protected readonly unscoped: Port;
+  protected readonly ownProjects: readonly string[];
+
+  constructor(unscoped: Port, ownProjects: readonly string[]) {
+    this.unscoped = unscoped;
+    this.ownProjects = ownProjects;
+  }
+
+  /** What the port has of the viewer's projects, or of `project` if it is one of them. */
+  protected async ofEach<Found>(
+    project: string | undefined,
+    find: (project: string) => Promise<Found>,
+  ): Promise<readonly Found[]> {
+    return Promise.all(this.ownProjects.filter((own) => project === undefined || own === project).map(find));
+  }
+}
+
+/** The implementation of methods that viewers may not use. */
+export function unsupported(): Promise<never> {
+  return Promise.reject(new StoreUnavailable('unsupported'));
+}
