@@ -10,8 +10,7 @@ import type {
   ScannedText,
   TextUse,
 } from '../dialect.ts';
-import type { ScanBudget } from '../scan-body.ts';
-import { type Keys, keysOf, readFields, readTextPart, scanBody, stringHere } from '../scan-body.ts';
+import { type Keys, keysOf, readFields, readTextPart, type ScanBudget, scanBody, stringHere } from '../scan-body.ts';
 
 /**
  * Walks a body of the messages wire and finds its messages without decoding their texts.
@@ -37,7 +36,7 @@ function history(key: string, value: Buffer): Partial<RequestHead> {
 const MESSAGE_KEYS = keysOf('role', 'content');
 
 /** A message while it is being read. */
-interface Found {
+export interface Found {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
   opaque: boolean;
@@ -60,7 +59,7 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
 }
 
 /** Sets the use of each text by the role, which may follow the content. */
-function speakerOf(role: string, span: Span, { texts, calls, opaque }: Found): ScannedMessage {
+export function speakerOf(role: string, span: Span, { texts, calls, opaque }: Found): ScannedMessage {
   if (role === 'assistant') {
     const said = texts.map((text): ScannedText => ({ ...text, use: text.use === 'words' ? 'said' : 'other' }));
     return { span, role, texts: said, calls, opaque };

@@ -1,7 +1,7 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
-import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
-import type { ScanBudget } from '../scan-body.ts';
-import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
+import { type Found, speakerOf } from '../anthropic-messages/scan.ts';
+import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../dialect.ts';
+import { keysOf, readFields, type ScanBudget, scanBody, stringHere } from '../scan-body.ts';
 
 /**
  * Walks a body of Converse and finds its messages without decoding their texts.
@@ -10,13 +10,6 @@ import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
  */
 export function scanConverseBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, { list: 'messages', message: readMessage }, resume);
-}
-
-/** A message while it is being read. */
-interface Found {
-  readonly texts: ScannedText[];
-  readonly calls: ScannedCall[];
-  opaque: boolean;
 }
 
 const MESSAGE_KEYS = keysOf('role', 'content');
@@ -35,19 +28,8 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
     if (key === 'role') role = stringHere(cursor);
     else if (cursor.atArray()) cursor.array(() => readBlock(cursor, found, budget));
   });
-  const { texts, calls } = found;
-  const opaque = found.opaque || repeated;
-  if (role === 'assistant') {
-    const said = texts.map((text): ScannedText => ({ ...text, use: text.use === 'words' ? 'said' : 'other' }));
-    return { span, role, texts: said, calls, opaque };
-  }
-  if (role !== 'user') {
-    const others = texts.map((text): ScannedText => ({ ...text, use: 'other', callId: '', name: '' }));
-    return { span, role: 'other', texts: others, calls: [], opaque };
-  }
-  const isTool = texts.length > 0 && texts.every(({ use }) => use === 'result');
-  const who: Role = isTool ? 'tool' : 'user';
-  return { span, role: who, texts, calls: [], opaque };
+  found.opaque ||= repeated;
+  return speakerOf(role, span, found);
 }
 
 /** Reads a block: one key names its kind. A block with two kinds is not understood. */

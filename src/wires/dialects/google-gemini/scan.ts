@@ -1,7 +1,6 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
 import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
-import type { ScanBudget } from '../scan-body.ts';
-import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
+import { keysOf, readFields, type ScanBudget, scanBody, stringHere } from '../scan-body.ts';
 
 /**
  * Walks a body of `generateContent` and finds its contents without decoding their texts. Fields are understood in both

@@ -1,7 +1,6 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
 import type { Resume, Role, ScannedBody, ScannedMessage, ScannedText, TextUse } from '../dialect.ts';
-import type { ScanBudget } from '../scan-body.ts';
-import { keysOf, readFields, readTextPart, scanBody, stringHere } from '../scan-body.ts';
+import { keysOf, readFields, readTextPart, type ScanBudget, scanBody, stringHere } from '../scan-body.ts';
 
 /**
  * Walks a body of the interactions wire and finds its steps without decoding their texts. Each step is reported as a

@@ -1,7 +1,6 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
 import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
-import type { ScanBudget } from '../scan-body.ts';
-import { keysOf, readFields, readTextPart, scanBody, stringHere } from '../scan-body.ts';
+import { keysOf, readFields, readTextPart, type ScanBudget, scanBody, stringHere } from '../scan-body.ts';
 
 /**
  * Walks a chat/completions body and finds its messages without decoding their texts.

@@ -9,8 +9,7 @@ import type {
   ScannedText,
   TextUse,
 } from '../dialect.ts';
-import type { ScanBudget } from '../scan-body.ts';
-import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
+import { keysOf, readFields, type ScanBudget, scanBody, stringHere } from '../scan-body.ts';
 
 /**
  * Walks a body of the responses wire and finds its items without decoding their texts. Each item is reported as a
