@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { errorCode } from '../base/causes.ts';
 import { UserError } from '../errors/errors.ts';
 import type { Edit } from './clients/client.ts';
 import { applyEdit, removeEdit } from './edit-text.ts';
@@ -206,7 +207,7 @@ function readBytes(file: string): Buffer | null {
   try {
     return readFileSync(file);
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+    if (errorCode(cause) === 'ENOENT') return null;
     throw cause;
   }
 }

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { announcePresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
 import { SwePrunerClient, type SwePrunerConfig } from '../backends/swe-pruner-client.ts';
+import { messageOf } from '../base/causes.ts';
 import type { FailureReporter } from '../base/failures.ts';
 import { CommandRunner } from '../mcp/command-runner.ts';
 import { createFocus } from '../mcp/focus.ts';
@@ -82,7 +83,7 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   const runSocket = env[PRESENCE_VARIABLE];
   const farewell = runSocket ? announcePresence(runSocket) : () => {};
   const stopping = new AbortController();
-  const onFailure: FailureReporter = (_reason, cause) => say(`unexpected error: ${describe(cause)}`);
+  const onFailure: FailureReporter = (_reason, cause) => say(`unexpected error: ${messageOf(cause)}`);
   const streams = { input, output, stop: stopping.signal, graceMs: GRACE_MS };
   const served = serveStdio({
     server,
@@ -106,7 +107,7 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
 function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pruner: SwePrunerClient | null): Tool[] {
   const focus = createFocus({
     pruner,
-    onFailure: (_reason, cause) => say(`pruning failed, returning the whole output: ${describe(cause)}`),
+    onFailure: (_reason, cause) => say(`pruning failed, returning the whole output: ${messageOf(cause)}`),
   });
   return [readTool, bashTool, grepTool].map((make) => make({ cwd, runner, focus }));
 }
@@ -181,10 +182,6 @@ function describeCall(
 ) {
   if (tool === null && errorCode === null) return;
   const outcome = cancelled ? 'cancelled' : errorCode === null ? 'done' : `error ${errorCode}`;
-  const why = fault === undefined ? '' : `: ${describe(fault)}`;
+  const why = fault === undefined ? '' : `: ${messageOf(fault)}`;
   say(`${tool ?? method} ${outcome} after ${Math.round(elapsedMs)} ms${why}`);
-}
-
-function describe(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

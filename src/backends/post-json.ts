@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { errorCode } from '../base/causes.ts';
 
 /** Why a call brought no usable answer. */
 export type CallFailureKind =
@@ -91,7 +92,7 @@ export class JsonPoster {
     } catch (cause) {
       if (cause instanceof CallFailure) throw cause;
       if (own.signal.aborted) throw new CallFailure(own.signal.reason === 'timeout' ? 'timeout' : 'cancelled');
-      throw new CallFailure('unreachable', null, codeOf(cause));
+      throw new CallFailure('unreachable', null, errorCode(cause).toLowerCase() || 'error');
     } finally {
       clearTimeout(timer);
       post.signal?.removeEventListener('abort', cancel);
@@ -147,8 +148,4 @@ function parse(text: string, status: number): unknown {
   } catch {
     throw new CallFailure('not_json', status);
   }
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code).toLowerCase() : 'error';
 }

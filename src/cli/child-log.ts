@@ -1,3 +1,4 @@
+import { secretsOf } from '../agents/secrets.ts';
 import { WriteBehind } from '../base/write-behind.ts';
 import type { Settings } from '../config/settings.ts';
 import { reasonOf } from '../core/failure-reason.ts';
@@ -19,9 +20,6 @@ export interface ChildLog {
 const MAX_LINE_CHARS = 4_000;
 /** Maximum number of waiting entries; beyond it the oldest are dropped. */
 const MAX_WAITING = 5_000;
-
-const SECRET_NAME = /(?:key|token|secret|password|credentials?)$/i;
-const MIN_SECRET_CHARS = 8;
 
 /** Keeps nothing unless the resources are switched on. If the store fails, the log is lost, and the run goes on. */
 export async function openChildLog(settings: Settings, name: string, io: Io): Promise<ChildLog> {
@@ -61,9 +59,7 @@ class LogBuffer {
     this.#childId = childId;
     this.#clock = clock;
     this.#write = write;
-    this.#secrets = Object.entries(env).flatMap(([name, value]) =>
-      value !== undefined && value.length >= MIN_SECRET_CHARS && SECRET_NAME.test(name) ? value : [],
-    );
+    this.#secrets = secretsOf(env);
   }
 
   text(text: string): void {

@@ -1,5 +1,6 @@
 import type { Edition } from '../app/edition.ts';
 import type { Finding } from '../app/finding.ts';
+import { errorCode, messageOf } from '../base/causes.ts';
 import type { Loaded } from '../config/load.ts';
 import { serverToken } from '../config/local-token.ts';
 import type { Settings } from '../config/settings.ts';
@@ -147,7 +148,7 @@ async function endsWithin(work: Promise<void>, limitMs: number, onError: (cause:
 /** Why the server could not start and what to do, in one line. */
 function startFailure(cause: unknown, { host, port }: Settings): string {
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const code = errorCode(cause);
   if (code === 'EADDRINUSE') {
     const health = isLoopbackHost(host) ? `http://${where}/health` : `http://127.0.0.1:${port}/health`;
     return (
@@ -158,5 +159,5 @@ function startFailure(cause: unknown, { host, port }: Settings): string {
   if (code === 'EACCES') return `${where} may not be used by this user: choose a port above 1023 with --port`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return `${where}: this machine has no such address: set MCP_PRUNER_HOST`;
-  return `cannot start: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return `cannot start: ${messageOf(cause)}`;
 }

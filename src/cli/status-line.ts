@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { settingsFile } from '../agents/clients/claude.ts';
 import type { ClientPlace, Edit, JsonValue } from '../agents/clients/client.ts';
-import { valueAt } from '../agents/clients/merge-json.ts';
+import { asObject, valueAt } from '../agents/clients/merge-json.ts';
 import { readLooseJson } from '../agents/edit-json.ts';
 import { findEntry } from '../agents/mcp-servers.ts';
 import { localTokenFile } from '../config/local-token.ts';
@@ -39,7 +39,7 @@ export function statusLineEdit({ settings, io, place, appends }: StatusLineInput
   const its = commandIn(existing);
   if (its?.includes(command)) return { edit: null, note: `${file}: the status line is set already` };
   if (!appends || its === null) return { edit: null, note };
-  return { edit: editTo(place, { ...objectOf(existing), command: behind(its, command) }), note };
+  return { edit: editTo(place, { ...asObject(existing), command: behind(its, command) }), note };
 }
 
 /** The edit whose backup `--undo` restores. */
@@ -52,14 +52,8 @@ function editTo(place: ClientPlace, value: JsonValue): Edit {
 }
 
 function commandIn(value: JsonValue): string | null {
-  const { command } = objectOf(value);
+  const { command } = asObject(value);
   return typeof command === 'string' && command.trim() !== '' ? command : null;
-}
-
-function objectOf(value: JsonValue): { readonly [key: string]: JsonValue } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? { ...(value as { readonly [key: string]: JsonValue }) }
-    : {};
 }
 
 /** A shell command that feeds its stdin to two others and prints the second's line after the first's. */

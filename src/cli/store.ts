@@ -1,3 +1,4 @@
+import { messageOf } from '../base/causes.ts';
 import { UserError } from '../errors/errors.ts';
 import type { Progress } from '../store/move/move.ts';
 import type { Side } from '../store/move/tables.ts';
@@ -64,7 +65,7 @@ async function open(place: string, readonly: boolean, io: Io): Promise<Side> {
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     const detail = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : '';
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = messageOf(cause);
     throw new UserError(detail === '' ? message : `${message} (${detail})`, { cause });
   }
 }

@@ -1,3 +1,4 @@
+import { errorCode } from '../base/causes.ts';
 import { nearest } from './nearest.ts';
 import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
 import { pruningSettings } from './settings/pruning.ts';
@@ -158,7 +159,7 @@ function readConfigFile(input: LoadInput): ConfigFile {
   try {
     text = input.readFile(path);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
+    const code = errorCode(cause) || 'error';
     const nothing = { path: null, values: new Map(), problems: [], warnings: [] };
     if (named !== undefined) {
       const asker = input.configFile !== undefined ? '--config' : 'MCP_PRUNER_CONFIG';

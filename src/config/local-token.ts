@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { errorCode } from '../base/causes.ts';
 import { absolutePath, dataFolder, type Place } from './paths.ts';
 import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
@@ -64,7 +65,7 @@ export function makeLocalToken(file: string): string {
     writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
     putInPlace(draft, file);
   } catch (cause) {
-    throw refusal(`cannot make the token file ${file}: ${codeOf(cause)}`);
+    throw refusal(`cannot make the token file ${file}: ${errorCode(cause) || String(cause)}`);
   }
   const token = readLocalToken(file);
   if (token === null) throw refusal(`cannot read the token file ${file} that was just made`);
@@ -94,7 +95,7 @@ function putInPlace(draft: string, file: string): void {
   try {
     linkSync(draft, file);
   } catch (cause) {
-    if (codeOf(cause) !== 'EEXIST' || readLocalToken(file) === null) renameSync(draft, file);
+    if (errorCode(cause) !== 'EEXIST' || readLocalToken(file) === null) renameSync(draft, file);
   } finally {
     rmSync(draft, { force: true });
   }
@@ -118,8 +119,4 @@ function refuseShared(file: string, { mode, uid }: { readonly mode: number; read
 
 function refusal(why: string): SettingsError {
   return new SettingsError([`MCP_PRUNER_LOCAL_TOKEN: ${why}`]);
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
 }

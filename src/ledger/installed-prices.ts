@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { errorCode } from '../base/causes.ts';
 import { installedFile } from './installed-file.ts';
 import { type PriceSource, Prices } from './prices.ts';
 
@@ -14,7 +15,7 @@ function sourceAt(path: string): PriceSource {
   try {
     return { path, text: readFileSync(path, 'utf8') };
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'it cannot be read';
+    const code = errorCode(cause) || 'it cannot be read';
     return { path, unreadable: code === 'ENOENT' ? 'there is no such file' : code };
   }
 }

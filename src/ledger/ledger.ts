@@ -14,8 +14,7 @@ import type { HeldState } from './billing.ts';
 import { regretSums, stepSums, WaitingSums } from './figures.ts';
 import type { Learner } from './learning.ts';
 import { ModelScale } from './model-scale.ts';
-import type { Prices } from './prices.ts';
-import { dayOf } from './prices.ts';
+import { dayOf, type Prices } from './prices.ts';
 import { type ReportPrices, reportOf } from './report.ts';
 import { SETTLE_MS, Settlement, type SettleResult } from './settlement.ts';
 

@@ -1,5 +1,4 @@
 import { promisify } from 'node:util';
-import type { ZlibOptions } from 'node:zlib';
 import {
   brotliDecompress,
   brotliDecompressSync,
@@ -7,6 +6,7 @@ import {
   deflateRawSync,
   inflateRaw,
   inflateRawSync,
+  type ZlibOptions,
 } from 'node:zlib';
 import type { PackedText } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors/errors.ts';

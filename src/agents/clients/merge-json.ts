@@ -29,6 +29,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function asObject(value: JsonValue | undefined): JsonObject {
+/** The value if it is an object, otherwise an empty one. */
+export function asObject(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {};
 }

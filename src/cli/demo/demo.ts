@@ -1,6 +1,7 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '../../base/causes.ts';
 import { loadSettings } from '../../config/load.ts';
 import { type MarkerFields, parseMarker } from '../../engine/text/marker.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
@@ -25,7 +26,7 @@ export const demo: Command = {
       return 0;
     } catch (cause) {
       if (cause instanceof UserError) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       throw new UserError(`The demonstration failed: ${reason}.`, { cause });
     } finally {
       rmSync(folder, { recursive: true, force: true });

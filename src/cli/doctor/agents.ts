@@ -1,10 +1,10 @@
 import { clients } from '../../agents/clients/all.ts';
-import type { Client, ClientPlace, WireName } from '../../agents/clients/client.ts';
-import { PROVIDER } from '../../agents/clients/client.ts';
+import { type Client, type ClientPlace, PROVIDER, type WireName } from '../../agents/clients/client.ts';
 import { ownPart } from '../../agents/edit-text.ts';
 import type { Finding } from '../../app/finding.ts';
 import type { Settings } from '../../config/settings.ts';
 import { providerOfWire } from '../../wires/providers/facts.ts';
+import { withoutQuery } from '../../wires/providers/provider.ts';
 import type { Io } from '../command.ts';
 import { fileReader } from '../file-reader.ts';
 import { rpcAddress } from '../local-access.ts';
@@ -168,8 +168,4 @@ async function refusal(own: string): Promise<string | null> {
     if (status !== 200) return `${prune} answers its requests with ${status}`;
   }
   return null;
-}
-
-function withoutQuery(url: string): string {
-  return url.split('?', 1)[0] ?? url;
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { errorCode } from '../../base/causes.ts';
 import type { HoldoutResult } from '../../core/ports/ledger-report.ts';
 import { UserError } from '../../errors/errors.ts';
 import { type ComparedConversation, holdoutOf } from '../../ledger/holdout.ts';
@@ -51,8 +52,7 @@ function textAt(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
-    throw new UserError(`cannot read ${path}: ${code}`, { cause });
+    throw new UserError(`cannot read ${path}: ${errorCode(cause) || 'error'}`, { cause });
   }
 }
 

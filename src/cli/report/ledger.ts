@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { errorCode } from '../../base/causes.ts';
 import { type ColdStashReport, coldLines } from '../../core/ports/cold-report.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
@@ -79,8 +80,7 @@ function writeHtml(call: Call, io: Io, ledger: LedgerReport): void {
   try {
     writeFileSync(path, reportHtml(ledger, io.version));
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
-    throw new UserError(`cannot write ${path}: ${code}`, { cause });
+    throw new UserError(`cannot write ${path}: ${errorCode(cause) || 'error'}`, { cause });
   }
   io.out(`${path}\n`);
 }

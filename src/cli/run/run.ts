@@ -6,6 +6,7 @@ import { anyProgram, clients, findClient } from '../../agents/clients/all.ts';
 import type { Client, ClientCloud, ClientPlace, Launch } from '../../agents/clients/client.ts';
 import { listenForPresence } from '../../agents/presence.ts';
 import { RunLifecycle } from '../../agents/run-states.ts';
+import { errorCode } from '../../base/causes.ts';
 import type { Loaded } from '../../config/load.ts';
 import { localTokenFile } from '../../config/local-token.ts';
 import { isOnPath } from '../../config/recover-command.ts';
@@ -191,7 +192,7 @@ function writeLaunchFiles(folder: string, { files, links = [] }: Launch): void {
     try {
       symlinkSync(target, join(folder, name));
     } catch (cause) {
-      if (!(cause instanceof Error && 'code' in cause && cause.code === 'EPERM')) throw cause;
+      if (errorCode(cause) !== 'EPERM') throw cause;
     }
   }
 }
@@ -269,8 +270,7 @@ async function runAgent(
     return code;
   } catch (cause) {
     lines.release();
-    const code = cause instanceof Error && 'code' in cause ? cause.code : '';
-    const why = code === 'ENOENT' ? NOT_INSTALLED : String(cause);
+    const why = errorCode(cause) === 'ENOENT' ? NOT_INSTALLED : String(cause);
     childLog.meta(`cannot start ${command}: ${why}`);
     throw cannotStart(command, why, cause);
   } finally {

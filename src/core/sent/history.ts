@@ -9,13 +9,13 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/found-text.ts';
 import type { Binding } from '../request/policy.ts';
 import type { ReadRequest } from '../request/request.ts';
-import type { SentMemory } from './records.ts';
 import {
   acceptedPrefix,
   containsResultOrWords,
   controlPrefix,
   earlierControlPrefix,
   mayBeCut,
+  type SentMemory,
   shelfPrefix,
 } from './records.ts';
 import { recordUnder } from './second-keys.ts';

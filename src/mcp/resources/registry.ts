@@ -3,6 +3,7 @@ import type { Records } from '../../core/ports/records.ts';
 import type { Store, StoredPrune } from '../../core/ports.ts';
 import { annotate } from '../../engine/text/render.ts';
 import { PrunerError } from '../../errors/errors.ts';
+import { annotationToWire } from '../tools/prune-text.ts';
 import { childLogEntry, type ResourceChildLogEntry, type ResourceRunEvent, runEvent } from './events.ts';
 import { formatUri, idPrefix, type OfferedKind, parseUri, type ResourceKind, type ResourceName } from './uri.ts';
 
@@ -255,14 +256,7 @@ function snapshotPayload(pruneId: string, { decision, createdAtMs, expiresAtMs }
     textKind: kind,
     tool,
     goal,
-    annotations: annotate(decision.cuts, pruneId).map(({ startLine, endLine, reason, marker }) => ({
-      kind: 'pruned_block',
-      original_start_line: startLine,
-      original_end_line: endLine,
-      pruned_line_count: endLine - startLine + 1,
-      reason,
-      marker,
-    })),
+    annotations: annotate(decision.cuts, pruneId).map(annotationToWire),
     stats: {
       original_lines: lines,
       kept_lines: keptLines,

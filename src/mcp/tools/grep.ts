@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { messageOf } from '../../base/causes.ts';
 import type { Finished } from '../command-runner.ts';
 import { cutNote } from '../output.ts';
 import { defineTool, type Tool } from '../tool.ts';
-import { contextFocusQuestion, type LocalTools, messageOf } from './local.ts';
+import { contextFocusQuestion, type LocalTools } from './local.ts';
 
 const NO_MATCHES = '(no matches found)';
 

@@ -15,7 +15,3 @@ export const contextFocusQuestion = z
   .string()
   .optional()
   .describe('Ask for shortened output: only the lines that help to answer this question come back.');
-
-export function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
-}

@@ -54,19 +54,24 @@ export function toInput({ text, goal_hint, source_type, options }: z.infer<typeo
   };
 }
 
+/** Converts an annotation to the contract's field names. */
+export function annotationToWire({ startLine, endLine, reason, marker }: PruneTextResult['annotations'][number]) {
+  return {
+    kind: 'pruned_block',
+    original_start_line: startLine,
+    original_end_line: endLine,
+    pruned_line_count: endLine - startLine + 1,
+    reason,
+    marker,
+  };
+}
+
 /** Converts the result to the contract's field names. */
 export function toWire({ pruneId, prunedText, annotations, stats, warnings }: PruneTextResult) {
   return {
     prune_id: pruneId,
     pruned_text: prunedText,
-    annotations: annotations.map(({ startLine, endLine, reason, marker }) => ({
-      kind: 'pruned_block',
-      original_start_line: startLine,
-      original_end_line: endLine,
-      pruned_line_count: endLine - startLine + 1,
-      reason,
-      marker,
-    })),
+    annotations: annotations.map(annotationToWire),
     stats: {
       original_lines: stats.originalLines,
       kept_lines: stats.keptLines,

@@ -2,9 +2,10 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
+import { messageOf } from '../../base/causes.ts';
 import { cutNote, OutputCollector, WireBudget } from '../output.ts';
 import { defineTool, type Tool } from '../tool.ts';
-import { contextFocusQuestion, type LocalTools, messageOf } from './local.ts';
+import { contextFocusQuestion, type LocalTools } from './local.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Opens a pipe without a writer as empty instead of blocking a thread forever. */

@@ -1,3 +1,4 @@
+import { errorCode } from '../../base/causes.ts';
 import type { FailureReporter } from '../../base/failures.ts';
 import type { Clock } from '../../core/ports.ts';
 import { Board } from './blackboard/board.ts';
@@ -103,7 +104,7 @@ function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM'; // the process exists and belongs to another user
+    return errorCode(cause) === 'EPERM'; // the process exists and belongs to another user
   }
 }
 

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { LedgerStore } from '../../core/ports/ledger-store.ts';
-import type { Price, Prices, Rates } from '../../ledger/prices.ts';
+import { type Prices, type Rates, ratesFor } from '../../ledger/prices.ts';
 import type { ContextFigures } from './line-figures.ts';
 import type { AnsweredRequest } from './watch.ts';
 
@@ -83,7 +83,7 @@ export class SessionMeter {
     const isHour = request.hourCache || (usage?.cacheWrite1hTokens ?? 0) > 0;
     const caches = (usage?.cachedTokens ?? 0) + (usage?.cacheWriteTokens ?? 0) > 0;
     const cacheMs = isHour ? HOUR_MS : price?.cacheMs;
-    const rates = price && ratesOf(price, tokens);
+    const rates = price && ratesFor(price, tokens);
     const next = rates && nextTurn(rates, tokens, isHour, caches);
     return {
       model,
@@ -99,11 +99,6 @@ export class SessionMeter {
 
 function keyOf(project: string, session: string): string {
   return `${project}\n${session}`;
-}
-
-/** The rates of a request of this size. */
-function ratesOf(price: Price, tokens: number): Rates {
-  return price.bands.findLast(({ above }) => tokens > above) ?? price;
 }
 
 function nextTurn(rates: Rates, tokens: number, isHour: boolean, caches: boolean): { warm: number; cold: number } {

@@ -114,7 +114,8 @@ export function currentOf(history: readonly WindowUse[], nowMs: number): WindowU
   );
 }
 
-function lastMs({ requests }: WindowUse): number {
+/** When the last of its requests ended; 0 without any. */
+export function lastMs({ requests }: WindowUse): number {
   return requests.at(-1)?.reading.endedMs ?? 0;
 }
 

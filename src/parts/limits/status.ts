@@ -8,7 +8,7 @@ import type { ContextFigures, LineFigures, WindowFigures } from './line-figures.
 import { SavedDollars, type SessionMeter } from './meter.ts';
 import { usedUpAtMs } from './pace.ts';
 import { readReadings } from './readings.ts';
-import { currentOf } from './report.ts';
+import { currentOf, lastMs } from './report.ts';
 import type { Searchable } from './statusline/searchable.ts';
 import type { LimitWatch } from './watch.ts';
 
@@ -138,8 +138,4 @@ function figuresOf(window: WindowUse, session: string | null, nowMs: number): Wi
     resetsAtMs: window.resetsS * 1000,
     usedUpAtMs: usedUpAtMs(window, nowMs),
   };
-}
-
-function lastMs({ requests }: WindowUse): number {
-  return requests.at(-1)?.reading.endedMs ?? 0;
 }

@@ -74,7 +74,8 @@ function* partsWith(body: Buffer, field: string): Generator<string> {
   }
 }
 
-function decodedPath(path: string): string {
+/** A path as a lenient provider interprets it. */
+export function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { withoutQuery } from '../../wires/providers/provider.ts';
 
 /** A request that has not been admitted yet. */
 export interface IncomingContext {
@@ -16,8 +17,7 @@ export type Gatekeeper = (coming: IncomingContext) => void;
 
 /** The path that a request names, without its query. */
 export function pathOf({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
+  return withoutQuery(url);
 }
 
 /** Whether a header stands in more than one line. @param name - in lower case */

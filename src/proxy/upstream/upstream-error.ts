@@ -1,9 +1,11 @@
+import { errorCode } from '../../base/causes.ts';
+
 /** Codes of a connection that ended or was reset before the answer began. */
 const LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** A short constant code for a failed upstream request. */
 export function upstreamErrorCode(cause: unknown): string {
-  const code = codeOf(cause);
+  const code = errorCode(cause);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout';
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect_timeout';
   if (code === 'ECONNREFUSED') return 'refused';
@@ -19,16 +21,12 @@ export function upstreamErrorCode(cause: unknown): string {
 
 /** Whether the connection was lost; the request may not have been read. */
 export function isLostConnection(cause: unknown): boolean {
-  return LOST.has(codeOf(cause)) && !isUnexpectedContinue(cause);
+  return LOST.has(errorCode(cause)) && !isUnexpectedContinue(cause);
 }
 
 /** Whether undici failed because of `100 Continue`, which a server may send unsolicited (RFC 9110 §15.2). */
 export function isUnexpectedContinue(cause: unknown): boolean {
-  return codeOf(cause) === 'UND_ERR_SOCKET' && cause instanceof Error && cause.message === 'bad response';
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  return errorCode(cause) === 'UND_ERR_SOCKET' && cause instanceof Error && cause.message === 'bad response';
 }
 
 /** The parser has no error code for some invalid HTTP. */

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpAgent, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
 import { HttpsProxyAgent } from 'https-proxy-agent';

@@ -3,8 +3,7 @@ import { HttpsProxyAgent } from 'https-proxy-agent';
 import WebSocket from 'ws';
 import { groupBy } from '../../engine/group-by.ts';
 import type { Destination } from '../upstream/destinations.ts';
-import type { LoopGuard } from '../upstream/headers.ts';
-import { pairsOf, requestHeaders } from '../upstream/headers.ts';
+import { type LoopGuard, pairsOf, requestHeaders } from '../upstream/headers.ts';
 import { MAX_HEADER_BYTES } from '../upstream/upstream.ts';
 import { upstreamErrorCode } from '../upstream/upstream-error.ts';
 

@@ -1,8 +1,7 @@
 import type { Committed, NewDecision, StoreBatch } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import { encodeSent } from '../decision-codec.ts';
-import type { Lifetimes } from '../lifetimes.ts';
-import { roomLimit } from '../lifetimes.ts';
+import { type Lifetimes, roomLimit } from '../lifetimes.ts';
 import type { Access } from './access.ts';
 import type { Tables } from './tables.ts';
 

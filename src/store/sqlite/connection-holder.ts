@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { messageOf } from '../../base/causes.ts';
 import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import type { StoreLog } from '../store-log.ts';
@@ -164,7 +165,7 @@ export class ConnectionHolder {
   #describe(cause: unknown): StoreUnavailable {
     const { error } = classify(cause);
     if (error instanceof StoreFileError || error.reason === 'locked') return error;
-    const detail = cause instanceof Error ? cause.message : String(cause);
+    const detail = messageOf(cause);
     return new StoreFileError(error.reason, this.#options.path, detail, { cause });
   }
 

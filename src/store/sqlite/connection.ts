@@ -2,6 +2,7 @@ import { accessSync, chmodSync, closeSync, constants, openSync, rmSync, type Sta
 import { dirname } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import type Database from 'better-sqlite3';
+import { errorCode } from '../../base/causes.ts';
 import type { PartTables } from '../part-tables.ts';
 import { sqliteDriver } from './driver.ts';
 import { StoreFileError } from './errors.ts';
@@ -178,7 +179,7 @@ function isOnReadonlyDisk(path: string): boolean {
     accessSync(dirname(path), constants.W_OK);
     return false;
   } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'EROFS';
+    return errorCode(cause) === 'EROFS';
   }
 }
 
@@ -188,7 +189,7 @@ function createFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause;
+    if (errorCode(cause) !== 'EEXIST') throw cause;
     unlockSides(path);
     return;
   }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type Database from 'better-sqlite3';
+import { messageOf } from '../../base/causes.ts';
 
 /**
  * The driver for this Node: better-sqlite3 13 requires Node 22 and includes its binary. Node 20 needs 12, which is compiled:
@@ -40,7 +41,7 @@ export function driverProblem(): string | null {
     sqliteDriver();
     return null;
   } catch (cause) {
-    return cause instanceof Error ? cause.message : String(cause);
+    return messageOf(cause);
   }
 }
 

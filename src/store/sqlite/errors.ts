@@ -1,3 +1,4 @@
+import { errorCode } from '../../base/causes.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 
 /**
@@ -53,7 +54,7 @@ function sqliteReason(cause: Error & { readonly code: string }): [reason: string
 }
 
 function systemReason(cause: unknown): [reason: string, reopen: boolean] {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const code = errorCode(cause);
   if (code === 'ENOSPC' || code === 'EDQUOT') return ['full', false];
   if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM') return ['readonly', false];
   return ['error', false];

@@ -1,7 +1,8 @@
 import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { childEnvironment, maySet, secretsOf } from '../../../src/parts/fleet/children/environment.ts';
+import { secretsOf } from '../../../src/agents/secrets.ts';
+import { childEnvironment, maySet } from '../../../src/parts/fleet/children/environment.ts';
 import { Places } from '../../../src/parts/fleet/children/places.ts';
 import { tempFolder } from '../../helpers/afterwards.ts';
 

@@ -81,13 +81,3 @@ export function childEnvironment(
     no_proxy: direct,
   };
 }
-
-const SECRET_NAME = /(?:key|token|secret|password|credentials?)$/i;
-const MIN_SECRET_CHARS = 8;
-
-/** Secret values, which must be removed from logs. */
-export function secretsOf(environment: Environment): string[] {
-  return Object.entries(environment).flatMap(([name, value]) =>
-    value !== undefined && value.length >= MIN_SECRET_CHARS && SECRET_NAME.test(name) ? value : [],
-  );
-}

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { secretsOf } from '../../../agents/secrets.ts';
 import type { ChildRecord, ChildState } from '../ports.ts';
 import { isOnSameHost } from '../servers.ts';
 import { adoptOrphans } from './adopt.ts';
-import { secretsOf } from './environment.ts';
 import type { ChildFolders } from './folders.ts';
 import { forbids, type Limits } from './limits.ts';
 import { LoadWatch } from './load-watch.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parsed } from '../../../wires/json/value.ts';
 import { FleetError } from '../errors.ts';
 import { childFields } from './input.ts';
 import type { Places } from './places.ts';
@@ -16,12 +17,8 @@ export function readManifestFile(places: Places, path: string): ChildInput | nul
   const text = places.manifest(path, MAX_BYTES);
   if (text === null) return null;
   const refuse = (reason: string): FleetError => new FleetError('E-CHILD-MANIFEST', { manifest_path: path, reason });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw refuse('it is not JSON');
-  }
+  const value = parsed(text);
+  if (value === undefined) throw refuse('it is not JSON');
   const read = shape.safeParse(value);
   if (!read.success) {
     const [issue] = read.error.issues;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import { parsed } from '../../../wires/json/value.ts';
 import type { ChildLogLine } from '../ports.ts';
 
 const MAX_LINE_CHARS = 4_000;
@@ -77,7 +78,9 @@ export class OutputReader {
       return;
     }
     const message = this.#clean(line).slice(0, MAX_LINE_CHARS).toWellFormed();
-    lines.push({ stream: this.#options.stream, message, parsed: parsedLine(this.#options.stream, message) });
+    const { stream } = this.#options;
+    const isJson = stream === 'stdout' && /^[[{]/.test(message);
+    lines.push({ stream, message, parsed: isJson ? (parsed(message) ?? null) : null });
   }
 
   #logDropped(lines: ChildLogLine[]): void {
@@ -95,15 +98,6 @@ export class OutputReader {
     return tokenHash === null
       ? clean
       : clean.replace(TOKEN, (word) => (hashToken(word) === tokenHash ? '[redacted]' : word));
-  }
-}
-
-function parsedLine(stream: string, line: string): unknown {
-  if (stream !== 'stdout' || !/^[[{]/.test(line)) return null;
-  try {
-    return JSON.parse(line) as unknown;
-  } catch {
-    return null;
   }
 }
 

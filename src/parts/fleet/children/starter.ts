@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { secretsOf } from '../../../agents/secrets.ts';
+import { errorCode } from '../../../base/causes.ts';
 import { FleetError } from '../errors.ts';
 import type { ChildRecord } from '../ports.ts';
-import { childEnvironment, type Environment, maySet, secretsOf } from './environment.ts';
+import { childEnvironment, type Environment, maySet } from './environment.ts';
 import type { ChildFolders } from './folders.ts';
 import type { Keeper } from './keeper.ts';
 import type { ChildrenOptions } from './options.ts';
@@ -76,7 +78,7 @@ export class Starter {
       return running;
     } catch (cause) {
       await this.#keeper.ended(live, null, null, 'error');
-      const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'it could not be started';
+      const reason = errorCode(cause) || 'it could not be started';
       throw new FleetError('E-CHILD-START', { child_id: childId, reason }, { cause });
     }
   }

@@ -1,3 +1,4 @@
+import { compare } from '../graph/model.ts';
 /** An offer to do a task. */
 export interface Bid {
   readonly agentId: string;
@@ -59,14 +60,10 @@ export function rankBids(
       (a, b) =>
         a.bid.effectiveCost - b.bid.effectiveCost ||
         a.bid.openAwards - b.bid.openAwards ||
-        earlier(a.since, b.since) ||
-        (a.bid.agentId < b.bid.agentId ? -1 : 1),
+        compare(a.since, b.since) ||
+        compare(a.bid.agentId, b.bid.agentId),
     )
     .map(({ bid }) => bid);
-}
-
-function earlier(a: number, b: number): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 function numberOr(value: unknown, fallback: number, fits: (value: number) => boolean): number {

@@ -87,13 +87,13 @@ export class GraphSizeError extends Error {
   override readonly name = 'GraphSizeError';
 }
 
-/** Orders by UTF-16 code units, as `<` does. */
-function compareText(a: string, b: string): number {
+/** Orders as `<` does: texts by UTF-16 code units. */
+export function compare<T extends string | number>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
 export function compareNodes(a: { readonly id: string }, b: { readonly id: string }): number {
-  return compareText(a.id, b.id);
+  return compare(a.id, b.id);
 }
 
 interface Ends {
@@ -102,7 +102,7 @@ interface Ends {
 }
 
 export function compareEdges(a: Ends, b: Ends): number {
-  return compareText(a.from, b.from) || compareText(a.to, b.to);
+  return compare(a.from, b.from) || compare(a.to, b.to);
 }
 
 /**
@@ -124,7 +124,7 @@ export function search<Item>(list: readonly Item[], compare: (item: Item) => num
 }
 
 export function findNode(nodes: readonly GraphNode[], id: string) {
-  return search(nodes, (node) => compareText(id, node.id));
+  return search(nodes, (node) => compare(id, node.id));
 }
 
 export function findEdge(edges: readonly GraphEdge[], ends: Ends) {
@@ -133,7 +133,7 @@ export function findEdge(edges: readonly GraphEdge[], ends: Ends) {
 
 /** Attributes sorted by key. */
 function sortedAttributes(attributes: Attributes): Attributes {
-  return Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => compareText(a, b)));
+  return Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => compare(a, b)));
 }
 
 export function nodeOf({ id, label, attributes = {} }: NodeInput): GraphNode {

@@ -14,6 +14,7 @@ import { IDEMPOTENCY_FLAG } from '../../../mcp/idempotency.ts';
 import { enabledFlags } from '../../../mcp/info.ts';
 import type { Tool, ToolContext, ToolRegistry } from '../../../mcp/tool.ts';
 import type { Gatekeeper } from '../../../proxy/doors/gatekeeper.ts';
+import { parsed } from '../../../wires/json/value.ts';
 import { Places } from '../children/places.ts';
 import { SystemProcesses } from '../children/system-processes.ts';
 import { Fleet } from '../fleet.ts';
@@ -135,11 +136,8 @@ function callable(registry: ToolRegistry, faces: PartPlace['faces'], context: To
     },
     call: async (name: string, input: unknown, signal: AbortSignal): Promise<unknown> => {
       const text = await registry.find(name, faces).call(input, { ...context, signal });
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        return text;
-      }
+      const answer = parsed(text);
+      return answer === undefined ? text : answer;
     },
   };
 }

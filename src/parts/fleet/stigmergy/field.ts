@@ -1,3 +1,4 @@
+import { compare } from '../graph/model.ts';
 /** The pheromone of one type at one node. */
 export interface Point {
   readonly nodeId: string;
@@ -44,19 +45,17 @@ export function totalsOf(points: readonly Point[]): NodeTotal[] {
       updatedAt: Math.max(sum?.updatedAt ?? 0, updatedAt),
     });
   }
-  return [...totals.values()].sort((a, b) => b.intensity - a.intensity || order(a.nodeId, b.nodeId));
+  return [...totals.values()].sort((a, b) => b.intensity - a.intensity || compare(a.nodeId, b.nodeId));
 }
 
 /** Strongest first, then by node and type. */
 export function strongestFirst(points: readonly Point[]): Point[] {
-  return [...points].sort((a, b) => b.intensity - a.intensity || order(a.nodeId, b.nodeId) || order(a.type, b.type));
+  return [...points].sort(
+    (a, b) => b.intensity - a.intensity || compare(a.nodeId, b.nodeId) || compare(a.type, b.type),
+  );
 }
 
 /** Intensity as shown: at most six decimals. */
 export function shownIntensity(intensity: number): number {
   return Math.round(intensity * 1e6) / 1e6;
-}
-
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,5 +1,4 @@
-import type { Command } from '../../../cli/command.ts';
-import { textOption } from '../../../cli/command.ts';
+import { type Command, textOption } from '../../../cli/command.ts';
 import { PARTS } from './line.ts';
 import { printLine } from './main.ts';
 

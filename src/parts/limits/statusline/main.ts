@@ -3,7 +3,7 @@ import { get } from 'node:http';
 import { absolutePath, defaultDbPath, folderOf, type Place } from '../../../config/paths.ts';
 import { withoutRun } from '../../../proxy/doors/run-path.ts';
 import type { LineFigures } from '../line-figures.ts';
-import { clientStatus, lineOf, PARTS } from './line.ts';
+import { clientStatus, lineOf, PARTS, parsed } from './line.ts';
 import { type Searchable, searchableLine } from './searchable.ts';
 
 /** What the status line asks of the process. */
@@ -76,7 +76,7 @@ function ask<T>(path: string, session: string | null, options: LineOptions, io: 
           if (text.length > MAX_ANSWER_CHARS) request.destroy();
         });
         answer.on('error', () => resolve(null));
-        answer.on('close', () => resolve(answer.statusCode === 200 ? parsed<T>(text) : null));
+        answer.on('close', () => resolve(answer.statusCode === 200 ? fieldsIn<T>(text) : null));
       },
     );
     request.on('timeout', () => request.destroy());
@@ -84,13 +84,9 @@ function ask<T>(path: string, session: string | null, options: LineOptions, io: 
   });
 }
 
-function parsed<T>(text: string): Partial<T> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' ? (value as Partial<T> | null) : null;
-  } catch {
-    return null;
-  }
+function fieldsIn<T>(text: string): Partial<T> | null {
+  const value = parsed(text);
+  return typeof value === 'object' ? (value as Partial<T> | null) : null;
 }
 
 /**

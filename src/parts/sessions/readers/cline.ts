@@ -1,5 +1,5 @@
 import { field, parsed } from '../../../wires/json/value.ts';
-import { numberOf, projectOf, type Session, type SessionRequest, Thread, textOf } from './recorded.ts';
+import { listOf, numberOf, projectOf, type Session, type SessionRequest, Thread, textOf } from './recorded.ts';
 
 /** The files of a task of Cline. */
 export interface ClineTask {
@@ -104,8 +104,4 @@ function billOf(line: unknown) {
       usage: { input, output: numberOf(field(request, 'tokensOut')), read, written, written1h: 0 },
     },
   ];
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -1,6 +1,6 @@
 import { field, parsed } from '../../../wires/json/value.ts';
 import { ChatThread } from './chat-thread.ts';
-import { numberOf, type Session, type SessionRequest, textOf } from './recorded.ts';
+import { listOf, numberOf, type Session, type SessionRequest, textOf } from './recorded.ts';
 
 /**
  * Reads a session of Gemini CLI (`~/.gemini/tmp/<project>/chats/session-….json` or `.jsonl`): one object with
@@ -64,10 +64,6 @@ function messagesOf(text: string): { readonly id: string; readonly messages: rea
     else if (field(line, 'type') !== undefined) messages.set(textOf(field(line, 'id')) || String(messages.size), line);
   }
   return { id, messages: [...messages.values()] };
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** The words of a content: a string, parts with `text`, or the answers of tools. */

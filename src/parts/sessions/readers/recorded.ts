@@ -125,3 +125,7 @@ function lostBefore(messages: readonly SessionMessage[], inputTokens: number): n
   }
   return lost;
 }
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

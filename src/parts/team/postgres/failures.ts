@@ -1,3 +1,4 @@
+import { errorCode } from '../../../base/causes.ts';
 import { StoreUnavailable } from '../../../errors/errors.ts';
 
 /** Prefixes of PostgreSQL's and Node's error codes; the first match wins. All others mean `unreachable`. */
@@ -23,26 +24,22 @@ const CODES: readonly (readonly [prefix: string, reason: string])[] = [
 /** Converts any driver error to `StoreUnavailable`. Existing ones pass unchanged. */
 export function failureOf(cause: unknown): StoreUnavailable {
   if (cause instanceof StoreUnavailable) return cause;
-  const code = codeOf(cause);
+  const code = errorCode(cause);
   const known = CODES.find(([prefix]) => code.startsWith(prefix) && /^[0-9A-Z]{5}$/.test(code));
   return new StoreUnavailable(known?.[1] ?? 'unreachable', { cause });
 }
 
 /** Whether the same transaction may succeed if repeated at once. */
 export function mayBeRepeated(cause: unknown): boolean {
-  return ['40001', '40P01'].includes(codeOf(cause));
+  return ['40001', '40P01'].includes(errorCode(cause));
 }
 
 /** Whether the database refuses further connections, which says nothing about the existing ones. */
 export function isExhausted(cause: unknown): boolean {
-  return codeOf(cause) === '53300';
+  return errorCode(cause) === '53300';
 }
 
 /** Whether the database is completely unusable, so that the next call need not try. */
 export function isAway({ reason }: StoreUnavailable): boolean {
   return reason === 'unreachable' || reason === 'refused' || reason === 'newer_schema';
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { FailureReporter } from '../../../../base/failures.ts';
 import type { ExchangeUsage } from '../../../../core/ports/exchange-usage.ts';
 import { ownAdmissions } from '../../../../proxy/doors/admitted.ts';
+import { decodedPath } from '../../../../proxy/doors/asked-model.ts';
 import { asksModel, watchOf } from '../../../../proxy/doors/exchange-usage.ts';
 import { type Gatekeeper, type IncomingContext, pathOf } from '../../../../proxy/doors/gatekeeper.ts';
 import { sendError } from '../../../../proxy/send-error.ts';
@@ -103,7 +104,7 @@ async function ordinary(
     return rpc(childId)(req, res);
   }
   if (req.method === 'POST' && asksModel(path)) {
-    if (BATCH.test(plainPath(path))) return sendError(res, 'not_found');
+    if (BATCH.test(decodedPath(path))) return sendError(res, 'not_found');
     const refusal = await reserve();
     if (refusal !== null) return refuse(res, refusal);
     const usage = watchOf(req, res);
@@ -114,15 +115,6 @@ async function ordinary(
 
 function isRpc(req: IncomingMessage): boolean {
   return byPath.has(req) && pathOf(req) === RPC;
-}
-
-/** A path as a lenient provider interprets it. */
-function plainPath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 /** Refuses in the shape of OpenAI's errors, with a status that clients do not retry. */

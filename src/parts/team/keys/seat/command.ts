@@ -8,6 +8,7 @@ import type { AccessKey, KeyStore } from '../../../../core/ports/keys.ts';
 import type { EventRecord } from '../../../../core/ports.ts';
 import { StoreUnavailable, UserError } from '../../../../errors/errors.ts';
 import type { StoreHandle } from '../../../../store/handle.ts';
+import { parsed } from '../../../../wires/json/value.ts';
 import type { KeyDesk } from '../key-desk.ts';
 import type { IssuedKey, KeyInput, keyInput as KeyInputSchema, ShownKey } from '../key-input.ts';
 
@@ -157,19 +158,11 @@ function inputsIn(file: string, io: Io, schema: typeof KeyInputSchema): readonly
     throw new UserError(`${path} needs 1 to ${MAX_ISSUED} lines, each a JSON object with name and projects`);
   }
   return lines.map(({ line, number }) => {
-    const read = schema.safeParse(jsonOf(line));
+    const read = schema.safeParse(parsed(line));
     if (read.success) return read.data;
     const [{ path: at = [], message = '' } = {}] = read.error.issues;
     throw new UserError(`${path}, line ${number}: ${at.join('.') || 'not a JSON object'}: ${message}`);
   });
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown;
-  } catch {
-    return null; // the schema refuses it
-  }
 }
 
 /** The limits that options name; `none` removes one. @throws UsageError */
