@@ -4,6 +4,7 @@ import { type Fact, type GroundedAnswer, groundedAnswers } from './basis.ts';
 import { editsIn } from './edits.ts';
 import { findingsIn } from './findings.ts';
 import { literalsIn } from './literals.ts';
+import type { SentTexts } from './sent-texts.ts';
 import { bareLine, callsIn, contentOf, ShownText } from './shown.ts';
 
 /** Something of earlier results that an answer came back to, and the results that had it. */
@@ -165,44 +166,46 @@ function exitCodes(text: string): string[] {
   return text.match(/\bexit(?:ed)?(?: with)?(?: code| status)? \d{1,3}\b/gi) ?? [];
 }
 
-/** Whether what an answer came back to stands in the results as they were sent. */
+/** Whether what an answer came back to stood in the results as its request sent them. */
 export class Sent {
-  readonly #messages: readonly Message[];
-  readonly #texts = new Map<number, ShownText>();
+  readonly #texts: SentTexts;
+  /** The texts of results, whatever request sent them. */
+  readonly #shown = new Map<number, ShownText>();
 
-  constructor(messages: readonly Message[]) {
-    this.#messages = messages;
+  constructor(texts: SentTexts) {
+    this.#texts = texts;
   }
 
-  hasLine({ from, text }: Need): boolean {
-    return from.some((i) => this.#text(i).hasLine(text));
+  hasLine({ at, from, text }: Need): boolean {
+    return from.some((i) => this.#text(i, at).hasLine(text));
   }
 
-  hasLiteral({ from, text }: Need): boolean {
-    return from.some((i) => this.#text(i).text.includes(text));
+  hasLiteral({ at, from, text }: Need): boolean {
+    return from.some((i) => this.#text(i, at).text.includes(text));
   }
 
   /** Whether every fact that an answer rests on stands in one of its lines. */
-  hasBasis({ facts }: GroundedAnswer): boolean {
-    return facts.every((fact) => this.#hasFact(fact));
+  hasBasis({ at, facts }: GroundedAnswer): boolean {
+    return facts.every((fact) => this.hasFact(at, fact));
   }
 
-  #hasFact({ from, lines }: Fact): boolean {
-    const shown = new Set(this.#text(from).text.split('\n'));
+  hasFact(at: number, { from, lines }: Fact): boolean {
+    const shown = new Set(this.#text(from, at).text.split('\n'));
     return lines.some((line) => shown.has(line));
   }
 
   hasEdit(blocks: readonly Block[]): boolean {
-    return blocks.every(({ whole, from, text, lines }) =>
-      whole ? from.some((i) => this.#text(i).hasBlock(text)) : lines.every((line) => this.hasLine(line)),
+    return blocks.every(({ at, whole, from, text, lines }) =>
+      whole ? from.some((i) => this.#text(i, at).hasBlock(text)) : lines.every((line) => this.hasLine(line)),
     );
   }
 
-  #text(at: number): ShownText {
-    const known = this.#texts.get(at);
-    if (known) return known;
-    const shown = new ShownText(contentOf(this.#messages[at] ?? {}));
-    this.#texts.set(at, shown);
+  #text(i: number, at: number): ShownText {
+    const text = this.#texts.textAt(i, at);
+    const known = this.#shown.get(i);
+    if (known?.text === text) return known;
+    const shown = new ShownText(text);
+    this.#shown.set(i, shown);
     return shown;
   }
 }

@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
 import { parseMarker } from '../../src/engine/text/marker.ts';
-import type { Message } from '../recordings/conversation.ts';
-import { contentOf } from './shown.ts';
+import { CLEARED } from './clearing.ts';
+import type { SentTexts } from './sent-texts.ts';
 
 /**
  * The control: of each text that was cut, as many runs of the same lengths go as the pruner took, at places drawn by chance.
- * The same recording always draws the same places.
+ * The same recording always draws the same places. A result that was put aside or cleared as a whole is gone in both.
  */
-export function cutAtRandom(name: string, messages: readonly Message[], sent: readonly Message[]): Message[] {
-  return messages.map((message, i) => {
-    const before = contentOf(message);
-    const after = contentOf(sent[i] ?? message);
-    if (before === after) return message;
-    return { ...message, content: withoutRuns(before.split('\n'), runLengths(after), drawOf(`${name} ${i}`)) };
+export function cutAtRandom(name: string, sent: SentTexts): SentTexts {
+  return sent.mapCuts((i, after) => {
+    const before = sent.originalOf(i);
+    if (before === after || after === CLEARED) return after;
+    return withoutRuns(before.split('\n'), runLengths(after), drawOf(`${name} ${i}`));
   });
 }
 
@@ -24,7 +23,7 @@ function runLengths(text: string): number[] {
 }
 
 /** Numbers from 0 to 1, the same for the same seed. */
-function drawOf(seed: string): () => number {
+export function drawOf(seed: string): () => number {
   let state = createHash('sha256').update(seed).digest().readUInt32LE();
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

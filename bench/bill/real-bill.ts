@@ -1,4 +1,5 @@
 import type { Message, Recording, Usage } from '../recordings/conversation.ts';
+import type { SentTexts } from './sent-texts.ts';
 import { callsIn, contentOf } from './shown.ts';
 
 /** What a cached token costs, and one that is written to the cache, for five minutes and for an hour; input is 1. */
@@ -10,9 +11,9 @@ const WRITTEN_1H = 2;
 export const LIMITS = [160_000, 200_000, 245_000, 450_000, 967_000] as const;
 const COMPACTED = 8_000;
 
-/** A call of `recover_text` and its answer, for one line. */
+/** A call of `recover_text`, and what frames the lines in its answer. */
 const RECOVERY_OUTPUT = 60;
-const RECOVERY_INPUT = 150;
+const RECOVERY_INPUT = 100;
 
 /** What one conversation costs, in input tokens at the full price, without and with its cuts. */
 export interface RealBill {
@@ -21,8 +22,8 @@ export interface RealBill {
   readonly after: number;
   /** By message: what it costs over all requests, and what its cuts save of that. */
   readonly costBy: ReadonlyMap<number, { readonly cost: number; readonly saved: number }>;
-  /** What one recovery costs at an answer, by its index. */
-  readonly recoveryAt: (at: number) => number;
+  /** What one recovery of so many characters costs at an answer, by its index. */
+  readonly recoveryAt: (at: number, chars: number) => number;
   readonly peakBefore: number;
   readonly peakAfter: number;
   /** Simulated, by limit. */
@@ -88,50 +89,117 @@ export function charsPerToken({ messages, usage = [] }: Recording, fallback: num
   return tokens === 0 ? fallback : chars / tokens;
 }
 
+/** What a token costs that is not in the cache, where the provider would have read it from there. */
+function writePriceOf(usage: readonly Usage[]): number {
+  const written = usage.reduce((sum, one) => sum + one.written, 0);
+  const long = usage.reduce((sum, one) => sum + one.written1h, 0);
+  return written === 0 ? 1 : WRITTEN + ((WRITTEN_1H - WRITTEN) * long) / written;
+}
+
+/** A message that may be cut, by its request: where it stands in the prompt, and what of it is gone. */
+interface Place {
+  readonly i: number;
+  readonly tokens: number;
+  readonly gone: number;
+  /** Tokens of the prompt before its middle. */
+  readonly place: number;
+}
+
+/** A recording with its cuts, as its requests are priced. */
+class PricedRecording {
+  readonly usage: readonly Usage[];
+  readonly sums: readonly number[];
+  readonly writePrice: number;
+  readonly #sent: SentTexts;
+  readonly #perToken: number;
+  readonly #large: readonly number[];
+
+  constructor({ messages, usage = [] }: Recording, sent: SentTexts, perToken: number) {
+    this.usage = usage;
+    this.sums = sumsOf(messages);
+    this.writePrice = writePriceOf(usage);
+    this.#sent = sent;
+    this.#perToken = perToken;
+    this.#large = messages.flatMap((message, i) => (contentOf(message).length < LEAST_CHARS ? [] : i));
+  }
+
+  /** The large messages of a request. What the client itself has taken back, compacted or cleared, is left out. */
+  placesIn(one: Usage): Place[] {
+    return this.#large.flatMap((i) => {
+      if (i >= one.at) return [];
+      const { length } = this.#sent.originalOf(i);
+      const place = this.#placeOf(one, ((this.sums[i] ?? 0) + (this.sums[i + 1] ?? 0)) / 2);
+      if (place < 0) return [];
+      const gone = length - this.#sent.textAt(i, one.at).length;
+      return [{ i, tokens: length / this.#perToken, gone: gone / this.#perToken, place }];
+    });
+  }
+
+  /**
+   * What a request costs more because it changes what an earlier one sent: tokens that its provider read from the cache
+   * and that now stand behind a change. They are written, as far as they are still sent.
+   *
+   * @param previous - index of the last answer that was billed
+   */
+  rewriteCost(one: Usage, places: readonly Place[], previous: number): number {
+    const first = this.#sent.firstChange(previous, one.at);
+    if (first >= one.at) return 0;
+    const start = Math.max(0, this.#placeOf(one, this.sums[first] ?? 0));
+    const behind = places.filter(({ place }) => place >= start && place < one.read);
+    const kept = Math.max(0, one.read - start) - behind.reduce((sum, { gone }) => sum + gone, 0);
+    return Math.max(0, kept) * (this.writePrice - CACHED);
+  }
+
+  /** Tokens of a prompt before a place of the messages that is given in characters. */
+  #placeOf(one: Usage, chars: number): number {
+    return inputOf(one) - ((this.sums[one.at] ?? 0) - chars) / this.#perToken;
+  }
+}
+
 /**
- * What a recording with usage cost, and what it would have cost as it was sent with cuts. A result that lies before the beginning
- * of a prompt was taken back by the client (compacted or cleared): its cuts save nothing there.
+ * What a recording with usage cost, and what it would have cost as its requests were sent. Whether a cache was cold is
+ * known from the usage: tokens that the provider read from its cache stay cheap as long as nothing before them changes.
  */
-export function realBillOf(recording: Recording, sent: readonly Message[], perToken: number): RealBill {
-  const { messages, usage = [], outputPrice = 5 } = recording;
-  const sums = sumsOf(messages);
-  const results = messages.flatMap((message, i) => {
-    const chars = contentOf(message).length;
-    const gone = chars - contentOf(sent[i] ?? message).length;
-    return chars < LEAST_CHARS ? [] : [{ i, tokens: chars / perToken, gone: gone / perToken }];
-  });
+export function realBillOf(recording: Recording, sent: SentTexts, perToken: number): RealBill {
+  const { outputPrice = 5 } = recording;
+  const priced = new PricedRecording(recording, sent, perToken);
+  const { usage, sums, writePrice } = priced;
   const costBy = new Map<number, { cost: number; saved: number }>();
   const sizesBefore: number[] = [];
   const sizesAfter: number[] = [];
-  let before = 0;
-  let saved = 0;
-  for (const one of usage) {
-    const input = inputOf(one);
-    before += costOf(one, outputPrice);
-    let gone = 0;
-    for (const result of results) {
-      const { i } = result;
-      if (i >= one.at) break;
-      const place = input - ((sums[one.at] ?? 0) - ((sums[i] ?? 0) + (sums[i + 1] ?? 0)) / 2) / perToken;
-      if (place < 0) continue;
+  let [before, after] = [0, 0];
+  for (const [k, one] of usage.entries()) {
+    const places = priced.placesIn(one);
+    const cost = costOf(one, outputPrice);
+    let [saved, gone] = [0, 0];
+    for (const { i, tokens, gone: cut, place } of places) {
       const price = priceAt(place, one);
       const known = costBy.get(i) ?? { cost: 0, saved: 0 };
-      costBy.set(i, { cost: known.cost + price * result.tokens, saved: known.saved + price * result.gone });
-      saved += price * result.gone;
-      gone += result.gone;
+      costBy.set(i, { cost: known.cost + price * tokens, saved: known.saved + price * cut });
+      saved += price * cut;
+      gone += cut;
     }
-    sizesBefore.push(input);
-    sizesAfter.push(input - gone);
+    before += cost;
+    after += cost - saved + priced.rewriteCost(one, places, usage[k - 1]?.at ?? -1);
+    sizesBefore.push(inputOf(one));
+    sizesAfter.push(inputOf(one) - gone);
   }
   const head = Math.max(0, (sizesBefore[0] ?? 0) - (sums[usage[0]?.at ?? 0] ?? 0) / perToken);
-  const byAnswer = new Map(usage.map((one, k) => [one.at, sizesAfter[k] ?? 0]));
+  const requestOf = new Map(usage.map(({ at }, k) => [at, k]));
   return {
     requests: usage.length,
     before,
-    after: before - saved,
+    after,
     costBy,
-    recoveryAt: (at) =>
-      CACHED * (byAnswer.get(at) ?? sizesAfter.at(-1) ?? 0) + outputPrice * RECOVERY_OUTPUT + WRITTEN * RECOVERY_INPUT,
+    recoveryAt: (at, chars) => {
+      const k = requestOf.get(at) ?? usage.length - 1;
+      const stays = writePrice + CACHED * (usage.length - 1 - k);
+      return (
+        CACHED * (sizesAfter[k] ?? 0) +
+        outputPrice * RECOVERY_OUTPUT +
+        (RECOVERY_INPUT + RECOVERY_OUTPUT + chars / perToken) * stays
+      );
+    },
     peakBefore: Math.max(0, ...sizesBefore),
     peakAfter: Math.max(0, ...sizesAfter),
     compactionsBefore: LIMITS.map((limit) => compactions(sizesBefore, limit, head)),

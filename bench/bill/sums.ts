@@ -1,5 +1,5 @@
 import type { Needs, Sent } from './needs.ts';
-import { LIMITS, type RealBill } from './real-bill.ts';
+import { LIMITS } from './real-bill.ts';
 
 /** How much of what was come back to stood there. */
 export interface Kept {
@@ -14,12 +14,18 @@ export interface Kept {
 /** What is counted of one conversation; sums of it are counted likewise. */
 export interface Sums {
   sessions: number;
+  /** Of these, how many have no times. */
+  untimed: number;
   requests: number;
   messagesBefore: number;
   messagesAfter: number;
   billBefore: number;
   billAfter: number;
+  /** Requests that changed what an earlier one had sent. */
+  steps: number;
+  /** Recoveries that lost lines and edits need first, and what they cost. */
   recoveries: number;
+  recoveryCost: number;
   readonly used: Kept;
   readonly kept: Kept;
   readonly random: Kept;
@@ -31,12 +37,15 @@ export interface Sums {
 
 export const NOTHING: Sums = {
   sessions: 0,
+  untimed: 0,
   requests: 0,
   messagesBefore: 0,
   messagesAfter: 0,
   billBefore: 0,
   billAfter: 0,
+  steps: 0,
   recoveries: 0,
+  recoveryCost: 0,
   used: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
   kept: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
   random: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
@@ -71,11 +80,6 @@ export function keptOf(needs: Needs, sent: Sent): Kept {
   };
 }
 
-/** What each lost line would cost if it were recovered, one call for each. */
-export function recoveriesOf(needs: Needs, sent: Sent, { recoveryAt }: RealBill): number {
-  return needs.lines.reduce((sum, line) => (sent.hasLine(line) ? sum : sum + recoveryAt(line.at)), 0);
-}
-
 const share = (part: number, whole: number): string => (whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)}`);
 const ratio = (part: number, whole: number): string => (whole === 0 ? '-' : (part / whole).toFixed(3));
 
@@ -86,7 +90,10 @@ export const HEAD = [
   'messages',
   'real bill',
   '95 %',
-  'recovered',
+  'with recoveries',
+  'steps',
+  'recoveries',
+  'a session',
   'lines',
   'visible',
   'random',
@@ -117,7 +124,10 @@ export function rowOf(name: string, each: readonly Sums[]): string[] {
     ratio(sums.messagesAfter, sums.messagesBefore),
     ratio(sums.billAfter, sums.billBefore),
     interval(each),
-    ratio(sums.billAfter + sums.recoveries, sums.billBefore),
+    ratio(sums.billAfter + sums.recoveryCost, sums.billBefore),
+    String(sums.steps),
+    String(sums.recoveries),
+    (sums.recoveries / Math.max(1, sums.sessions)).toFixed(1),
     ...(['lines', 'edits', 'literals', 'findings', 'answers'] as const).flatMap((what) => [
       String(used[what]),
       share(kept[what], used[what]),

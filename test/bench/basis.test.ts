@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Fact, groundedAnswers } from '../../bench/bill/basis.ts';
 import { needsOf, Sent } from '../../bench/bill/needs.ts';
+import { SentTexts } from '../../bench/bill/sent-texts.ts';
+import { contentOf } from '../../bench/bill/shown.ts';
 import { keptOf } from '../../bench/bill/sums.ts';
 import { type Message, toolCall } from '../../bench/recordings/conversation.ts';
 import { sessionRecordings } from '../../bench/recordings/own.ts';
@@ -15,6 +17,13 @@ const shell = (command: string): Message => ({
 });
 const shows = (content: string): Message => ({ role: 'tool', tool_call_id: 'c', content });
 const says = (content: string): Message => ({ role: 'assistant', content });
+
+/** Messages that every request sent as others. */
+const sentAs = (messages: readonly Message[], others: readonly Message[]): SentTexts => {
+  const texts = new SentTexts(messages);
+  texts.note(0, others.map(contentOf));
+  return texts;
+};
 
 /** A command, its result, and the answer. */
 const turn = (command: string, result: string, answer: Message): Message[] => [
@@ -61,7 +70,8 @@ describe('an answer that rests on a result', () => {
       const needs = needsOf(messages);
       const lines = needs.answers.flatMap(({ facts }) => facts).flatMap((fact) => fact.lines);
       const only = needs.answers.flatMap(({ facts }) => facts).map((fact) => fact.lines.at(-1));
-      const grounds = (content: string) => keptOf(needs, new Sent(messages.with(2, shows(content)))).answers;
+      const grounds = (content: string) =>
+        keptOf(needs, new Sent(sentAs(messages, messages.with(2, shows(content))))).answers;
       expect([kind, grounds(only.join('\n')), grounds(result)]).toEqual([kind, 1, 1]);
       expect(
         grounds(

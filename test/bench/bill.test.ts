@@ -5,6 +5,8 @@ import { literalsIn } from '../../bench/bill/literals.ts';
 import { needsOf, Sent } from '../../bench/bill/needs.ts';
 import { cutAtRandom } from '../../bench/bill/random.ts';
 import { charsPerToken, compactions, LIMITS, realBillOf } from '../../bench/bill/real-bill.ts';
+import { SentTexts } from '../../bench/bill/sent-texts.ts';
+import { contentOf } from '../../bench/bill/shown.ts';
 import { type Message, toolCall, type Usage } from '../../bench/recordings/conversation.ts';
 import { sessionRecordings } from '../../bench/recordings/own.ts';
 import { formatMarker } from '../../src/engine/text/marker.ts';
@@ -16,6 +18,12 @@ const calls = (name: string, args: unknown): Message => ({
   tool_calls: [toolCall('c', name, args)],
 });
 const shows = (content: string): Message => ({ role: 'tool', tool_call_id: 'c', content });
+/** Messages that every request sent as others. */
+const sentAs = (messages: readonly Message[], others: readonly Message[]): SentTexts => {
+  const texts = new SentTexts(messages);
+  texts.note(0, others.map(contentOf));
+  return texts;
+};
 const usageAt = (at: number, fresh: number, read: number): Usage => ({
   at,
   fresh,
@@ -43,7 +51,7 @@ describe('the real bill', () => {
 
   it('subtracts removed tokens at their price, first in full and then from the cache', () => {
     const sent = recording.messages.map((message) => (message.content === result ? shows('') : message));
-    const bill = realBillOf(recording, sent, 4);
+    const bill = realBillOf(recording, sentAs(recording.messages, sent), 4);
     expect(bill.before).toBeCloseTo(1_000 + 1_000 + 100 + 200);
     expect(bill.after).toBeCloseTo(bill.before - 1_000 - 100);
     expect([bill.peakBefore, bill.peakAfter]).toEqual([2_000, 1_000]);
@@ -55,7 +63,11 @@ describe('the real bill', () => {
     const messages = [...recording.messages, asked, { role: 'assistant', content: '' } as const];
     const before = [{ ...asked, content: 'y'.repeat(4_000) }];
     const compacted = { ...recording, messages: [...messages.slice(0, 4), ...before, ...messages.slice(5)], usage };
-    const bill = realBillOf(compacted, [...sent.slice(0, 4), ...before, ...messages.slice(5)], 4);
+    const bill = realBillOf(
+      compacted,
+      sentAs(compacted.messages, [...sent.slice(0, 4), ...before, ...messages.slice(5)]),
+      4,
+    );
     expect(bill.before - bill.after).toBeCloseTo(1_000);
   });
 
@@ -108,7 +120,7 @@ describe('compactions of a session file', () => {
     const sent = recording.messages.map((message) =>
       message.content === result ? { ...message, content: result.slice(0, result.length / 2) } : message,
     );
-    const bill = realBillOf(recording, sent, 4);
+    const bill = realBillOf(recording, sentAs(recording.messages, sent), 4);
     expect([bill.peakBefore, bill.peakAfter]).toEqual([900_000, 450_000]);
     expect(bill.compactionsBefore).toEqual([4, 4, 3, 1, 0]);
     expect(bill.compactionsAfter).toEqual([2, 2, 1, 0, 0]);
@@ -132,14 +144,14 @@ describe('the lines that a conversation needed later', () => {
       'return text.trim().split(",");',
     ]);
     expect(needs.edits).toHaveLength(1);
-    expect(needs.edits.every((blocks) => new Sent(messages).hasEdit(blocks))).toBe(true);
+    expect(needs.edits.every((blocks) => new Sent(new SentTexts(messages)).hasEdit(blocks))).toBe(true);
   });
 
   it('do not include an edit if one of its lines was cut', () => {
     const cut = messages.with(2, shows(file.toSpliced(2, 1, '⟦…⟧').join('\n')));
     const needs = needsOf(messages);
-    expect(needs.edits.some((blocks) => new Sent(cut).hasEdit(blocks))).toBe(false);
-    expect(needs.lines.map((line) => new Sent(cut).hasLine(line))).toEqual([true, false]);
+    expect(needs.edits.some((blocks) => new Sent(sentAs(messages, cut)).hasEdit(blocks))).toBe(false);
+    expect(needs.lines.map((line) => new Sent(sentAs(messages, cut)).hasLine(line))).toEqual([true, false]);
   });
 
   it('exclude text of the user and the model', () => {
@@ -185,8 +197,8 @@ describe('the control that cuts at random', () => {
         const markers = lengths.map((length) =>
           formatMarker({ pruneId: 'prn_0', startLine: 1, endLine: length, reason: 'r' }),
         );
-        const [cut] = cutAtRandom(name, [shows(lines.join('\n'))], [shows(markers.join('\n'))]);
-        const kept = String(cut?.content).split('\n');
+        const sent = sentAs([shows(lines.join('\n'))], [shows(markers.join('\n'))]);
+        const kept = cutAtRandom(name, sent).textAt(0, 1).split('\n');
         expect(kept).toHaveLength(rest);
         expect(lines.filter((line) => kept.includes(line))).toEqual(kept);
       }),

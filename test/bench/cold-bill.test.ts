@@ -1,0 +1,239 @@
+import { describe, expect, it } from 'vitest';
+import { CLEARED } from '../../bench/bill/clearing.ts';
+import { forwarderOf } from '../../bench/bill/forward.ts';
+import { type Measured, measure } from '../../bench/bill/measure.ts';
+import { SentTexts } from '../../bench/bill/sent-texts.ts';
+import { callsIn, contentOf } from '../../bench/bill/shown.ts';
+import { HEAD as HEADINGS, rowOf } from '../../bench/bill/sums.ts';
+import { claudeCode } from '../../bench/recordings/claude-code.ts';
+import { codex } from '../../bench/recordings/codex.ts';
+import { type Message, type Recording, requestTimes } from '../../bench/recordings/conversation.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+import { sourceFile } from '../helpers/texts.ts';
+import { FakeProvider, type Piece } from '../ledger/fake-provider.ts';
+
+const MINUTE = 60_000;
+const START = Date.UTC(2026, 10, 20, 10);
+const CHARS_PER_TOKEN = 4;
+const HEAD: Piece = { says: 'system prompt and tools', tokens: 5_000 };
+/** Of a provider that caches whole prompts only, so that after a change it writes their beginning again too. */
+const SHORT_HEAD: Piece = { ...HEAD, tokens: 10 };
+const CENT = 0.01;
+const DOLLARS_PER_TOKEN = 5 / 1_000_000;
+
+/** A call with its result; `minutes` after the answer before it, the result is there. */
+interface Turn {
+  /** Arguments of the call; default: the command. */
+  readonly args?: object;
+  readonly minutes: number;
+  readonly command: string;
+  readonly result: string;
+}
+
+const readings = (count: number, from = 0): Turn[] =>
+  Array.from({ length: count }, (_, i) => ({
+    ...{ minutes: 1, command: `cat src/part${from + i}.ts`, result: sourceFile(9, from + i) },
+  }));
+const later = (minutes: number, [first, ...rest]: readonly Turn[]): Turn[] =>
+  first === undefined ? [] : [{ ...first, minutes }, ...rest];
+
+/** A provider that keeps caches for so long; prices are relative to input. */
+const providerOf = (minutes: number, writes = false): FakeProvider =>
+  new FakeProvider({
+    ...{ automatic: !writes, minPrefix: 0, step: 1, lifetimeMs: minutes * MINUTE },
+    ...{ input: 1, read: 0.1, write: writes ? 1.25 : 1, output: writes ? 5 : 8 },
+  });
+
+const pieceOf = (says: string): Piece => ({ says, tokens: says.length / CHARS_PER_TOKEN });
+const timestamp = (ms: number): string => new Date(ms).toISOString();
+const QUESTION = 'Mend the checkout.';
+const DONE = 'Done.';
+const argsOf = ({ command, args = { command } }: Turn): string => JSON.stringify(args);
+
+/** A session of Codex, billed by a provider that keeps caches for so long. */
+function codexSession(turns: readonly Turn[], cacheMinutes = 5): Recording {
+  const provider = providerOf(cacheMinutes);
+  let nowMs = START;
+  let total = 0;
+  const pieces = [HEAD, pieceOf(QUESTION)];
+  const entry = (type: string, payload: object) => ({ timestamp: timestamp(nowMs), type, payload });
+  const words = (role: string, text: string) => entry('response_item', { type: 'message', role, content: [{ text }] });
+  const bill = (said: Piece): object => {
+    const { input, read, output } = provider.request('m', pieces, said.tokens, nowMs);
+    total += input ?? 0;
+    const last = { input_tokens: input, cached_input_tokens: read, output_tokens: output };
+    const info = { total_token_usage: { input_tokens: total }, last_token_usage: last };
+    return entry('event_msg', { type: 'token_count', info });
+  };
+  const lines: object[] = [entry('session_meta', { id: 's' }), words('user', QUESTION)];
+  for (const [i, turn] of turns.entries()) {
+    const { minutes, result } = turn;
+    const call = { type: 'function_call', name: 'shell', arguments: argsOf(turn), call_id: `c${i}` };
+    const said = pieceOf(`shell${argsOf(turn)}`);
+    lines.push(entry('response_item', call), bill(said));
+    nowMs += minutes * MINUTE;
+    lines.push(entry('response_item', { type: 'function_call_output', call_id: `c${i}`, output: result }));
+    pieces.push(said, pieceOf(result));
+  }
+  lines.push(words('assistant', DONE), bill(pieceOf(DONE)));
+  return recordingIn(codex.read(lines.map((line) => JSON.stringify(line)).join('\n'), ''));
+}
+
+function recordingIn([recording]: readonly Recording[]): Recording {
+  if (recording === undefined) throw new Error('no recording');
+  return recording;
+}
+
+async function measured(recording: Recording, env: Readonly<Record<string, string>> = {}): Promise<Measured> {
+  const forwarder = await forwarderOf(env);
+  afterwards(() => forwarder.close());
+  return measure(recording, forwarder);
+}
+
+const COLD = { MCP_PRUNER_COLD_STASH: 'provider' };
+
+/** What the provider bills for the requests of a recording with these texts, in tokens of input. */
+function billOf({ messages, ...recording }: Recording, texts: SentTexts, provider: FakeProvider, head = HEAD): number {
+  const calledIn = (message: Message): string =>
+    callsIn(message)
+      .map(({ name, args }) => name + args)
+      .join('');
+  for (const { at, arrivedMs } of requestTimes({ messages, ...recording })) {
+    const pieces = messages.slice(0, at).map((message, i) => pieceOf(calledIn(message) + texts.textAt(i, at)));
+    const said = messages[at] ?? {};
+    provider.request('m', [head, ...pieces], pieceOf(calledIn(said) + contentOf(said)).tokens, arrivedMs);
+  }
+  return provider.dollars * 1_000_000;
+}
+
+const dollarsOf = (tokens: number): number => tokens * DOLLARS_PER_TOKEN;
+const paused = (cacheMinutes?: number, ...after: readonly Turn[]): Recording =>
+  codexSession([...readings(14), ...later(40, readings(12, 14)), ...after], cacheMinutes);
+
+describe('the bill of a recorded session with cold caches', () => {
+  it.each([
+    ['has expired', 5],
+    ['is kept for an hour, so that the pause is guessed wrongly', 60],
+  ])('is what a provider asks for whose cache %s', async (_, cacheMinutes) => {
+    const recording = paused(cacheMinutes);
+    const whole = new SentTexts(recording.messages);
+    const cold = await measured(recording, COLD);
+    expect(cold.sums.steps).toBe(1);
+    expect(cold.bill.before).toBeCloseTo(billOf(recording, whole, providerOf(cacheMinutes)), 0);
+    const asked = billOf(recording, cold.texts, providerOf(cacheMinutes));
+    expect(dollarsOf(Math.abs(cold.bill.after - asked))).toBeLessThan(CENT / 10);
+  });
+
+  it('falls after a pause, and rises if the cache was warm after all', async () => {
+    const savedOf = async (cacheMinutes: number): Promise<number> => {
+      const { bill } = await measured(paused(cacheMinutes), COLD);
+      return dollarsOf(bill.before - bill.after);
+    };
+    expect(await savedOf(5)).toBeGreaterThan(5 * CENT);
+    expect(await savedOf(60)).toBeLessThan((await savedOf(5)) - 3 * CENT);
+    const { bill, sums } = await measured(paused(5));
+    expect([bill.after, sums.steps]).toEqual([bill.before, 0]);
+  });
+
+  it('is the same with and without if no pause is long enough, or no time is recorded', async () => {
+    const { times: _, ...untimed } = paused();
+    for (const recording of [codexSession(readings(26)), untimed]) {
+      const [without, cold] = [await measured(recording), await measured(recording, COLD)];
+      expect(cold.sums).toEqual(without.sums);
+      expect(cold.sums.untimed).toBe(recording === untimed ? 1 : 0);
+    }
+  });
+
+  it('includes the recovery of a result that an edit needs after it was put aside', async () => {
+    const old = readings(1)[0]?.result.split('\n').slice(3, 6).join('\n') ?? '';
+    const edit = { minutes: 1, command: `edit`, result: 'done', args: { old_string: old, new_string: 'x' } };
+    const [without, cold] = [await measured(paused(5, edit)), await measured(paused(5, edit), COLD)];
+    expect([without.sums.recoveries, without.sums.recoveryCost]).toEqual([0, 0]);
+    expect(cold.sums).toMatchObject({ used: { edits: 1 }, kept: { edits: 0 }, recoveries: 1 });
+    const context = cold.bill.peakAfter * 0.1;
+    expect(cold.sums.recoveryCost).toBeGreaterThan(context);
+    expect(cold.sums.recoveryCost).toBeLessThan(context + 2_000);
+    const column = (name: string): number => Number(rowOf('', [cold.sums])[HEADINGS.indexOf(name)]);
+    expect(column('with recoveries')).toBeGreaterThan(column('real bill'));
+    expect(column('a session')).toBe(1);
+  });
+
+  it('shows what an answer needed as its own request had it', async () => {
+    const [first] = readings(1);
+    const quoted = first?.result.split('\n')[3] ?? '';
+    const early = { minutes: 1, command: 'edit', result: 'done', args: { old_string: quoted, new_string: 'x' } };
+    const turns = [...readings(14), early, ...later(40, readings(12, 14))];
+    const cold = await measured(codexSession(turns), COLD);
+    expect(cold.sums).toMatchObject({ steps: 1, recoveries: 0, used: { edits: 1 }, kept: { edits: 1 } });
+  });
+
+  it('may be lowered further by a context budget', async () => {
+    const turns = readings(36).map((turn, i) => ({ ...turn, result: sourceFile(34, i) }));
+    const recording = codexSession([...turns.slice(0, 14), ...later(40, turns.slice(14))]);
+    const budget = { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: 'auto' };
+    const [cold, both] = [await measured(recording, COLD), await measured(recording, { ...COLD, ...budget })];
+    expect(cold.bill.peakAfter).toBeGreaterThan(100_000);
+    expect(both.bill.peakAfter).toBeLessThan(cold.bill.peakAfter);
+    expect(both.sums.steps).toBeGreaterThan(cold.sums.steps);
+    expect(both.sums.compactionsAfter[0]).toBeLessThanOrEqual(cold.sums.compactionsAfter[0] ?? 0);
+  });
+});
+
+/** A session of Claude Code, billed by a provider that keeps caches for five minutes. */
+function claudeSession(turns: readonly Turn[]): Recording {
+  const provider = providerOf(5, true);
+  const pieces = [SHORT_HEAD, pieceOf(QUESTION)];
+  let nowMs = START;
+  const entry = (type: string, message: object, requestId?: string) => ({
+    ...{ type, timestamp: timestamp(nowMs), sessionId: 's', requestId, message },
+  });
+  const said = (id: string, block: object, piece: Piece): object => {
+    const { input, read, written, output } = provider.request('m', pieces, piece.tokens, nowMs);
+    const [cached, cache] = [read ?? 0, written ?? 0];
+    const usage = { cache_read_input_tokens: cached, cache_creation_input_tokens: cache, output_tokens: output };
+    const fresh = (input ?? 0) - cached - cache;
+    return entry('assistant', { id, content: [block], usage: { ...usage, input_tokens: fresh } }, id);
+  };
+  const lines: object[] = [entry('user', { content: QUESTION })];
+  for (const [i, turn] of turns.entries()) {
+    const piece = pieceOf(`Bash${argsOf(turn)}`);
+    lines.push(said(`a${i}`, { type: 'tool_use', id: `t${i}`, name: 'Bash', input: JSON.parse(argsOf(turn)) }, piece));
+    nowMs += turn.minutes * MINUTE;
+    lines.push(entry('user', { content: [{ type: 'tool_result', tool_use_id: `t${i}`, content: turn.result }] }));
+    pieces.push(piece, pieceOf(turn.result));
+  }
+  lines.push(said('end', { type: 'text', text: DONE }, pieceOf(DONE)));
+  return recordingIn(claudeCode.read(lines.map((line) => JSON.stringify(line)).join('\n'), ''));
+}
+
+describe('a recorded session of Claude Code', () => {
+  const cleared = ({ recording: { messages }, texts }: Measured, at: number): number[] =>
+    messages.flatMap((_, i) => (texts.textAt(i, at) === CLEARED ? i : []));
+
+  it('has its old results cleared by the provider after a pause, in steps, and is billed for that', async () => {
+    const recording = claudeSession([...readings(30), ...later(10, readings(20, 30))]);
+    const [without, cold] = [await measured(recording), await measured(recording, COLD)];
+    const answers = requestTimes(recording).map(({ at }) => at);
+    const steps = answers.map((at) => cleared(cold, at).length);
+    // all but twelve of 31 results, then again as soon as more than 27 of the others stand there
+    expect([...new Set(steps)]).toEqual([0, 19, 35]);
+    expect(cold.sums.steps).toBe(2);
+    expect(cleared(without, answers.at(-1) ?? 0)).toEqual([]);
+    const asked = billOf(recording, cold.texts, providerOf(5, true), SHORT_HEAD);
+    expect(dollarsOf(Math.abs(cold.bill.after - asked))).toBeLessThan(CENT);
+    expect(dollarsOf(without.bill.after - cold.bill.after)).toBeGreaterThan(5 * CENT);
+  });
+
+  it('stays as it is with few calls, without a pause and with the plain setting', async () => {
+    const few = claudeSession([...readings(20), ...later(10, readings(5, 20))]);
+    const warm = claudeSession(readings(40));
+    for (const [recording, env] of [
+      [few, COLD],
+      [warm, COLD],
+      [claudeSession([...readings(30), ...later(10, readings(5, 30))]), { MCP_PRUNER_COLD_STASH: 'on' }],
+    ] as const) {
+      const { sums, bill } = await measured(recording, env);
+      expect([sums.steps, bill.after]).toEqual([0, bill.before]);
+    }
+  });
+});
