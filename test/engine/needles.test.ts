@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { planPrune } from '../../src/engine/plan.ts';
+
+const WORDS =
+  'order invoice basket customer payment shipment refund voucher address stock ledger mailer cache queue'.split(' ');
+const VERBS = 'load store check merge print send count split parse retry'.split(' ');
+const pick = (words: readonly string[], i: number): string => words[((i * 7_919) >>> 3) % words.length] ?? '';
+const two = (number: number): string => String(number).padStart(2, '0');
+
+/** Hits of a search in many files. */
+const hit = (i: number): string =>
+  `src/${pick(WORDS, i >> 4)}/${pick(VERBS, i >> 4)}-${(i >> 4) % 40}.ts:${1 + (i % 16) * 9}:  const ${pick(WORDS, i * 3)}${i % 50} = await ${pick(VERBS, i * 5)}(${pick(WORDS, i * 11)}.id, { limit: ${i % 100} });`;
+
+const packageRow = (name: string, version: string, about: string): string =>
+  `ii  ${name.padEnd(40)} ${version.padEnd(24)} amd64        ${about}`;
+const installed = (i: number): string =>
+  packageRow(
+    `lib${pick(WORDS, i)}${i}`,
+    `${1 + (i % 9)}.${i % 30}.${i % 7}-${1 + (i % 3)}`,
+    `${pick(VERBS, i)} library for ${pick(WORDS, i * 3)}s`,
+  );
+
+const STATES = ['status unpacked', 'status half-configured', 'status installed', 'configure', 'install'];
+const logged = (i: number): string =>
+  `2026-05-${two(1 + ((i >> 10) % 28))} ${two((i >> 6) % 24)}:${two(i % 60)}:${two((i * 7) % 60)} ${STATES[i % 5]} lib${pick(WORDS, i)}${i >> 3}:amd64 ${1 + (i % 9)}.${i % 30}-${i % 4}`;
+
+/** A command, what its lines look like, the one line that answers the goal, and the goal. */
+const needles: readonly (readonly [string, (i: number) => string, string, string])[] = [
+  [
+    'grep -rn voucher src',
+    hit,
+    'src/voucher/merge-12.ts:88:  if (voucher.expiresAt < now) throw new VoucherExpired(voucher.code);',
+    'Where is VoucherExpired thrown?',
+  ],
+  [
+    "grep -rn 'retry' src",
+    hit,
+    'src/payment/retry-3.ts:41:  const delay = backoff(attempt, { base: 250 });',
+    'How is the backoff of a payment retry computed?',
+  ],
+  [
+    'dpkg -l',
+    installed,
+    packageRow('openssl', '3.0.2-0ubuntu1.15', 'Secure Sockets Layer toolkit - cryptographic utility'),
+    'Which version of openssl is installed?',
+  ],
+  [
+    'dpkg -l',
+    installed,
+    packageRow('postgresql-14', '14.9-0ubuntu0.22.04.1', 'Open Source Relational Database'),
+    'Check whether postgresql is installed.',
+  ],
+  [
+    'cat /var/log/dpkg.log',
+    logged,
+    '2026-05-11 08:12:09 upgrade openssl:amd64 3.0.2-0ubuntu1.10 3.0.2-0ubuntu1.15',
+    'When was openssl upgraded?',
+  ],
+];
+
+describe('the one line that the goal asks for among thousands', () => {
+  it.each(needles)('stays in the output of `%s`', (command, line, needle, goal) => {
+    for (const dial of [undefined, 'balanced', 'bold'] as const) {
+      for (const [count, at] of [
+        [400, 150],
+        [4_000, 1_480],
+        [4_000, 3_993],
+      ] as const) {
+        const lines = Array.from({ length: count }, (_, i) => (i === at ? needle : line(i)));
+        const hints = { origin: 'command', command } as const;
+        const limits = { maxPruneRatio: 0.9, minKeepLines: 20 };
+        const { cuts } = planPrune({ text: lines.join('\n'), goal, hints, limits, ...(dial && { dial }) });
+        const gone = cuts.flatMap(({ startLine, endLine }) => lines.slice(startLine - 1, endLine));
+        expect(gone.length).toBeGreaterThan(count / 2);
+        expect(gone).not.toContain(needle);
+      }
+    }
+  });
+});
