@@ -19,8 +19,13 @@ function answer(...ids: string[]): Message {
   return { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 's' }, ...calls] };
 }
 
-function results(...texts: [id: string, text: string][]): Message {
+function results(...texts: [id: string, text: string][]): Message & { readonly content: readonly unknown[] } {
   return { role: 'user', content: texts.map(([id, content]) => ({ type: 'tool_result', tool_use_id: id, content })) };
+}
+
+/** A message of the user with a file, after the given blocks. */
+function attached(...before: unknown[]): Message {
+  return { role: 'user', content: [...before, { type: 'text', text: `Look.\n<file path="a.log">\n${FILE}\n</file>` }] };
 }
 
 /** A request that opens a thread, continues it behind an answer, or knows no threads. */
@@ -33,7 +38,9 @@ function bodyOf(messages: readonly Message[], previous?: string | null): Buffer 
 function textsOf(body: Buffer): string[] {
   const { messages } = JSON.parse(body.toString('utf8')) as { messages: Message[] };
   return messages.flatMap(({ content }) =>
-    Array.isArray(content) ? (content as { content?: string }[]).flatMap((block) => block.content ?? []) : [],
+    Array.isArray(content)
+      ? (content as { content?: string; text?: string }[]).flatMap((block) => block.content ?? block.text ?? [])
+      : [],
   );
 }
 
@@ -54,7 +61,7 @@ function openSession() {
     const { changed } = await step.prune(context, { body, dialect: anthropicMessages });
     return textsOf(changed ?? body);
   };
-  return { mode, stepOver, send };
+  return { mode, pipeline: openPipeline({ store }), stepOver, send };
 }
 
 describe('a message thread', () => {
@@ -97,26 +104,24 @@ describe('a message thread', () => {
   });
 
   it('repeats a file that the user attached while it was continued', async () => {
-    const { stepOver } = openSession();
-    const attached: Message = {
-      role: 'user',
-      content: [{ type: 'text', text: `Look.\n<file path="a.log">\n${FILE}\n</file>` }],
-    };
-    const said = { id: 'msg_1', items: [], calls: new Map<string, number>() };
-    const pipeline = openPipeline({ store: openStore() });
-    const over = stepOver(pipeline);
-    const first = await over.prune(NO_CONTEXT, { body: bodyOf([QUESTION]), dialect: anthropicMessages });
-    if (first.rewritten) await pipeline.answered('default', first.rewritten, said);
-    const prune = async (body: Buffer) =>
-      (await over.prune(NO_CONTEXT, { body, dialect: anthropicMessages })).changed ?? body;
-    const continued = JSON.parse((await prune(bodyOf([attached], 'msg_1'))).toString('utf8')) as {
-      messages: Message[];
-    };
-    const replayed = JSON.parse((await prune(bodyOf([QUESTION, answer(), attached, answer()]))).toString('utf8')) as {
-      messages: Message[];
-    };
-    expect(JSON.stringify(continued.messages[0]).length).toBeLessThan(FILE.length / 2);
-    expect(replayed.messages[2]).toEqual(continued.messages[0]);
+    const { pipeline, stepOver, send } = openSession();
+    const step = stepOver(pipeline);
+    const first = await step.prune(NO_CONTEXT, { body: bodyOf([QUESTION]), dialect: anthropicMessages });
+    if (first.rewritten)
+      await pipeline.answered('default', first.rewritten, { id: 'msg_1', items: [], calls: new Map() });
+    const [sent = ''] = await send(step, bodyOf([attached()], 'msg_1'));
+    expect(sent.length).toBeLessThan(FILE.length / 2);
+    expect(await send(step, bodyOf([QUESTION, answer(), attached(), answer()]))).toEqual([sent]);
+  });
+
+  it('repeats results and a file that continued an answer of which the proxy has no record', async () => {
+    const { mode, stepOver, send } = openSession();
+    const turn = attached(...results(['toolu_1', A]).content);
+    const sent = await send(stepOver(), bodyOf([turn], 'msg_1'));
+    expect(sent.map((text) => text.length < FILE.length / 2)).toEqual([true, true]);
+    mode.enabled = false;
+    const history = [QUESTION, answer('toolu_1'), turn, answer('toolu_2'), results(['toolu_2', B])];
+    expect(await send(stepOver(), bodyOf(history))).toEqual([...sent, B]);
   });
 });
 

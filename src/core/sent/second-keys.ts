@@ -1,3 +1,4 @@
+import { groupBy } from '../../engine/group-by.ts';
 import type { Dialect, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import { bytesHash, keyOf, meaningOf } from '../hash.ts';
@@ -59,7 +60,7 @@ function keysOfItem(keyed: KeyedMessage, message: ScannedMessage): SecondKey[] {
   ];
 }
 
-/** A message has several blocks. Ids of calls are unique, so that the conversation need not be known. */
+/** A message has several blocks. Ids of calls are unique, so that results need no conversation; words do. */
 function keysOfBlocks({ body, conversation, owner }: KeyedMessage, message: ScannedMessage): SecondKey[] {
   if (message.role !== 'tool' && message.role !== 'user') return [];
   const results = new Map<string, number[]>();
@@ -68,8 +69,13 @@ function keysOfBlocks({ body, conversation, owner }: KeyedMessage, message: Scan
     const raw = body.subarray(literal.start, literal.end);
     if (use === 'result' && callId !== '') results.set(callId, [...(results.get(callId) ?? []), i]);
     else if (raw.length >= MIN_WORDS_BYTES) {
-      const key = keyOf('thread words', owner, conversation.id, conversation.newestCall, bytesHash([raw]));
-      keys.push({ key, texts: [i] });
+      const hash = bytesHash([raw]);
+      const detached = { key: keyOf('detached words', owner, hash), texts: [i] };
+      if (conversation.isDetached) keys.push(detached);
+      else {
+        const key = keyOf('thread words', owner, conversation.id, conversation.newestCall, hash);
+        keys.push({ key, texts: [i] }, { ...detached, isOfOthers: true });
+      }
     }
   });
   for (const [callId, texts] of results) {
@@ -103,9 +109,10 @@ export function recordUnder(
   records: ReadonlyMap<string, SentMessage>,
   keys: readonly SecondKey[] = [],
 ): SentMessage | undefined {
-  const isFound = ({ key }: SecondKey): boolean => records.has(key);
-  const own = keys.filter((one) => !one.isOfOthers && isFound(one));
-  const found = (own.length > 0 ? own : keys.filter(isFound)).flatMap(({ key, texts }) => {
+  const withRecord = keys.filter(({ key }) => records.has(key));
+  const ofSameTexts = groupBy(withRecord, ({ texts }) => texts.join(' '));
+  const found = [...ofSameTexts.values()].flatMap((same) => {
+    const { key, texts } = same.find(({ isOfOthers }) => !isOfOthers) ?? same[0] ?? { key: '', texts: [] };
     const record = records.get(key);
     return record ? { record, texts } : [];
   });
